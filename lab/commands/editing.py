@@ -4,43 +4,28 @@ from typing import Annotated
 
 import typer
 
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
-from hobbes.lab.commands.options import (
-    ENV,
-    HOME,
-    Agents,
-    Home,
-    Model,
-    NamesWorlds,
-    ObserverSpec,
-    Prompts,
-    Rounds,
-    Seed,
-    Settings,
-    WorldName,
-    opened,
-    settings_asked,
-)
 from hobbes.lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
 from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
 
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=CHANGE)
 def watch(  # noqa: PLR0913, PLR0917  a parameter per option
-    world: WorldName,
+    world: options.WorldName,
     turn: AtTurn = 0,
     agent: OfAgent = None,
     run: InRun = None,
-    agents: Agents = None,
-    rounds: Rounds = None,
-    seed: Seed = None,
-    model: Model = None,
-    prompts: Prompts = None,
+    agents: options.Agents = None,
+    rounds: options.Rounds = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    prompts: options.Prompts = None,
     lang: RunsLang = None,
-    observer: ObserverSpec = None,
-    settings: Settings = None,
+    observer: options.ObserverSpec = None,
+    settings: options.Settings = None,
     ask: Annotated[
         bool, typer.Option("--ask", help="ask the agent's model whenever the prompt has changed")
     ] = False,
@@ -48,7 +33,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
-    home: Home = HOME,
+    home: options.Home = options.HOME,
     as_json: Annotated[
         bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document per line on stdout")
     ] = False,
@@ -74,8 +59,8 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.nodes.prompting import languages
 
     own = {"agents": agents, "seed": seed, "models": model}
-    values = settings_asked(settings, rounds=rounds, observer=observer)
-    with suppress(KeyboardInterrupt), opened(home) as store:
+    values = options.settings_asked(settings, rounds=rounds, observer=observer)
+    with suppress(KeyboardInterrupt), options.opened(home) as store:
         question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
         if question.lang not in languages(question.world.name, question.variant):
             question.prompts()  # raises UsageError: there is nothing to watch

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
-from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, ModelsFile, opened
 from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
 
@@ -34,7 +34,7 @@ class ReportForm(StrEnum):
     md = "md"
 
 
-@app.command(context_settings=ENV, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     file: Annotated[Path, typer.Argument(help="a TOML file (docs/experiments.md)")],
     dry_run: Annotated[
@@ -64,12 +64,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             "played again when you open them"
         ),
     ] = None,
-    models: ModelsFile = None,
+    models: options.ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Play an experiment: each of its arms with each of its seeds.
 
@@ -89,13 +89,13 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
-    from hobbes.lab.show.terminal import ERR, OUT, print_json
+    from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
     from hobbes.lab.show.watching import watched_cells
     from hobbes.nodes.caps import Caps
 
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
-    with opened(home, writes=not dry_run) as store:
+    with options.opened(home, writes=not dry_run) as store:
         made = plan(store, file, asked, models, caps)
         cells = missing(store, made)
         cost = estimate(store, cells)
@@ -108,9 +108,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             with watched_cells(len(made.cells), len(cells)) as watch:
                 play_experiment(store, made, content, watch, Ways(jobs, at_once, caps, keep is not None, on))
         except KeyboardInterrupt:
-            ERR.print(
-                Text(f"stopped; `{store.command('experiment', file)}` goes on from here"), soft_wrap=True
-            )
+            remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
             sys.exit(130)
         tainted = tainted_cells(store, made)
         if as_json:
@@ -120,7 +118,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             OUT.print(Text(f"{asked.name}: {len(made.cells)} runs, {len(cells)} of them played now"))
             if tainted:
                 OUT.print(Text(f"{tainted} of the runs are tainted: too many of their calls failed"))
-            OUT.print(Text(f"\nnext: {store.command('report', asked.name)}", style="dim"), soft_wrap=True)
+            next_step(store.command("report", asked.name))
         if tainted:
             sys.exit(1)
 
@@ -189,8 +187,8 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         OUT.print(table("by the runs played so far, that is", ("measure", "difference"), known))
 
 
-@app.command(context_settings=ENV, rich_help_panel=CHANGE)
-def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def experiments(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """List the experiments, the newest first.
 
     Example: hobbes experiments
@@ -198,9 +196,9 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
     from rich.text import Text
 
     from hobbes.lab.experiment.report import overview
-    from hobbes.lab.show.terminal import OUT, print_json, table
+    from hobbes.lab.show.terminal import OUT, print_json, say, table
 
-    with opened(home) as store:
+    with options.opened(home) as store:
         found = overview(store)
     if as_json:
         print_json(found)
@@ -214,12 +212,12 @@ def experiments(home: Home = HOME, as_json: AsJson = False) -> None:
         OUT.print(table("", columns, rows))
         for one in found:
             if "damage" in one:
-                OUT.print(Text(one["damage"]), soft_wrap=True)
+                say(one["damage"])
     else:
         OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
 
 
-@app.command(context_settings=ENV, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def report(  # noqa: PLR0913, PLR0917  a parameter per option
     experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
     form: Annotated[
@@ -229,31 +227,31 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     without_tainted: Annotated[
         bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
     ] = False,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Report what an experiment found: each arm against the baseline, with intervals and tests.
 
     Example: hobbes report protection --format html --to report.html
     """
     from hobbes.lab.experiment.report import report as reported
-    from hobbes.lab.show.terminal import ERR, OUT, plain, print_json
+    from hobbes.lab.show.terminal import OUT, print_json, remark
 
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
         raise UsageError("--to needs --format html or --format md")
-    with opened(home) as store:
+    with options.opened(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
-            ERR.print(plain(f"hobbes: {line}"), soft_wrap=True)
+            remark(f"hobbes: {line}")
         if as_json:
             print_json(found.to_json())
             return
-        from hobbes.lab.show.reports import html, markdown, pictures, terminal
+        from hobbes.lab.show.reports import html, markdown, pictures, printed, sections, title_of
 
         if form is None:
-            OUT.print(terminal(store, found))
+            OUT.print(printed(title_of(found), sections(store, found)))
         elif form is ReportForm.html:
             _write(html(store, found), to)
         elif to is None:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
-from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, opened
 from hobbes.lab.errors import UsageError
 
 app = typer.Typer()
@@ -23,16 +23,16 @@ class Form(StrEnum):
     inspect = "inspect"
 
 
-@app.command(context_settings=ENV, rich_help_panel=LOOK)
-def runs(home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def runs(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """List all runs, the newest first.
 
     Example: hobbes runs
     """
     from hobbes.lab.show.run_list import show
-    from hobbes.lab.show.terminal import ERR, OUT, plain, print_json
+    from hobbes.lab.show.terminal import OUT, plain, print_json, remark
 
-    with opened(home) as store:
+    with options.opened(home) as store:
         rows, hint = store.figures.of_all_runs(), store.command("run", "mining")
     if as_json:
         print_json(rows)
@@ -40,12 +40,12 @@ def runs(home: Home = HOME, as_json: AsJson = False) -> None:
     OUT.print(show(rows) if rows else plain(f"no runs yet; try: {hint}"), soft_wrap=not rows)
     for run in rows:
         if run["damage"]:
-            ERR.print(plain(f"hobbes: {run['damage']}"), soft_wrap=True)
+            remark(f"hobbes: {run['damage']}")
 
 
-@app.command(context_settings=ENV, rich_help_panel=LOOK)
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def trace(  # noqa: PLR0913, PLR0917  its arguments and options
-    run: RunName,
+    run: options.RunName,
     turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
     agent: Annotated[str | None, typer.Argument(help="an agent, or observer")] = None,
     event: Annotated[
@@ -65,8 +65,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             help="list where this regular expression is found in answers, reasoning, messages and events"
         ),
     ] = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show a run, a turn, or one agent's turn.
 
@@ -80,7 +80,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.lab.show.terminal import OUT, picture, plain, print_json
     from hobbes.lab.store.history import state_before
 
-    with opened(home) as store, store.as_of_now():
+    with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         if turn is None:
             search = searching.search_for(store, stored, event or (), of or (), grep)
@@ -117,8 +117,10 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         cards.show_card(shown, looks)
 
 
-@app.command(context_settings=ENV, rich_help_panel=CHANGE)
-def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def compare(
+    a: options.RunName, b: options.RunName, home: options.Home = options.HOME, as_json: options.AsJson = False
+) -> None:
     """Show two runs of one world side by side.
 
     It shows the settings that differ, where the runs first differ, the first decision that differs, failed
@@ -131,7 +133,7 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
 
-    with opened(home) as store, store.as_of_now():
+    with options.opened(home) as store, store.as_of_now():
         one, other = store.runs.find(a), store.runs.find(b)
         comparison = compare(store, one, other)
     if as_json:
@@ -140,9 +142,9 @@ def compare(a: RunName, b: RunName, home: Home = HOME, as_json: AsJson = False) 
         OUT.print(show(comparison, looks_of([*one.setting.agents, *other.setting.agents])))
 
 
-@app.command(context_settings=ENV, rich_help_panel=DATA)
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
 def export(
-    run: RunName,
+    run: options.RunName,
     form: Annotated[
         Form, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files")
     ] = Form.jsonl,
@@ -153,8 +155,8 @@ def export(
             "exports/RUN.eval in the home folder"
         ),
     ] = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Export a run as tables, web pages or a log for inspect.
 
@@ -167,7 +169,7 @@ def export(
     from hobbes.lab.show.exporting import export as exported
     from hobbes.lab.show.terminal import OUT, print_json, table
 
-    with opened(home) as store, store.as_of_now():
+    with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
         folder = to or home / "exports" / usual
@@ -179,11 +181,11 @@ def export(
         OUT.print(table(f"{folder}", ("file", size), list(files.items())))
 
 
-@app.command(context_settings=ENV, rich_help_panel=LOOK)
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def view(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8766,
-    home: Home = HOME,
+    home: options.Home = options.HOME,
 ) -> None:
     """Serve all runs as web pages on this machine.
 
@@ -197,8 +199,8 @@ def view(
     viewed(home, host, port)
 
 
-@app.command(context_settings=ENV, rich_help_panel=DATA)
-def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def datasette(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """Print the command that shows all runs in Datasette.
 
     It first writes datasette.json into the home: descriptions of all tables and columns, and queries.
@@ -206,7 +208,7 @@ def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
     Example: eval "$(hobbes datasette)"
     """
     from hobbes.lab.show.for_datasette import FILE, prepare
-    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import print_json, say
     from hobbes.lab.store.home import read_store
 
     read_store(home).close()
@@ -214,4 +216,4 @@ def datasette(home: Home = HOME, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"command": command, "metadata": str(home / FILE)})
     else:
-        OUT.print(plain(command), soft_wrap=True)
+        say(command)

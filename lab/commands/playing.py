@@ -9,30 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import completion
+from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import CHANGE, PLAY
-from hobbes.lab.commands.options import (
-    A_WORLD,
-    ENV,
-    HOME,
-    Agents,
-    AsJson,
-    Home,
-    Lang,
-    Model,
-    ModelsFile,
-    NamesWorlds,
-    ObserverSpec,
-    Prompts,
-    Rounds,
-    RunName,
-    SecondsPerTurn,
-    Seed,
-    Settings,
-    opened,
-    run_options,
-    settings_asked,
-)
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import read_text
 
@@ -71,20 +49,20 @@ MaxSeconds = Annotated[
 ]
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=PLAY)
+@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=PLAY)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[
-        str, typer.Argument(autocompletion=completion.worlds, help=f"{A_WORLD}, or a FILE.toml")
+        str, typer.Argument(autocompletion=completion.worlds, help=f"{options.A_WORLD}, or a FILE.toml")
     ],
-    agents: Agents = None,
-    rounds: Rounds = None,
-    seed: Seed = None,
-    model: Model = None,
-    models: ModelsFile = None,
-    prompts: Prompts = None,
-    lang: Lang = None,
-    observer: ObserverSpec = None,
-    settings: Settings = None,
+    agents: options.Agents = None,
+    rounds: options.Rounds = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    models: options.ModelsFile = None,
+    prompts: options.Prompts = None,
+    lang: options.Lang = None,
+    observer: options.ObserverSpec = None,
+    settings: options.Settings = None,
     name: Annotated[
         str | None, typer.Option(help="a name for the run; with --times, NAME-1, NAME-2 and so on")
     ] = None,
@@ -96,9 +74,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
-    seconds_per_turn: SecondsPerTurn = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    seconds_per_turn: options.SecondsPerTurn = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Play a run. Where a person is asked, it waits; in a terminal it asks there if there is only one.
 
@@ -110,13 +88,15 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.lab.show.terminal import ERR
     from hobbes.nodes.caps import Caps
 
-    values = settings_asked(settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn)
-    options = run_options(
+    values = options.settings_asked(
+        settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn
+    )
+    asked = options.run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
-    with opened(home, writes=True) as store:
-        begun = [begin(store, replace(options, name=one), caps, models) for one in _names(store, name, times)]
+    with options.opened(home, writes=True) as store:
+        begun = [begin(store, replace(asked, name=one), caps, models) for one in _names(store, name, times)]
         for one in begun:
             ERR.print(Text(f"run {one.id}"))
             _show_links(store, one)
@@ -127,15 +107,15 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         _exit(tainted=tainted)
 
 
-@app.command(context_settings=ENV, rich_help_panel=PLAY)
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def resume(  # noqa: PLR0913, PLR0917  a cap each
-    run: RunName,
+    run: options.RunName,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Continue a run from where it stopped, for whatever reason. A cap that is given replaces the run's own.
 
@@ -144,7 +124,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     from hobbes.lab.play.playing import recap
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
-    with opened(home, writes=True) as store:
+    with options.opened(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
         stored = recap(store, stored, caps)
@@ -152,15 +132,15 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         _exit(tainted=_play_and_ask(store, stored, as_json=as_json))
 
 
-@app.command(context_settings=ENV, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
-    run: RunName,
+    run: options.RunName,
     turn: Annotated[int, typer.Option(min=0, help="the first turn that is played anew")],
-    model: Model = None,
-    models: ModelsFile = None,
-    prompts: Prompts = None,
-    lang: Lang = None,
-    settings: Settings = None,
+    model: options.Model = None,
+    models: options.ModelsFile = None,
+    prompts: options.Prompts = None,
+    lang: options.Lang = None,
+    settings: options.Settings = None,
     answers: Annotated[
         list[str] | None,
         typer.Option(
@@ -185,8 +165,8 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Play a run again from one of its turns, with something changed or not.
 
@@ -202,15 +182,15 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.lab.show.terminal import ERR
 
     caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
-    options = ForkOptions(
-        turn, model, prompts, lang, settings_asked(settings), _answers_asked(answers or ()), name
+    asked = ForkOptions(
+        turn, model, prompts, lang, options.settings_asked(settings), _answers_asked(answers or ()), name
     )
-    with opened(home, writes=True) as store:
+    with options.opened(home, writes=True) as store:
         found = store.runs.find(run)
         limits = replace(found.caps, **caps)
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
         forks = [
-            forked(store, found, replace(options, name=one), limits, models)
+            forked(store, found, replace(asked, name=one), limits, models)
             for one in _names(store, name, times)
         ]
         for one in forks:
@@ -250,10 +230,11 @@ def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
 
 
 @app.command(
-    context_settings={**ENV, "allow_extra_args": True, "ignore_unknown_options": True}, rich_help_panel=PLAY
+    context_settings={**options.ENV, "allow_extra_args": True, "ignore_unknown_options": True},
+    rich_help_panel=PLAY,
 )
 def answer(  # noqa: PLR0913, PLR0917  an option each
-    run: RunName,
+    run: options.RunName,
     context: typer.Context,
     whole: Annotated[
         str | None,
@@ -268,8 +249,8 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
         str | None,
         typer.Option(metavar="TEXT|@FILE", help="the raw answer of an agent, read like that of a model"),
     ] = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Answer what a waiting run asks a person; without an answer it asks in the terminal.
 
@@ -283,13 +264,13 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
 
     from hobbes.lab.play import answering
     from hobbes.lab.play.playing import keep_answer
-    from hobbes.lab.show.terminal import ERR, OUT, print_json
+    from hobbes.lab.show.terminal import ERR, print_json, say
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
     run, fields = answering.told_options([run, *context.args])  # an option may stand before the run
     if bool(fields) + (whole is not None) + (text is not None) > 1:
         raise UsageError("write single fields, --answer or --text, not several of them")
-    with opened(home, writes=True) as store:
+    with options.opened(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
         question = answering.the_question(stored, agent)
@@ -299,7 +280,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
             answer = answering.as_json(form, whole)
         elif text is not None:
             answer = answering.as_text(question, text)
-        elif fields := _with_environment(fields, answering.options_in_environment(form)):
+        elif fields := answering.with_environment(form, fields):
             answer = answering.as_told(form, fields)
         else:
             answer = answer_from_terminal(question, form)
@@ -310,15 +291,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
             print_json(_waiting(present))
         else:
             others = ", ".join(one.agent for one in present.questions)
-            OUT.print(Text(f"turn {present.turns} is still waiting for {others}"), soft_wrap=True)
-
-
-def _with_environment(
-    typed_in: list[tuple[str, str]], in_environment: list[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """Return the options with those that only the environment gives."""
-    typed = {name for name, _ in typed_in}
-    return [*typed_in, *((name, value) for name, value in in_environment if name not in typed)]
+            say(f"turn {present.turns} is still waiting for {others}")
 
 
 def _exit(*, tainted: bool) -> None:
@@ -333,11 +306,9 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
     Return whether the run is tainted. With `asks`, the caller asks the person, so that nothing is printed of
     it.
     """
-    from rich.text import Text
-
     from hobbes.lab.loop import play_out
     from hobbes.lab.play.playing import go_on
-    from hobbes.lab.show.terminal import ERR, print_json
+    from hobbes.lab.show.terminal import print_json, remark
     from hobbes.lab.show.watching import watched
 
     try:
@@ -345,7 +316,7 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
             play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
-        ERR.print(Text(f"stopped; `{hint}` goes on from here"), soft_wrap=True)
+        remark(f"stopped; `{hint}` goes on from here")
         sys.exit(130)
     except HaltedRunError:
         if as_json:
@@ -363,11 +334,9 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
 
     Return whether one of them is tainted.
     """
-    from rich.text import Text
-
     from hobbes.lab.play.playing import Shared
     from hobbes.lab.play.together import most_at_once, play_runs
-    from hobbes.lab.show.terminal import ERR, print_json
+    from hobbes.lab.show.terminal import print_json, remark
     from hobbes.lab.show.watching import watched_cells
     from hobbes.nodes.limits import OwnRateLimiter
 
@@ -376,7 +345,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
             play_runs(store, runs, most_at_once(runs), Shared(limiter=OwnRateLimiter()), watch)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)
-        ERR.print(Text(f"stopped; `{hint}` goes on with the first, and so on"), soft_wrap=True)
+        remark(f"stopped; `{hint}` goes on with the first, and so on")
         sys.exit(130)
     finally:
         if as_json:
@@ -395,10 +364,8 @@ def _result(store: "Store", run: "Run") -> dict[str, Any]:
 
 def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
     """Show how a run ended, or what it asks a person unless the caller asks."""
-    from rich.text import Text
-
     from hobbes.lab.show.palette import looks_in, words_of
-    from hobbes.lab.show.terminal import OUT, picture, summary
+    from hobbes.lab.show.terminal import OUT, next_step, picture, summary
     from hobbes.lab.store.history import state_before
 
     if run.questions:
@@ -409,7 +376,7 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
     OUT.print(picture(rows, words_of(run, looks_in(store, run))))
     OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
     trace, replay = store.command("trace", run.id, run.turns - 1), store.command("replay", run.id)
-    OUT.print(Text(f"\nnext: {trace}   {replay}", style="dim"), soft_wrap=True)
+    next_step(f"{trace}   {replay}")
 
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
@@ -423,7 +390,7 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
 
     from hobbes.lab.play.answering import form_for
     from hobbes.lab.play.playing import keep_answer
-    from hobbes.lab.show.terminal import ERR, plain
+    from hobbes.lab.show.terminal import remark
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
     while (stored := store.runs.find(run.id)).questions:
@@ -433,10 +400,10 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
             keep_answer(store, stored, question, answer)
         except typer.Abort:
             hint = store.command("answer", run.id)
-            ERR.print(plain(f"stopped; `{hint}` asks again"), soft_wrap=True)
+            remark(f"stopped; `{hint}` asks again")
             sys.exit(130)
         except LabError as error:
-            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            remark(f"hobbes: {error}")
         tainted = _play(store, store.runs.find(run.id), as_json=as_json, asks=alone)
     return tainted
 
@@ -449,16 +416,14 @@ def in_terminal() -> bool:
 def _show_links(store: "Store", run: "Run") -> None:
     """Show the link of each person who plays in a run."""
     from hobbes.lab.play.seats import path_of, seats_of
-    from hobbes.lab.show.terminal import ERR, plain
+    from hobbes.lab.show.terminal import remark
 
     seats = seats_of(run)
     for seat in seats:
-        ERR.print(plain(f"{seat} answers at {USUAL_PAGES}{path_of(store.home, run, seat)}"), soft_wrap=True)
+        remark(f"{seat} answers at {USUAL_PAGES}{path_of(store.home, run, seat)}")
     if seats:
         hint = store.command("view")
-        ERR.print(
-            plain(f"while `{hint}` serves the pages; give each link to one person only"), soft_wrap=True
-        )
+        remark(f"while `{hint}` serves the pages; give each link to one person only")
 
 
 def _waiting(run: "Run") -> dict[str, Any]:
@@ -470,25 +435,23 @@ def _waiting(run: "Run") -> dict[str, Any]:
 
 def _show_question(store: "Store", run: "Run") -> None:
     """Show what a waiting run asks, and how to answer."""
-    from rich.text import Text
-
     from hobbes.engine.world import OBSERVER
-    from hobbes.lab.play.answering import columns_and_rows, form_for, options, requests
+    from hobbes.lab.play import answering
     from hobbes.lab.play.forms import hint
-    from hobbes.lab.show.terminal import OUT, table
+    from hobbes.lab.show.terminal import OUT, next_step, table
 
     first, *others = run.questions
     if first.agent == OBSERVER:
         title = f"turn {run.turns}: a person is asked"
-        OUT.print(table(title, *columns_and_rows(requests(first))))
+        OUT.print(table(title, *answering.columns_and_rows(answering.requests(first))))
     else:
         how = [(one.agent, store.command("answer", run.id, "--agent", one.agent)) for one in run.questions]
         OUT.print(table(f"turn {run.turns}: people are asked", ("agent", "answers with"), how))
     rows = [
         (f"--{name}", key, hint(field), field.description)
-        for name, fields in options(form_for(run, first)).items()
+        for name, fields in answering.options(answering.form_for(run, first)).items()
         for key, field in fields.items()
     ]
     OUT.print(table("\nwhat may be answered", ("option", "KEY", "VALUE", ""), rows))
     more = ("--agent", first.agent) if others else ()
-    OUT.print(Text(f"\nnext: {store.command('answer', run.id, *more)}", style="dim"), soft_wrap=True)
+    next_step(store.command("answer", run.id, *more))

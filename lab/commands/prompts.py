@@ -6,28 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import completion
-from hobbes.lab.commands.options import (
-    ENV,
-    HOME,
-    VARIANT,
-    Agents,
-    AnyWorldName,
-    AsJson,
-    Home,
-    Model,
-    NamesWorlds,
-    ObserverSpec,
-    Prompts,
-    Rounds,
-    Seed,
-    Settings,
-    WorldName,
-    opened,
-    run_options,
-    settings_asked,
-    world_asked,
-)
+from hobbes.lab.commands import completion, options
 from hobbes.lab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,12 +26,14 @@ InRun = Annotated[
     ),
 ]
 RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
-Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=VARIANT)]
+Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=ENV, cls=NamesWorlds)
-def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command("list", context_settings=options.ENV, cls=options.NamesWorlds)
+def prompts_list(
+    world: options.AnyWorldName = None, home: options.Home = options.HOME, as_json: options.AsJson = False
+) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
     The list says how many runs of this home and how many of the shipped cassettes were recorded with a
@@ -65,8 +46,8 @@ def prompts_list(world: AnyWorldName = None, home: Home = HOME, as_json: AsJson 
     from hobbes.lab.proof.recorded_prompts import listed
     from hobbes.lab.show.terminal import OUT, print_json, table
 
-    worlds = [world_asked(world)] if world else list(WORLDS.values())
-    with opened(home) as store:
+    worlds = [options.world_asked(world)] if world else list(WORLDS.values())
+    with options.opened(home) as store:
         by_world = listed(worlds, store.runs.prompts())
     if as_json:
         print_json(by_world)
@@ -93,8 +74,10 @@ def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))
 
 
-@app.command("show", context_settings=ENV, cls=NamesWorlds)
-def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json: AsJson = False) -> None:
+@app.command("show", context_settings=options.ENV, cls=options.NamesWorlds)
+def prompts_show(
+    world: options.WorldName, variant: Variant, lang: Lang = "en", as_json: options.AsJson = False
+) -> None:
     """Show the templates of a variant, with their includes inserted.
 
     Example: hobbes prompts show mining guided
@@ -102,37 +85,32 @@ def prompts_show(world: WorldName, variant: Variant, lang: Lang = "en", as_json:
     from hobbes.lab.play.rendering import prompts_for
     from hobbes.lab.show.terminal import OUT, card, plain, print_json
 
-    prompts = prompts_for(world_asked(world), variant, lang)
+    prompts = prompts_for(options.world_asked(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
     if prompts.observer:
         texts["observer"] = prompts.observer
     if as_json:
         print_json(texts)
     else:
-        OUT.print(
-            card(
-                f"{world} {variant} {lang}",
-                [(part, plain(text)) for part, text in texts.items()],
-            )
-        )
+        OUT.print(card(f"{world} {variant} {lang}", [(part, plain(text)) for part, text in texts.items()]))
 
 
-@app.command("render", context_settings=ENV, cls=NamesWorlds)
+@app.command("render", context_settings=options.ENV, cls=options.NamesWorlds)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
-    world: WorldName,
+    world: options.WorldName,
     turn: AtTurn = 0,
     agent: OfAgent = None,
     run: InRun = None,
-    agents: Agents = None,
-    rounds: Rounds = None,
-    seed: Seed = None,
-    model: Model = None,
-    prompts: Prompts = None,
+    agents: options.Agents = None,
+    rounds: options.Rounds = None,
+    seed: options.Seed = None,
+    model: options.Model = None,
+    prompts: options.Prompts = None,
     lang: RunsLang = None,
-    observer: ObserverSpec = None,
-    settings: Settings = None,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    observer: options.ObserverSpec = None,
+    settings: options.Settings = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Print the exact prompt of a turn without sending it.
 
@@ -154,8 +132,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show.terminal import ERR, percent, print_json, table
 
     own = {"agents": agents, "seed": seed, "models": model}
-    values = settings_asked(settings, rounds=rounds, observer=observer)
-    with opened(home) as store:
+    values = options.settings_asked(settings, rounds=rounds, observer=observer)
+    with options.opened(home) as store:
         question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
         prompts_now = question.prompts()
         prompt = question.filled_in(prompts_now)
@@ -190,11 +168,11 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
     from hobbes.lab.play.rendering import question_in_run, question_of_new
 
     turn, agent = turn_and_agent
-    who = agent or world_asked(world).names(1)[0]
+    who = agent or options.world_asked(world).names(1)[0]
     if run is None:
         prompts, lang = variant_and_lang
-        options = run_options(world, values, prompts=prompts, lang=lang, **own)
-        return question_of_new(options, turn, who, read_models(store.home))
+        asked = options.run_options(world, values, prompts=prompts, lang=lang, **own)
+        return question_of_new(asked, turn, who, read_models(store.home))
     if values or any(value is not None for value in own.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     stored = store.runs.find(run)
@@ -203,9 +181,9 @@ def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
     return question_in_run(store, stored, turn, who, variant_and_lang)
 
 
-@app.command("diff", context_settings=ENV, cls=NamesWorlds)
+@app.command("diff", context_settings=options.ENV, cls=options.NamesWorlds)
 def prompts_diff(
-    world: WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: AsJson = False
+    world: options.WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: options.AsJson = False
 ) -> None:
     """Show the differences between two variants.
 
@@ -213,21 +191,23 @@ def prompts_diff(
     """
     from hobbes.lab.play.rendering import prompts_for
     from hobbes.lab.proof.differing import diff_of
-    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import print_json, say
 
-    ours, theirs = (prompts_for(world_asked(world), variant, lang) for variant in (one, other))
+    ours, theirs = (prompts_for(options.world_asked(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
     if as_json:
         print_json(diffs)
     else:
-        OUT.print(plain("".join(diffs.values()) or "no differences"), soft_wrap=True)
+        say("".join(diffs.values()) or "no differences")
 
 
-@app.command("check", context_settings=ENV, cls=NamesWorlds)
+@app.command("check", context_settings=options.ENV, cls=options.NamesWorlds)
 def prompts_check(
-    world: AnyWorldName = None,
-    variant: Annotated[str | None, typer.Argument(autocompletion=completion.variants, help=VARIANT)] = None,
-    as_json: AsJson = False,
+    world: options.AnyWorldName = None,
+    variant: Annotated[
+        str | None, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)
+    ] = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check the prompt files for mistakes.
 
@@ -239,7 +219,7 @@ def prompts_check(
     from rich.text import Text
 
     from hobbes.engine.worlds import WORLDS
-    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import OUT, print_json, say
     from hobbes.nodes.prompt_warnings import prompt_warnings
     from hobbes.nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
 
@@ -247,7 +227,7 @@ def prompts_check(
     # Each one once, although variants share files, and a difference of languages shows in both.
     problems: dict[str, None] = {}
     warnings: dict[str, None] = {}
-    for one in [world_asked(world)] if world else WORLDS.values():
+    for one in [options.world_asked(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")
@@ -260,7 +240,7 @@ def prompts_check(
         print_json({"checked": checked, "problems": list(problems), "warnings": list(warnings)})
     else:
         for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
-            OUT.print(plain(line), soft_wrap=True)
+            say(line)
         OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems, {len(warnings)} warnings"))
     if problems:
         sys.exit(1)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import completion
+from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import PROVE
-from hobbes.lab.commands.options import ENV, HOME, AsJson, Home, RunName, not_empty, opened
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 
@@ -24,7 +23,7 @@ MOST_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
 
 
-@app.command(context_settings=ENV, rich_help_panel=PROVE)
+@app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def replay(
     run: Annotated[
         str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.yaml")
@@ -32,8 +31,8 @@ def replay(
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
     ] = False,
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Play a run again from its recorded answers.
 
@@ -45,14 +44,14 @@ def replay(
     """
     from rich.text import Text
 
-    from hobbes.lab.show.terminal import OUT, plain, print_json
+    from hobbes.lab.show.terminal import OUT, plain, print_json, say
 
     if run.endswith(CASSETTE_SUFFIX):
         if reread:
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))
     else:
-        with opened(home) as store:
+        with options.opened(home) as store:
             stored = store.runs.find(run)
             result = _reread_run(store, stored) if reread else _replay_run(store, stored)
     if as_json:
@@ -71,7 +70,7 @@ def replay(
         OUT.print(plain(at["diff"]))
     else:
         verdict = "same digest" if result["same"] else f"the recorded digest was {result['recorded']}, now"
-        OUT.print(Text(f"{result['turns']} turns, {verdict}: {result['digest']}"), soft_wrap=True)
+        say(f"{result['turns']} turns, {verdict}: {result['digest']}")
     if not result["same"] and not reread:
         sys.exit(1)
 
@@ -165,8 +164,8 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     return {**result, "turns": now["turns"], "same": same, "digest": now["digest"]}
 
 
-@app.command(context_settings=ENV, rich_help_panel=PROVE)
-def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=PROVE)
+def verify(run: options.RunName, home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """Recompute a run from its recorded answers, and compare.
 
     The engine alone reads, validates and resolves every answer again; everything that differs is reported.
@@ -176,9 +175,9 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
     from rich.text import Text
 
     from hobbes.lab.proof.verifying import faults
-    from hobbes.lab.show.terminal import OUT, print_json
+    from hobbes.lab.show.terminal import OUT, print_json, say
 
-    with opened(home) as store, store.as_of_now():
+    with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find_unchecked(run)
         wrong = list(faults(store, stored))
     if as_json:
@@ -189,10 +188,7 @@ def verify(run: RunName, home: Home = HOME, as_json: AsJson = False) -> None:
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
-            OUT.print(
-                Text(f"{stored.turns} turn{'s' * (stored.turns != 1)} verified; digest {stored.digest}"),
-                soft_wrap=True,
-            )
+            say(f"{stored.turns} turn{'s' * (stored.turns != 1)} verified; digest {stored.digest}")
     if wrong:
         sys.exit(1)
 
@@ -205,17 +201,18 @@ def _turns(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2] or match[1])
 
 
-@app.command(context_settings=ENV, rich_help_panel=PROVE)
+@app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
-    run: RunName,
+    run: options.RunName,
     turns: Annotated[str, typer.Option(metavar="A-B", help="the turns to pin, such as 40-42")],
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
     agent: Annotated[
-        str | None, typer.Option(callback=not_empty, help="compare only what this agent reads and decides")
+        str | None,
+        typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
     ] = None,
     to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
-    home: Home = HOME,
-    as_json: AsJson = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
 ) -> None:
     """Pin recorded turns of a run as a test for pytest.
 
@@ -229,10 +226,10 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.lab.proof.pinning import pin
     from hobbes.lab.show.pinned import files_for, write
-    from hobbes.lab.show.terminal import OUT, print_json
+    from hobbes.lab.show.terminal import OUT, print_json, say
 
     numbers, files = _turns(turns), files_for(name, to)
-    with opened(home) as store, store.as_of_now():
+    with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         made = pin(store, stored, numbers, to)
     if agent is not None:
@@ -242,5 +239,5 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         paths = {"test": str(files.test), "cassette": str(files.cassette)}
         print_json({"run": stored.id, "turns": list(numbers), "agent": agent, **paths})
     else:
-        OUT.print(Text(f"wrote {files.test} and {files.cassette}"), soft_wrap=True)
+        say(f"wrote {files.test} and {files.cassette}")
         OUT.print(Text(f"next: pytest {shlex.quote(str(files.test))}", style="dim"), soft_wrap=True)

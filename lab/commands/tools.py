@@ -8,28 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import DATA, HELP, PLAY
-from hobbes.lab.commands.options import (
-    ENV,
-    HOME,
-    AnyWorldName,
-    AsJson,
-    Home,
-    ModelsFile,
-    NamesWorlds,
-    Settings,
-    WorldName,
-    opened,
-    settings_asked,
-    world_asked,
-)
 from hobbes.lab.errors import LabError
 
 app = typer.Typer()
 
 
-@app.command(context_settings=ENV, cls=NamesWorlds, rich_help_panel=HELP)
-def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=HELP)
+def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 
     Example: hobbes worlds mining
@@ -38,7 +25,7 @@ def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
     from hobbes.lab.show.terminal import OUT, print_json
     from hobbes.lab.show.worlds import about, show_all, show_one
 
-    worlds = [world_asked(world)] if world else list(WORLDS.values())
+    worlds = [options.world_asked(world)] if world else list(WORLDS.values())
     described = [about(one) for one in worlds]
     if as_json:
         print_json(described[0] if world else {one["world"]: one for one in described})
@@ -46,7 +33,7 @@ def worlds(world: AnyWorldName = None, as_json: AsJson = False) -> None:
         OUT.print(show_one(described[0]) if world else show_all(described))
 
 
-class StepCommand(NamesWorlds):
+class StepCommand(options.NamesWorlds):
     """The command `step`; its help lists the events of every world, which are imported only for that."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
@@ -62,8 +49,8 @@ class StepCommand(NamesWorlds):
         super().format_help_text(ctx, formatter)
 
 
-@app.command(context_settings=ENV, cls=StepCommand, rich_help_panel=DATA)
-def step(world: WorldName) -> None:
+@app.command(context_settings=options.ENV, cls=StepCommand, rich_help_panel=DATA)
+def step(world: options.WorldName) -> None:
     """Run the engine alone, with JSON Lines in and out.
 
     It reads one request per line, writes one result per line, and touches no file.
@@ -73,16 +60,16 @@ def step(world: WorldName) -> None:
     from hobbes.lab.play.stepping import step_lines
 
     lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
-    for line in step_lines(world_asked(world), lines):
+    for line in step_lines(options.world_asked(world), lines):
         print(line, flush=True)  # noqa: T201  JSON Lines
 
 
-@app.command(context_settings=ENV, rich_help_panel=PLAY)
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def tournament(
     games: Annotated[int, typer.Option(min=1, max=1_000, help="the number of games of each pair")] = 20,
     seed: Annotated[int, typer.Option(help="the seed of the first game of each pair; the others follow")] = 1,
-    settings: Settings = None,
-    as_json: AsJson = False,
+    settings: options.Settings = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Rank the scripted policies of trust: everybody plays against everybody.
 
@@ -102,17 +89,17 @@ def tournament(
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     needed()
-    file = tournament_file(games, seed, settings_asked(settings))
+    file = tournament_file(games, seed, options.settings_asked(settings))
     total = games * len(file.arms)
     found = rankings(track(play_games(file), "games", total, console=ERR, transient=True))
     if as_json:
         print_json(to_json(found))
     else:
         title = f"{file.name} in {file.world}: {games} games of each of {len(file.arms)} pairs"
-        OUT.print(printed(title, sections(found, world_asked(file.world).score)))
+        OUT.print(printed(title, sections(found, options.world_asked(file.world).score)))
 
 
-@app.command(context_settings=ENV, rich_help_panel=PLAY)
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def serve(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
@@ -137,8 +124,10 @@ def serve(
     listen(host, port, delay, parse_faults(faults))
 
 
-@app.command(context_settings=ENV, rich_help_panel=HELP)
-def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command(context_settings=options.ENV, rich_help_panel=HELP)
+def doctor(
+    models: options.ModelsFile = None, home: options.Home = options.HOME, as_json: options.AsJson = False
+) -> None:
     """Check the installation, the environment and the server.
 
     It shows whether an API key and a base URL are set, but never the key, and asks the server for its models.
@@ -152,7 +141,7 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
 
     left_out: dict[str, list[str]] = {}
     if (home / "runs.db").exists():
-        with suppress(LabError), opened(home) as store:  # a run database of another version
+        with suppress(LabError), options.opened(home) as store:  # a run database of another version
             left_out = store.figures.left_out()
     found = examine(home, read_models(home, models), left_out)
     if as_json:
@@ -164,8 +153,10 @@ def doctor(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False
         sys.exit(1)
 
 
-@app.command("models", context_settings=ENV, rich_help_panel=HELP)
-def list_models(models: ModelsFile = None, home: Home = HOME, as_json: AsJson = False) -> None:
+@app.command("models", context_settings=options.ENV, rich_help_panel=HELP)
+def list_models(
+    models: options.ModelsFile = None, home: options.Home = options.HOME, as_json: options.AsJson = False
+) -> None:
     """List the models of the models file: server, key variable, parameters, limits and price.
 
     It shows whether each key is set, but never a key, and asks no server.

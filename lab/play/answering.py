@@ -146,8 +146,8 @@ def columns_and_rows(requests: Sequence[Request]) -> tuple[list[str], list[list[
 
 def _cell(value: object) -> object:
     """Return a value as a cell of a table: a text, a number, or JSON."""
-    plain_value = value is None or (isinstance(value, str | int | float) and not isinstance(value, bool))
-    return value if plain_value else json.dumps(value, ensure_ascii=False)
+    is_json = isinstance(value, bool | list | dict)
+    return json.dumps(value, ensure_ascii=False) if is_json else value
 
 
 def options(form: Form) -> Options:
@@ -185,10 +185,15 @@ def told_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
     return others[0], given
 
 
-def options_in_environment(form: Form) -> list[tuple[str, str]]:
-    """Return the options that HOBBES_… variables give; several numbers in one are separated by spaces."""
-    given = []
+def with_environment(form: Form, typed: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the options that were typed, and those that only HOBBES_… variables give.
+
+    Several numbers in one variable are separated by spaces.
+    """
+    given = [*typed]
     for name, fields in options(form).items():
+        if name in dict(typed):
+            continue
         value = os.environ.get(f"HOBBES_{name.replace('-', '_').upper()}", "")
         in_words = all(field.kind in {Kind.WHOLE, Kind.NUMBER, Kind.YES_NO} for field in fields.values())
         given += [(name, word) for word in (value.split() if in_words else [value] if value else [])]

@@ -13,7 +13,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import answer_fields, view_of
-from hobbes.engine.world import AnyWorld, Setting, make_setting
+from hobbes.engine.world import Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import Beginning, check_name, checked_players, lasting
@@ -24,7 +24,6 @@ from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import update_run
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, made_call
-from hobbes.nodes.models import Models
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
 from hobbes.nodes.reading import read
@@ -90,12 +89,12 @@ def planned(
         players = checked_players(store, world, setting, models, named, caps)
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
-        prompt_of = _Prompting(world, setting, prompts, models, players)
-        calls = tuple(_given(prompt_of, state, memories, options.answers))
+        new = Beginning(world, setting, models, players, prompts)
+        calls = tuple(_given(new, state, memories, options.answers))
     except ValueError as error:
         raise UsageError(str(error)) from error
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
-    return Planned(Beginning(world, setting, models, players, prompts), acting, calls)
+    return Planned(new, acting, calls)
 
 
 def _check_turn(store: Store, parent: Run, turn: int) -> None:
@@ -158,41 +157,31 @@ def _prompts(parent: Run, setting: Setting[Any], options: ForkOptions) -> Prompt
     return before if setting == parent.setting else fitted(world, before, setting)
 
 
-@dataclass(frozen=True, slots=True)
-class _Prompting:
-    """What the prompts of a turn are made from."""
-
-    world: AnyWorld
-    setting: Setting[Any]
-    prompts: PromptSet
-    models: Mapping[str, str]
-    named: Models
-
-    def prompt(self, state: Any, memories: Mapping[str, Memory], agent: str) -> Prompt:  # noqa: ANN401
-        """Return the prompt that the player of an agent would get."""
-        view = view_of(self.world, state, memories, agent)
-        spec = parse_spec(self.world.policies, self.models[self.world.owner(state, agent)], self.named)
-        if spec.settings is None:
-            return Prompt("", canonical(view))
-        return Prompt(system_text(self.prompts, self.setting), turn_text(self.prompts, view))
+def _prompt(new: Beginning, state: Any, memories: Mapping[str, Memory], agent: str) -> Prompt:  # noqa: ANN401
+    """Return the prompt that the player of an agent would get."""
+    view = view_of(new.world, state, memories, agent)
+    spec = parse_spec(new.world.policies, new.models[new.world.owner(state, agent)], new.model_settings)
+    if spec.settings is None:
+        return Prompt("", canonical(view))
+    return Prompt(system_text(new.prompts, new.setting), turn_text(new.prompts, view))
 
 
 def _given(
-    prompting: _Prompting,
+    new: Beginning,
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Memory],
     answers: Mapping[str, str],
 ) -> Iterator[Call]:
     """Yield the calls of the answers that agents are given. Raise UsageError for one that cannot be used."""
-    actors = prompting.world.actors(state)
+    actors = new.world.actors(state)
     for agent, text in answers.items():
         if agent not in actors:
             raise UsageError(
                 f"--answer {agent}: no such agent acts in turn {state.turn}; agents: {', '.join(actors)}"
             )
         reply = Reply(text, PlayerKind.GIVEN, tokens_in=0, tokens_out=0, player=PlayerKind.GIVEN)
-        parsed = read(agent, reply, answer_fields(prompting.world, prompting.setting, agent))
+        parsed = read(agent, reply, answer_fields(new.world, new.setting, agent))
         if parsed.outcome not in DECISIONS:
             raise UsageError(f"--answer {agent}: there is no JSON object in {text[:60]!r}")
-        prompt = prompting.prompt(state, memories, agent)
+        prompt = _prompt(new, state, memories, agent)
         yield made_call(Address(state.turn, agent), prompt, TURN_QUESTION, reply, parsed)

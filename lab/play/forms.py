@@ -40,9 +40,13 @@ class Kind(StrEnum):
     JSON = "JSON"
 
 
-Limit: TypeAlias = tuple[str, Callable[[Any, Any], bool]]
+SIMPLE = {"integer": Kind.WHOLE, "number": Kind.NUMBER, "string": Kind.TEXT, "boolean": Kind.YES_NO}
+"""The kinds of simple types of JSON schema."""
 
-LIMITS: Mapping[str, Limit] = {
+PAIRED = {Kind.WHOLE, Kind.TEXT, Kind.TEXTS}
+"""The kinds of values that may stand behind the names of pairs."""
+
+LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "minimum": ("at least {}", operator.ge),
     "exclusiveMinimum": ("more than {}", operator.gt),
     "maximum": ("at most {}", operator.le),
@@ -161,11 +165,11 @@ def _groups(  # noqa: PLR0913  what is known on the way down
     `inherited` is the default of the whole object; `above` are the models that it is nested in.
     """
     above |= {schema.get("$ref", "")}
-    whole = _resolved(schema, defs)
+    whole = resolved(schema, defs)
     fields, nested = [], []
     for name, member in _members(whole, defs).items():
         default = _default(name, member, inherited)
-        within = _resolved(member, defs)
+        within = resolved(member, defs)
         if _members(within, defs) and member.get("$ref") not in above:
             objects = default[0] if default and isinstance(default[0], Mapping) else None
             nested.append((name, member, objects))
@@ -179,7 +183,7 @@ def _groups(  # noqa: PLR0913  what is known on the way down
         )
 
 
-def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+def resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
     """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
     while "$ref" in schema:
         meant = defs[schema["$ref"].rpartition("/")[2]]
@@ -189,7 +193,7 @@ def _resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
 
 def _members(schema: Schema, defs: Mapping[str, Schema]) -> Mapping[str, Schema]:
     """Return the members of an object by name; a mapping has some if its keys are known."""
-    names = _resolved(schema.get("propertyNames", {}), defs)
+    names = resolved(schema.get("propertyNames", {}), defs)
     keys = names.get("enum", [names["const"]] if "const" in names else [])
     each = schema.get("additionalProperties")
     known = {str(key): each for key in keys} if isinstance(each, Mapping) else {}
@@ -207,11 +211,11 @@ def _field(
     path: Path, member: Schema, defs: Mapping[str, Schema], default: tuple[Json, ...], *, required: bool
 ) -> Field:
     """Return the field of a member that is not a group."""
-    schema = _resolved(member, defs)
+    schema = resolved(member, defs)
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     nullable = "anyOf" in schema and len(others) < len(schema["anyOf"])
     if len(others) == 1:
-        schema = {**_resolved(others[0], defs), **schema}
+        schema = {**resolved(others[0], defs), **schema}
     kind = _kind(schema, defs)
     return Field(
         path,
@@ -225,7 +229,7 @@ def _field(
         tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
         _limits(schema, kind),
         _slots(schema, defs) if kind is Kind.NUMBERS else (),
-        _kind(_resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
+        _kind(resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
     )
 
 
@@ -244,39 +248,29 @@ def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
     """Return what is written for a value; what has no simpler kind is written as JSON."""
     if "enum" in schema or "const" in schema:
         return Kind.CHOICE
-    simple: dict[str, Kind] = {
-        "integer": Kind.WHOLE,
-        "number": Kind.NUMBER,
-        "string": Kind.TEXT,
-        "boolean": Kind.YES_NO,
-    }
-    if schema.get("type") == "array" and _resolved(schema.get("items", {}), defs).get("type") == "string":
+    if schema.get("type") == "array" and resolved(schema.get("items", {}), defs).get("type") == "string":
         return Kind.TEXTS
     if schema.get("type") == "array" and _slots(schema, defs):
         return Kind.NUMBERS
     each = schema.get("additionalProperties")
-    if isinstance(each, Mapping) and _kind(_resolved(each, defs), defs) in {
-        Kind.WHOLE,
-        Kind.TEXT,
-        Kind.TEXTS,
-    }:
+    if isinstance(each, Mapping) and _kind(resolved(each, defs), defs) in PAIRED:
         return Kind.PAIRS
-    return simple.get(schema.get("type", ""), Kind.JSON)
+    return SIMPLE.get(schema.get("type", ""), Kind.JSON)
 
 
 def _slots(schema: Schema, defs: Mapping[str, Schema]) -> tuple[Slot, ...]:
     """Return what the entries of a list hold if each is written in a known number of whole numbers."""
-    entry = _resolved(schema.get("items", {}), defs)
+    entry = resolved(schema.get("items", {}), defs)
     if entry.get("type") == "array":
         parts = {"": entry}
     else:
-        parts = {name: _resolved(one, defs) for name, one in _members(entry, defs).items()}
+        parts = {name: resolved(one, defs) for name, one in _members(entry, defs).items()}
     slots = []
     for name, part in parts.items():
         least, most = part.get("minItems"), part.get("maxItems")
         if part.get("type") == "integer":
             slots.append(Slot(name, 1, alone=True))
-        elif least == most and most and _resolved(part.get("items", {}), defs).get("type") == "integer":
+        elif least == most and most and resolved(part.get("items", {}), defs).get("type") == "integer":
             slots.append(Slot(name, most, alone=False))
         else:
             return ()
@@ -324,40 +318,38 @@ def read(of: Field, text: str) -> Json:
     if of.nullable and not text:
         return None
     try:
-        value: Json = _READERS[of.kind](of, text)
+        value = _value(of, of.kind, text)
         fits = all(LIMITS[limit][1](value, bound) for limit, bound in of.limits.items())
-    except (ValueError, RecursionError):  # JSON can be nested too deeply to be read
+    except (ValueError, LookupError, RecursionError):  # JSON can be nested too deeply to be read
         fits = False
     if not fits:
         raise ValueError(f"write {hint(of)}")
     return value
 
 
-def _whole(_: Field, text: str) -> Json:
-    """Read a whole number; one with too many digits is refused."""
-    if not re.fullmatch("[+-]?[0-9]{1,18}", text):
-        raise ValueError(text)
-    return int(text)
-
-
-def _number(_: Field, text: str) -> Json:
-    """Read a finite number."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
-
-
-def _text(_: Field, text: str) -> Json:
-    """Read text on one line, whatever it holds; half a character, which no file can hold, is refused."""
-    if re.search("[\r\n\ud800-\udfff]", text):
-        raise ValueError(text)
-    return text
-
-
-def _texts(of: Field, text: str) -> Json:
-    """Read texts between commas."""
-    return [_text(of, one.strip()) for one in text.split(",") if one.strip()]
+def _value(of: Field, kind: Kind, text: str) -> Json:  # noqa: PLR0911  one for each kind
+    """Return the value of a kind that a text spells. Raise ValueError or LookupError if it spells none."""
+    match kind:
+        case Kind.WHOLE if re.fullmatch("[+-]?[0-9]{1,18}", text):  # with more digits it is refused
+            return int(text)
+        case Kind.NUMBER if math.isfinite(number := float(text)):
+            return number
+        case Kind.TEXT if not re.search("[\r\n\ud800-\udfff]", text):  # no file can hold half a character
+            return text
+        case Kind.TEXTS:
+            return [_value(of, Kind.TEXT, one.strip()) for one in text.split(",") if one.strip()]
+        case Kind.YES_NO:
+            return {"yes": True, "true": True, "no": False, "false": False}[text.lower()]
+        case Kind.CHOICE:
+            return {spelled(of, choice): choice for choice in of.choices}[text]
+        case Kind.PAIRS if not text.lstrip().startswith("{"):
+            return _pairs(of, text)
+        case Kind.NUMBERS if not text.lstrip().startswith("["):
+            return _numbers(of, text)
+        case Kind.PAIRS | Kind.NUMBERS | Kind.JSON:
+            value: Json = json.loads(text)
+            return value
+    raise ValueError(text)
 
 
 def _entries(text: str) -> list[str]:
@@ -366,9 +358,7 @@ def _entries(text: str) -> list[str]:
 
 
 def _pairs(of: Field, text: str) -> Json:
-    """Read pairs of a name and a value, or a JSON object. Pairs of numbers may stand between commas, too."""
-    if text.lstrip().startswith("{"):
-        return _json(of, text)
+    """Read pairs of a name and a value. Pairs of numbers may stand between commas or semicolons, too."""
     pairs: dict[str, Json] = {}
     for entry in _entries(text.replace(",", "\n")) if of.values is Kind.WHOLE else re.split("[\r\n]", text):
         if not entry.strip():
@@ -376,61 +366,21 @@ def _pairs(of: Field, text: str) -> Json:
         name, equals, value = entry.partition("=")
         if not equals or not name.strip() or name.strip() in pairs:
             raise ValueError(text)
-        pairs[str(_text(of, name.strip()))] = _READERS[of.values](of, value.strip())
+        pairs[str(_value(of, Kind.TEXT, name.strip()))] = _value(of, of.values, value.strip())
     return pairs
 
 
 def _numbers(of: Field, text: str) -> Json:
-    """Read entries of whole numbers, or a JSON array."""
-    if text.lstrip().startswith("["):
-        return _json(of, text)
+    """Read entries of whole numbers."""
     entries: list[Json] = []
     for entry in _entries(text):
-        numbers = [_whole(of, one) for one in re.split(r"[\s,]+", entry)]
+        numbers = [_value(of, Kind.WHOLE, one) for one in re.split(r"[\s,]+", entry)]
         if len(numbers) != sum(slot.count for slot in of.slots):
             raise ValueError(text)
         left = iter(numbers)
         parts = {slot.key: next(left) if slot.alone else list(islice(left, slot.count)) for slot in of.slots}
         entries.append(parts.get("", parts))
     return entries
-
-
-def _choice(of: Field, text: str) -> Json:
-    """Read one of the choices."""
-    choices = {spelled(of, choice): choice for choice in of.choices}
-    if text not in choices:
-        raise ValueError(text)
-    return choices[text]
-
-
-def _yes_no(_: Field, text: str) -> Json:
-    """Read yes or no."""
-    value = {"yes": True, "true": True, "no": False, "false": False}.get(text.lower())
-    if value is None:
-        raise ValueError(text)
-    return value
-
-
-def _json(_: Field, text: str) -> Json:
-    """Read JSON."""
-    try:
-        value: Json = json.loads(text)
-    except RecursionError as error:
-        raise ValueError(text) from error
-    return value
-
-
-_READERS: Mapping[Kind, Callable[[Field, str], Any]] = {
-    Kind.WHOLE: _whole,
-    Kind.NUMBER: _number,
-    Kind.TEXT: _text,
-    Kind.YES_NO: _yes_no,
-    Kind.CHOICE: _choice,
-    Kind.TEXTS: _texts,
-    Kind.PAIRS: _pairs,
-    Kind.NUMBERS: _numbers,
-    Kind.JSON: _json,
-}
 
 
 def filled_in(form: Form, values: Mapping[Path, Json]) -> str:

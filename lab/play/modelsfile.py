@@ -117,12 +117,7 @@ def described(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
             "price": price.price.model_dump(exclude_none=True) if (price := known[name]) else None,
             "price_source": price.source if price else None,
             "key": settings.key_variable,
-            "key_set": key_is_set(settings) if settings.key_variable else None,
+            "key_set": bool(os.environ.get(settings.key_variable)) if settings.key_variable else None,
         }
         for name, settings in models.items()
     }
-
-
-def key_is_set(settings: ModelSettings) -> bool:
-    """Return whether the environment has what the settings need as a key."""
-    return settings.key_variable is None or bool(os.environ.get(settings.key_variable))

@@ -325,7 +325,9 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clo
     now = clock()
     if is_late(run, question, now):
         raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
-    reply = persons_reply(text, milliseconds=_took(question, now))
+    since = datetime.fromisoformat(question.since) if question.since else now
+    took = max(0, round((now - since).total_seconds() * 1000))  # a clock may have been put back
+    reply = persons_reply(text, milliseconds=took)
     parsed = read(question.agent, reply, answer_fields(run.world, run.setting, question.agent))
     if question.agent != OBSERVER:
         _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
@@ -339,13 +341,6 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clo
         shown = hint if present.questions else f"it is {present.status}"
         raise LabError(f"run {run.id}: somebody else has answered that; {shown}")
     return present
-
-
-def _took(question: PersonQuestion, now: datetime) -> int:
-    """Return how many milliseconds ago a question was asked; 0 if nobody knows, or a clock was put back."""
-    if not question.since:
-        return 0
-    return max(0, round((now - datetime.fromisoformat(question.since)).total_seconds() * 1000))
 
 
 def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state

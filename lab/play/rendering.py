@@ -15,21 +15,10 @@ from hobbes.lab.play.playing import RunOptions, settle_options
 from hobbes.lab.store.history import intents_of, logged, memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
+from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt, Reply
 from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal, parse_spec
-from hobbes.nodes.prompting import (
-    PromptError,
-    PromptSet,
-    approximate_tokens,
-    cacheable,
-    fixed_words,
-    load_prompts,
-    one_line_json,
-    sections,
-    system_text,
-    turn_text,
-)
 from hobbes.nodes.reading import read
 
 Before = tuple[Any, Mapping[str, Memory]]
@@ -58,26 +47,24 @@ class PromptQuestion:
     models: Models
     """The settings of the models that the spec may name."""
 
-    def prompts(self) -> PromptSet:
+    def prompts(self) -> prompting.PromptSet:
         """Return the prompt files as they are now; raise UsageError if they are wrong."""
         return prompts_for(self.world, self.variant, self.lang, self.setting)
 
-    def filled_in(self, prompts: PromptSet) -> Prompt:
+    def filled_in(self, prompts: prompting.PromptSet) -> Prompt:
         """Return the prompt; raise UsageError if the templates cannot be filled in under these settings."""
         if self.agent == OBSERVER:
-            return Prompt(prompts.observer, one_line_json(self.view))
+            return Prompt(prompts.observer, prompting.one_line_json(self.view))
         try:
-            return Prompt(system_text(prompts, self.setting), turn_text(prompts, self.view))
-        except PromptError as error:
+            return Prompt(
+                prompting.system_text(prompts, self.setting), prompting.turn_text(prompts, self.view)
+            )
+        except prompting.PromptError as error:
             raise UsageError(str(error)) from error
 
-    def prompt(self) -> Prompt:
-        """Return the prompt as the files say it now; raise UsageError if they are wrong."""
-        return self.filled_in(self.prompts())
-
-    def words(self, prompts: PromptSet, prompt: Prompt) -> str:
+    def words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
         """Return the beginning of the turn text that is the same for all agents and turns."""
-        return "" if self.agent == OBSERVER else fixed_words(prompts, prompt.turn)
+        return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)
 
 
 def question_in_run(
@@ -128,27 +115,29 @@ def token_counts(prompt: Prompt, words: str) -> dict[str, Any]:
     prompt, from 0 to 1, that is the same for all agents and turns and stands before all else, `cacheable` the
     share that a provider can keep in its cache: as much, unless it is too short for a cache.
     """
-    empty = approximate_tokens("")  # what a message takes beside its text
+    empty = prompting.approximate_tokens("")  # what a message takes beside its text
     counts = [
-        (text, title, approximate_tokens(section) - empty)
-        for text, title, section in sections(prompt.system, prompt.turn, words)
+        (text, title, prompting.approximate_tokens(section) - empty)
+        for text, title, section in prompting.sections(prompt.system, prompt.turn, words)
     ]
     *_, view = counts
     whole = sum(count for *_, count in counts)
     same = whole - view[-1]
     return {
-        "system": approximate_tokens(prompt.system),
-        "turn": approximate_tokens(prompt.turn),
+        "system": prompting.approximate_tokens(prompt.system),
+        "turn": prompting.approximate_tokens(prompt.turn),
         "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in counts],
         "shared": same / whole,
-        "cacheable": cacheable(same) / whole,
+        "cacheable": prompting.cacheable(same) / whole,
     }
 
 
-def prompts_for(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
+def prompts_for(
+    world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None
+) -> prompting.PromptSet:
     """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
     try:
-        return load_prompts(world, variant, lang, setting)
+        return prompting.load_prompts(world, variant, lang, setting)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -23,23 +23,21 @@ def _is_object(value: object) -> bool:
 
 
 def _is_object_or_null(value: object) -> bool:
-    return value is None or isinstance(value, dict)
+    return isinstance(value, dict | None)
 
 
-def _is_list_of_names(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
-
-
-def _is_object_of_objects(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(one, dict) for one in value.values())
-
-
-PARTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+PARTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "config": (_is_object, "an object"),
-    "agents": (_is_list_of_names, "a list of names"),
+    "agents": (
+        lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+        "a list of names",
+    ),
     "seed": (lambda value: type(value) is int, "a whole number"),
     "state": (_is_object_or_null, "an object or null"),
-    "memories": (_is_object_of_objects, "an object, one memory per agent"),
+    "memories": (
+        lambda value: _is_object(value) and all(map(_is_object, value.values())),
+        "an object, one memory per agent",
+    ),
     "answers": (_is_object_or_null, "an object, one answer per agent"),
     "ruling": (lambda value: isinstance(value, str | dict), "a string or an object"),
 }

@@ -6,9 +6,9 @@ their turns are equal. For this reason turns are compared by their records.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import groupby, islice, zip_longest
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
@@ -20,7 +20,6 @@ from hobbes.lab.proof.differing import diff_of, first_differing_part
 from hobbes.lab.store.history import logged, reports
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import TURN_QUESTION, Call
 from hobbes.nodes.reading import deciding
 
@@ -125,15 +124,13 @@ def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
         for run in (a, b)
     )
     settings = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
-    if a.models != b.models and any(models := _differing_values(a.models, b.models)):
-        settings["models"] = models
-    if any(named := _differing_values(_named(a), _named(b))):
-        settings["model_settings"] = named
-    if not {"prompts", "lang"} & settings.keys() and any(
-        texts := _differing_values(_template_hashes(a), _template_hashes(b))
-    ):
-        settings["prompt_texts"] = texts
-    return settings
+    named = [{name: model.to_json() for name, model in run.model_settings.items()} for run in (a, b)]
+    parts: dict[str, Sequence[Mapping[str, Any]]] = {"models": (a.models, b.models), "model_settings": named}
+    if not {"prompts", "lang"} & settings.keys():
+        prompts = (a.prompts, b.prompts)
+        parts["prompt_texts"] = [{"system": sha256(one.system), "turn": sha256(one.turn)} for one in prompts]
+    differing = {name: _differing_values(*values) for name, values in parts.items()}
+    return settings | {name: values for name, values in differing.items() if any(values)}
 
 
 def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -142,34 +139,20 @@ def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[
     return [{key: side[key] for key in keys} for side in (one, other)]
 
 
-def _named(run: Run) -> dict[str, Any]:
-    """Return the settings of the models that a run took from a models file, as JSON."""
-    return {name: settings.to_json() for name, settings in run.model_settings.items()}
-
-
-def _template_hashes(run: Run) -> dict[str, str]:
-    """Return the hashes of a run's prompt templates, as in the table `texts`."""
-    return {"system": sha256(run.prompts.system), "turn": sha256(run.prompts.turn)}
-
-
 def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
-    for one, other in zip_longest(*(islice(store.turns.of(run), run.turns) for run in (a, b))):
-        if one is None or other is None or one.turn != other.turn:
-            turn, place = _in_one_run_only((a, b), (one, other))
-        else:
-            turn = one.turn
-            difference = first_differing_part(one.record, other.record, SIDES)
-            if difference is None:
-                continue
-            place = _in_the_calls(store, (a, b), turn) or (
-                difference.agent,
-                difference.layer,
-                difference.diff,
-            )
-        agent, layer, diff = place
-        return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
-    return None
+    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
+        difference = first_differing_part(one.record, other.record, SIDES)
+        if difference is not None:
+            found = difference.agent, difference.layer, difference.diff
+            agent, layer, diff = _in_the_calls(store, (a, b), one.turn) or found
+            return {"turn": one.turn, "agent": agent, "layer": layer, "diff": diff}
+    if a.turns == b.turns:
+        return None
+    has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
+    turns = f"with turns 0 to {run.turns - 1}" if run.turns else "without turns"
+    diff = f"only run {has} has turn {run.turns}; run {lacks} is {run.status}, {turns}\n"
+    return {"turn": run.turns, "agent": "", "layer": "engine", "diff": diff}
 
 
 def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
@@ -217,7 +200,7 @@ def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
     Reflections are not compared: the reasons of a decision differ more often than the decision itself.
     """
-    for one, other in zip(*(islice(store.turns.of(run), run.turns) for run in (a, b)), strict=False):
+    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
         records = (one.record, other.record)
         for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
             intents = [record.intents[agent] for record in records]
@@ -323,19 +306,6 @@ def _changed(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
 def moves(intent: JsonObject) -> JsonObject:
     """Return an intent without its reflection: what an agent does."""
     return {field: value for field, value in intent.items() if field != "reflection"}
-
-
-def _in_one_run_only(
-    runs: tuple[Run, Run], turns: tuple[LoggedTurn | None, LoggedTurn | None]
-) -> tuple[int, tuple[str, Layer, str]]:
-    """Return the turn that only one of the runs has, with agent, layer and explanation."""
-    number = min(turn.turn for turn in turns if turn)
-    has, lacks = (0, 1) if turns[0] and turns[0].turn == number else (1, 0)
-    run = runs[lacks]
-    played = f"{SIDES[lacks]} is {run.status}, with turns 0 to {run.turns - 1}"
-    if not run.turns:
-        played = f"{SIDES[lacks]} is {run.status}, without turns"
-    return number, ("", "engine", f"only run {SIDES[has]} has turn {number}; run {played}\n")
 
 
 def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, Layer, str] | None:

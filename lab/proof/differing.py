@@ -28,24 +28,19 @@ def first_differing_part(
     for name, part in recorded.parts().items():
         then, today = (part.dump(getattr(record, name)) for record in (recorded, now))
         if canonical(then) != canonical(today):
-            pairs = _by_agent(then, today)
-            differing = (key for key, a, b in pairs if canonical(a) != canonical(b))
-            agent = next((key for key in differing if key in agents), "")
+            a, b = _by_agent(then), _by_agent(today)
+            differs = (key for key in sorted(agents) if canonical(a.get(key)) != canonical(b.get(key)))
+            agent = next(differs, "")
             return Difference(agent, part.layer, name, diff_of(pretty(then), pretty(today), sides))
     return None
 
 
-def _by_agent(recorded: Any, now: Any) -> list[tuple[str, Any, Any]]:  # noqa: ANN401  any JSON
-    """Return name and both values of each agent, from objects by agent or lists of elements with an agent."""
-    if isinstance(recorded, list):
-        recorded, now = _grouped(recorded), _grouped(now)
-    return [(name, recorded.get(name), now.get(name)) for name in sorted({*recorded, *now})]
-
-
-def _grouped(elements: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return drops, mends, events or draws by their agent."""
+def _by_agent(part: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
+    """Return the part of each agent, from an object by agent or from a list of elements with an agent."""
+    if isinstance(part, dict):
+        return part
     groups: dict[str, list[dict[str, Any]]] = {}
-    for element in elements:
+    for element in part:
         groups.setdefault(element.get("agent", ""), []).append(element)
     return groups
 

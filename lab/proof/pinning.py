@@ -19,29 +19,18 @@ from langsmith import tracing_context
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, AnyWorld, Setting, make_setting
+from hobbes.engine.world import OBSERVER, Setting, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.loop import play_out
+from hobbes.lab.proof import pin_file
 from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.proof.differing import first_differing_part
-from hobbes.lab.proof.pin_file import (
-    FORMAT,
-    Answer,
-    Before,
-    Expected,
-    ExpectedQuestion,
-    Lines,
-    Pin,
-    Way,
-    source,
-    turns_in_words,
-    whole_prompt,
-)
 from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
 from hobbes.lab.proof.rereading import decision
+from hobbes.lab.proof.verifying import last_calls
 from hobbes.lab.store.history import logged, memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import HOBBES, Run
@@ -50,7 +39,6 @@ from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,
-    TURN_QUESTION,
     Address,
     Call,
     Logged,
@@ -97,22 +85,22 @@ class Failure(NamedTuple):
 class PinOutcome:
     """What playing the turns again came to."""
 
-    turns: list[Expected] = field(default_factory=list)
-    texts: dict[str, Lines] = field(default_factory=dict)
-    asked: list[ExpectedQuestion] = field(default_factory=list)
+    turns: list[pin_file.Expected] = field(default_factory=list)
+    texts: dict[str, pin_file.Lines] = field(default_factory=dict)
+    asked: list[pin_file.ExpectedQuestion] = field(default_factory=list)
     """The questions of the turn in which the play could not go on."""
     stop: DivergedError | None = None
     """Why it could not go on; None if it did."""
 
-    def prompt(self, question: ExpectedQuestion) -> str:
+    def prompt(self, question: pin_file.ExpectedQuestion) -> str:
         """Return the whole prompt of a question that was asked now."""
-        return whole_prompt(self.texts, question)
+        return pin_file.whole_prompt(self.texts, question)
 
 
 # --- write
 
 
-def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
+def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
     Raise UsageError if the run does not have these turns, cannot be read, or does not play as recorded now.
@@ -135,33 +123,35 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
     return accepted(recorded, played)
 
 
-def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> Pin:
+def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
     """Return what the run database has of the turns."""
     first, last = turns
     before = logged(store, run, first - 1).digest if first else ""
-    texts: dict[str, Lines] = {}
-    answers: list[Answer] = []
-    expected: list[Expected] = []
+    texts: dict[str, pin_file.Lines] = {}
+    answers: list[pin_file.Answer] = []
+    expected: list[pin_file.Expected] = []
     for number in range(first, last + 1):
-        calls = list(_counting(store, run, number))
+        attempts = store.calls.attempts(run.id, number).values()
+        calls = [call for of_agent in attempts for call in last_calls(of_agent).values()]
         answers += map(_answer, calls)
         turn = logged(store, run, number)
         # A scripted policy was sent no text, so there is none to compare with.
         questions = [_asked(call, call, texts) for call in calls if call.prompt.system]
         expected.append(
-            Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
+            pin_file.Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
         )
     memories = memories_before(store, run, first)
-    return Pin(
-        format=FORMAT,
-        about=_about(run, turns, answers),
+    named, source = f" {run.name!r}" if run.name else "", pin_file.source(answers)
+    return pin_file.Pin(
+        format=pin_file.FORMAT,
+        about=f"{pin_file.turns_in_words(*turns)} of the {run.world.name} run{named}. {source}",
         run=run.id,
         hobbes=HOBBES,
         world=run.world.name,
         agents=list(run.setting.agents),
         seed=run.setting.seed,
         ways=list(_ways(run, turns, folder)),
-        before=Before(
+        before=pin_file.Before(
             turn=first,
             digest=run.digest_before(first, before),
             state=run.world.state.to_json(state_before(store, run, first)),
@@ -173,13 +163,13 @@ def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> P
     )
 
 
-def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
+def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[pin_file.Way]:
     """Yield how the turns were played: in one way, unless a fork goes on in another way between them."""
     first, last = turns
     for until in (*(one.until for one in run.earlier if first < one.until <= last), last + 1):
         way = run.at(until - 1)
         variant = way.prompts.variant
-        yield Way(
+        yield pin_file.Way(
             until=until,
             settings=way.setting.config.model_dump(mode="json"),
             prompts=_path_from(folder, variant) if is_path(variant) else variant,
@@ -197,21 +187,10 @@ def _path_from(folder: Path, variant: str) -> str:
     return f"./{path}"
 
 
-def _counting(store: Store, run: Run, turn: int) -> Iterator[Call]:
-    """Yield the last call to each question of a turn."""
-    for calls in store.calls.attempts(run.id, turn).values():
-        last: dict[int, Call] = {}
-        for call in calls:
-            if call.question == TURN_QUESTION:  # after a halt; a follow-up question was about another answer
-                last.clear()
-            last[call.question] = call
-        yield from last.values()
-
-
-def _answer(call: Call) -> Answer:
+def _answer(call: Call) -> pin_file.Answer:
     """Return the answer of a call."""
     reply = call.reply
-    return Answer(
+    return pin_file.Answer(
         turn=call.address.turn,
         agent=call.address.agent,
         question=call.question,
@@ -224,13 +203,15 @@ def _answer(call: Call) -> Answer:
     )
 
 
-def _asked(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> ExpectedQuestion:
+def _asked(
+    call: Call, read: Call | ParsedAnswer, texts: dict[str, pin_file.Lines]
+) -> pin_file.ExpectedQuestion:
     """Return the question of a call and how its answer was `read`; its system text goes into the texts."""
     system, turn = call.prompt.system, call.prompt.turn
     name = sha256(system)[:NAME_LENGTH] if system else ""
     if system:
         texts[name] = system.split("\n")
-    return ExpectedQuestion(
+    return pin_file.ExpectedQuestion(
         agent=call.address.agent,
         question=call.question,
         system=name,
@@ -238,12 +219,6 @@ def _asked(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> Ex
         outcome=read.outcome,
         found_as=read.found_as,
     )
-
-
-def _about(run: Run, turns: tuple[int, int], answers: Sequence[Answer]) -> str:
-    """Return what the file is, and where its answers come from, for whoever opens it."""
-    named = f" {run.name!r}" if run.name else ""
-    return f"{turns_in_words(*turns)} of the {run.world.name} run{named}. {source(answers)}"
 
 
 # --- play
@@ -298,7 +273,7 @@ class _Prompters:
 class _PinJournal(JournalWithoutCalls):
     """A journal that answers from a file, and notes what is asked, how it is read, and what follows."""
 
-    def __init__(self, pin: Pin, played: PinOutcome) -> None:
+    def __init__(self, pin: pin_file.Pin, played: PinOutcome) -> None:
         self._pin = pin
         self._played = played
 
@@ -321,12 +296,12 @@ class _PinJournal(JournalWithoutCalls):
         """Note the record of a turn."""
         played = self._played
         record = dict(turn.record.to_json())
-        now = Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
+        now = pin_file.Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
         played.turns.append(now)
         played.asked.clear()
 
 
-def play_pin(pin: Pin, folder: Path) -> PinOutcome:
+def play_pin(pin: pin_file.Pin, folder: Path) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
     Raise UsageError if that is impossible: the state or the settings are of an earlier version, or a prompt
@@ -346,14 +321,14 @@ def play_pin(pin: Pin, folder: Path) -> PinOutcome:
     return played
 
 
-async def _play(pin: Pin, folder: Path, journal: _PinJournal) -> None:
+async def _play(pin: pin_file.Pin, folder: Path, journal: _PinJournal) -> None:
     """Play the turns again, each way of playing in its turn."""
     before, here, last = pin.before, pin.before.state, None
     memories, digest = before.memories, before.digest
     for way in pin.ways:
         try:
             world = world_named(pin.world)
-            setting = _setting(world, pin, way)
+            setting = make_setting(world, pin.agents, pin.seed, way.settings)
             variant = str(real_path(folder / way.prompts)) if is_path(way.prompts) else way.prompts
             prompts = load_prompts(world, variant, way.lang, setting)
             loaded, remembered = world.load(setting, here), memories_from(memories)
@@ -371,15 +346,10 @@ def _opened(players: _Prompters, _: TurnState) -> nullcontext[_Prompters]:
     return nullcontext(players)
 
 
-def _setting(world: AnyWorld, pin: Pin, way: Way) -> Setting[Any]:
-    """Return the setting of a way."""
-    return make_setting(world, pin.agents, pin.seed, way.settings)
-
-
 # --- compare
 
 
-def accepted(pin: Pin, played: PinOutcome) -> Pin:
+def accepted(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
     """Return a file that expects what was played; raise UsageError if it could not be played to the end."""
     if played.stop is not None:
         raise UsageError(
@@ -389,7 +359,7 @@ def accepted(pin: Pin, played: PinOutcome) -> Pin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(pin: Pin, played: PinOutcome, agent: str | None) -> Failure | None:
+def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
     """Return the first thing that is not as expected, None if there is none.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
@@ -414,8 +384,8 @@ def failure(pin: Pin, played: PinOutcome, agent: str | None) -> Failure | None:
 
 
 def _asked_in_both(
-    then: Expected, played: PinOutcome, agent: str | None
-) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
+    then: pin_file.Expected, played: PinOutcome, agent: str | None
+) -> list[tuple[pin_file.ExpectedQuestion, pin_file.ExpectedQuestion]]:
     """Return the questions of a turn that were asked then and now, of all agents or of one.
 
     The order is that of cause and effect: the observer is asked last, follow-up questions before it.
@@ -428,7 +398,7 @@ def _asked_in_both(
     return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _differing(pin: Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
+def _differing(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
     """Return how many prompts differ, and how many are compared."""
     pairs = [pair for turn in pin.expected for pair in _asked_in_both(turn, played, agent)]
     return sum(pin.prompt(one) != played.prompt(other) for one, other in pairs), len(pairs)
@@ -446,7 +416,7 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
     return Failure(turn, stop.agent, stop.layer, [(" ", stop.diff)])
 
 
-def _in_record(then: Expected, now: Expected) -> Failure | None:
+def _in_record(then: pin_file.Expected, now: pin_file.Expected) -> Failure | None:
     """Return the first part of a turn's record that is not as expected, or else the digest."""
     before, after = (TurnRecord.from_json(one.record) for one in (then, now))
     difference = first_differing_part(before, after)
@@ -460,7 +430,7 @@ def _in_record(then: Expected, now: Expected) -> Failure | None:
     return None
 
 
-def _in_decision(then: Expected, now: Expected, agent: str) -> Failure | None:
+def _in_decision(then: pin_file.Expected, now: pin_file.Expected, agent: str) -> Failure | None:
     """Return the first part of an agent's decision that is not as expected."""
     before, after = (decision(TurnRecord.from_json(one.record), agent) for one in (then, now))
     for part, layer in LAYER_OF_PART.items():

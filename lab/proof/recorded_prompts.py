@@ -11,16 +11,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.play.playing import settle_options
 from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
-from hobbes.nodes.prompting import (
-    PromptError,
-    about,
-    languages,
-    load_prompts,
-    system_text,
-    turn_text,
-    variants,
-    view_in,
-)
+from hobbes.nodes import prompting
 
 CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
 """The cassettes of this checkout. A wheel has none."""
@@ -36,7 +27,7 @@ def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Lis
     variant are others now (`changed`), or null if that is unknown. Raise UsageError for a broken cassette.
     """
     by_world: Listed = {
-        world.name: {variant: _variant(world.name, variant) for variant in variants(world)}
+        world.name: {variant: _variant(world.name, variant) for variant in prompting.variants(world)}
         for world in worlds
     }
     for world, variant, kind, recorded in (*_runs(by_world, runs), *_cassettes(by_world)):
@@ -47,8 +38,8 @@ def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Lis
 
 def _variant(world: str, variant: str) -> dict[str, Any]:
     """Return what a variant says of itself."""
-    known = {"languages": languages(world, variant), "advice": None, "about": None}
-    return {**known, **about(world, variant), "runs": [], "cassettes": []}
+    known = {"languages": prompting.languages(world, variant), "advice": None, "about": None}
+    return {**known, **prompting.about(world, variant), "runs": [], "cassettes": []}
 
 
 Recorded = tuple[str, str, str, dict[str, Any]]
@@ -70,8 +61,8 @@ def _runs(worlds: Container[str], rows: Iterable[Mapping[str, Any]]) -> Iterator
 def _hash_now(world: str, variant: str, lang: str) -> str | None:
     """Return the content hash of a variant now; None if it cannot be loaded any more."""
     try:
-        return load_prompts(WORLDS[world], variant, lang).hash
-    except PromptError:
+        return prompting.load_prompts(WORLDS[world], variant, lang).hash
+    except prompting.PromptError:
         return None
 
 
@@ -99,10 +90,10 @@ def _has_changed(
     None if that cannot be known, since the prompts show parts of views only.
     """
     try:
-        prompts = load_prompts(world, variant, lang, setting)
-    except PromptError:
+        prompts = prompting.load_prompts(world, variant, lang, setting)
+    except prompting.PromptError:
         return True
-    system = system_text(prompts, setting)
+    system = prompting.system_text(prompts, setting)
     requests, _ = CheckedFile.load_cassette(cassette)
     conversations = [json.loads(request.body)["messages"] for request in requests]
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in conversations]
@@ -112,5 +103,5 @@ def _has_changed(
     turn = next((turn for said, turn in sent if said == system), None)
     if turn is None:
         return False
-    view = view_in(turn)
-    return None if view is None else turn_text(prompts, view) != turn
+    view = prompting.view_in(turn)
+    return None if view is None else prompting.turn_text(prompts, view) != turn

@@ -7,7 +7,7 @@ turn with the recorded one.
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -24,7 +24,7 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
-from hobbes.nodes.prompting import PromptSet, load_prompts
+from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
 from hobbes.nodes.state import TurnState, first_state, memories_from, state_at
 
@@ -76,8 +76,6 @@ class ReplayJournal(JournalWithoutCalls):
         self._stored: dict[int, dict[str, list[Row]]] = {}
         self._used: dict[str, list[Call]] = {}
         """The calls of this turn that were asked for, by agent."""
-        # The system text comes with every call of a model.
-        self._hash_of = lru_cache(maxsize=2)(sha256)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
@@ -87,7 +85,7 @@ class ReplayJournal(JournalWithoutCalls):
             raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
         row = rows[-1]
         # A stored text with the same hash as the present one need not be read.
-        if not self._reread and [row["system"], row["prompt"]] != [*map(self._hash_of, prompt)]:
+        if not self._reread and [row["system"], row["prompt"]] != [*map(sha256, prompt)]:
             then = self._store.calls.read(row).prompt
             diff = diff_of(then.system, prompt.system) + diff_of(then.turn, prompt.turn)
             raise DivergedError(
@@ -153,11 +151,6 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
     return Replayed(state["turn"], state["digest"], None)
 
 
-def _prompts_now(way: Run) -> PromptSet:
-    """Return the prompts of a run as their files are now."""
-    return load_prompts(way.world, way.prompts.variant, way.prompts.lang, way.setting)
-
-
 async def _replay_on(
     run: Run, journal: ReplayJournal, state: TurnState, until: int, *, reread: bool
 ) -> TurnState:
@@ -166,7 +159,8 @@ async def _replay_on(
     The prompts are those of their files now or, with `reread`, the recorded ones.
     """
     world, way = run.world, run.at(state["turn"])
-    prompts = way.prompts if reread else partial(_prompts_now, way)
+    now = partial(load_prompts, world, way.prompts.variant, way.prompts.lang, way.setting)
+    prompts = way.prompts if reread else now
     players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
     here = world.load(way.setting, state["world"])

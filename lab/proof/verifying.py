@@ -93,7 +93,8 @@ def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None
     """Yield the faults of each turn; return where the run stands after them, None if a record is damaged."""
     at = _Position(first_of(run), {}, run.digest_before(0, ""))
     try:
-        yield from (Fault(None, fault) for fault in _changed_columns(store, run))
+        for column in changed_columns(store.runs.row_unchecked(run.id)):
+            yield Fault(None, f"the column runs.{column} was changed after the run had begun")
         for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
@@ -154,12 +155,6 @@ def _key_twice(text: str) -> str:
 
     json.loads(text, object_pairs_hook=note)
     return next(iter(twice), "")
-
-
-def _changed_columns(store: Store, run: Run) -> Iterator[str]:
-    """Name the columns of a run's row that were changed after it had begun."""
-    for column in changed_columns(store.runs.row_unchecked(run.id)):
-        yield f"the column runs.{column} was changed after the run had begun"
 
 
 def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
@@ -224,11 +219,12 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
         return
     people = {agent for agent in actors if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
     # A person who failed to answer is asked again only after a halt.
-    open_ones = {one.agent for one in run.questions}
+    decided = {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
+    again = {one.agent for one in run.questions} - decided
     due = {
         agent: turns.view_of(run.world, at.state, at.memories, agent)
         for agent in actors
-        if agent in people and (agent not in attempts or agent in open_ones - _decided(attempts))
+        if agent in people and (agent not in attempts or agent in again)
     }
     yield from (f"there is no call of {agent}" for agent in actors if agent not in {*attempts, *due})
     if not due:
@@ -276,11 +272,6 @@ def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dic
         for agent in run.world.actors(at.state)
         if agent in attempts
     }
-
-
-def _decided(attempts: Mapping[str, list[Call]]) -> set[str]:
-    """Return the agents whose last call is a decision."""
-    return {agent for agent, calls in attempts.items() if calls[-1].outcome in DECISIONS}
 
 
 def _odd_prompts(way: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
@@ -352,14 +343,23 @@ def _out_of_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
 
 def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
-    last: dict[int, Answer] = {}
     fields = turns.answer_fields(world, state.setting, agent)
-    for call in calls:
-        if call.question == TURN_QUESTION:  # asked again after a halt: a follow-up question was about an
-            last.clear()  # earlier answer
-        last[call.question] = Answer(call.prompt, call.reply, read(agent, call.reply, fields))
+    last = {
+        question: Answer(call.prompt, call.reply, read(agent, call.reply, fields))
+        for question, call in last_calls(calls).items()
+    }
     first, second = last[TURN_QUESTION], last.get(FOLLOW_UP_QUESTION)
     return (answer_that_counts(agent, first, second) if second else first).parsed
+
+
+def last_calls(calls: Iterable[Call]) -> dict[int, Call]:
+    """Return an agent's last call to each question of a turn."""
+    last: dict[int, Call] = {}
+    for call in calls:
+        if call.question == TURN_QUESTION:  # after a halt; a follow-up question was about an earlier answer
+            last.clear()
+        last[call.question] = call
+    return last
 
 
 def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:
@@ -396,13 +396,9 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
     due = ending(run, store.calls.counts(run.id), at.state)
-    expected: dict[str, Any] = {
-        "outcomes": json.dumps(due.outcomes),
-        "scores": json.dumps(due.scores),
-        "tainted": int(due.tainted),
-    }
-    for name, value in stored.items():
-        if value != expected[name]:
+    expected = json.dumps(due.outcomes), json.dumps(due.scores), int(due.tainted)
+    for (name, value), figure in zip(stored.items(), expected, strict=True):
+        if value != figure:
             yield f"the column runs.{name} differs from what the turns give"
     if _differ(store, run, measured(run.world, StoredHistory(store, run))):
         yield "the table measures differs from what the turns give"

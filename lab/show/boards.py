@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TypeAlias
 
+from markupsafe import Markup
+
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
 from hobbes.lab.show.palette import PALETTE, Look, looks_of
 from hobbes.lab.show.strokes import (
@@ -80,6 +82,11 @@ Box: TypeAlias = tuple[float, float, float, float]
 def svg(board: Board) -> str:
     """Return a board as an SVG document. The same board gives the same bytes."""
     return _Drawing(board).svg()
+
+
+def drawn(board: Board | None) -> Markup:
+    """Return a board as an SVG to stand in a page, or nothing if there is none."""
+    return Markup(svg(board) if board else "")  # noqa: S704  it escapes all texts
 
 
 def text(board: Board) -> list[str]:

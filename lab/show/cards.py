@@ -29,9 +29,6 @@ from hobbes.lab.show.tracing import (
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
 
-DAMAGED = "damaged"
-"""What is said of a turn whose record cannot be read."""
-
 MOST_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
 

@@ -1,6 +1,5 @@
 """Charts of reports, drawn with matplotlib and embedded in pages."""
 
-import base64
 import io
 import math
 import textwrap
@@ -122,11 +121,6 @@ def _draw(axes: Any, line: Line, place: int, steps: bool) -> Any:  # noqa: ANN40
     low, high = ([math.nan if end is None else end for end in ends] for ends in (lows, highs))
     axes.fill_between(x, low, high, color=COLOURS[look], alpha=0.15, linewidth=0, step=step)
     return drawn
-
-
-def data_url(svg: str) -> str:
-    """Return an SVG image as a data URL."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def _svg(figure: Figure) -> str:

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, permutations
+from operator import attrgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE
@@ -36,14 +38,6 @@ class Entry:
     event: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an entry of a conversation stands: with the messages of two agents, on which page."""
-
-    between: str
-    first: int
-
-
 class Talk:
     """All messages of a run, and all that agents did to each other, read once for several pages."""
 
@@ -51,32 +45,18 @@ class Talk:
         self.looks = looks
         self.written: dict[str, Counter[str]] = {}
         """Agent to receiver to the number of messages."""
-        self._messages: list[Entry] = []
-        self._of_two: dict[frozenset[str], list[tuple[int, Entry]]] = {}
-        self._to_all: dict[str, list[tuple[int, Entry]]] = {}
-        for number, entry in enumerate(_entries(events_until(store, run, run.turns), looks)):
-            if entry.text is not None:
-                self.written.setdefault(entry.agent, Counter())[entry.to] += 1
-                self._messages.append(entry)
-            if entry.to == ALL:
-                self._to_all.setdefault(entry.agent, []).append((number, entry))
-            else:
-                self._of_two.setdefault(frozenset((entry.agent, entry.to)), []).append((number, entry))
+        self._entries = list(_entries(events_until(store, run, run.turns), looks))
+        self._messages = [entry for entry in self._entries if entry.text is not None]
+        for entry in self._messages:
+            self.written.setdefault(entry.agent, Counter())[entry.to] += 1
 
     def entries(self, two: tuple[str, str] | None) -> list[Entry]:
         """Return all messages, or whatever passed between two agents, in order."""
         if two is None:
             return self._messages
-        numbered = [
-            *self._of_two.get(frozenset(two), ()),
-            *(one for name in two for one in self._to_all.get(name, ())),
-        ]
-        return [entry for _, entry in sorted(numbered, key=lambda one: one[0])]
-
-    def place(self, one: str, other: str, turn: int) -> Place:
-        """Return on which page of their conversation two agents are in a turn."""
-        two = in_order(self.looks, one, other)
-        return Place(",".join(two), page_of(self.entries(two), turn))
+        one, other = two
+        ways = {(one, other), (other, one), (one, ALL), (other, ALL)}
+        return [entry for entry in self._entries if (entry.agent, entry.to) in ways]
 
 
 def in_order(looks: Looks, one: str, other: str) -> tuple[str, str]:
@@ -110,7 +90,7 @@ def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
         "written": talk.written,
         "most": max((n for of_one in talk.written.values() for n in of_one.values()), default=0),
         "shade": shade,
-        "turns": _by_turn(shown),
+        "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "total": len(entries),
         "first": first,
         "last": first + len(shown),
@@ -123,10 +103,9 @@ def _two(looks: Looks, between: str | None) -> tuple[str, str] | None:
     """Return the two agents that an address names."""
     if not between:
         return None
-    for one in looks:
-        for other in looks:
-            if between == f"{one},{other}" and one != other:
-                return one, other
+    for two in permutations(looks, 2):
+        if between == ",".join(two):
+            return two
     raise UsageError(
         f"`between` in the address must be two agents, such as A,B; this run has: {', '.join(looks)}"
     )
@@ -149,11 +128,3 @@ def _entries(happened: Iterable[Happened], looks: Looks) -> Iterable[Entry]:
         else:
             for _, other in named_by(event, looks):
                 yield Entry(turn, event.agent, other, None, fields)
-
-
-def _by_turn(entries: Iterable[Entry]) -> dict[int, list[Entry]]:
-    """Return entries by turn."""
-    by_turn: dict[int, list[Entry]] = {}
-    for entry in entries:
-        by_turn.setdefault(entry.turn, []).append(entry)
-    return by_turn

@@ -14,7 +14,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
-from hobbes.lab.play.forking import ForkOptions, fork, planned
+from hobbes.lab.play.forking import ForkOptions, planned
 from hobbes.lab.proof.pinning import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, write
 from hobbes.lab.show.tracing import agent_card
@@ -62,7 +62,10 @@ def unchanged(store: Store, run: Run, turn: int, agent: str) -> Fields:
 
     Raise MissingError if the agent did not act in the turn.
     """
-    caps = {name: _spelled(cap) for name, cap in asdict(run.caps).items()}
+    caps = {
+        name: f"{cap:.15f}".rstrip("0").rstrip(".") if isinstance(cap, float) else str(cap or "")
+        for name, cap in asdict(run.caps).items()
+    }
     answer = _in_a_field(recorded(store, run, turn, agent)) if agent else ""
     return {**dict.fromkeys(FORK_FIELDS, ""), "turn": str(turn), "agent": agent, "answer": answer, **caps}
 
@@ -115,11 +118,6 @@ def _in_a_field(text: str) -> str:
     return with_line_feeds(text).replace("\0", "\ufffd")
 
 
-def written(store: Store, run: Run, forking: Forking) -> Run:
-    """Write a fork to the store, ready to be played."""
-    return fork(store, run, forking.options, forking.caps)
-
-
 def fingerprint(fields: Fields) -> str:
     """Return what tells the form of a fork from one in which something was changed."""
     return sha256(canonical({name: fields[name] for name in FORK_FIELDS}))
@@ -141,13 +139,6 @@ def words_of_fork(store: Store, run: Run, fields: Fields, plan: Forking) -> str:
     for name in CAPS:
         words += [f"--max-{name}", fields[name]] if fields[name] else []
     return store.command(*words)
-
-
-def _spelled(cap: float | None) -> str:
-    """Return a cap as a form has it."""
-    if cap is None:
-        return ""
-    return f"{cap:.15f}".rstrip("0").rstrip(".") if isinstance(cap, float) else str(cap)
 
 
 def whole_number(name: str, text: str) -> int:

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -52,7 +53,8 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         for left in to.parent.glob(f"{begins}*"):
-            _remove_if_left(left)
+            with suppress(Timeout), FileLock(left / LOCK, timeout=0):  # a process may still write into it
+                shutil.rmtree(left)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
             whole = Path(made) / "export"
             if form == "inspect":
@@ -68,15 +70,6 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     except OSError as error:
         raise LabError(f"cannot write {to}: {error.strerror}; choose another {what} with --to") from error
     return written
-
-
-def _remove_if_left(folder: Path) -> None:
-    """Remove the temporary folder of an export, unless a process still writes into it."""
-    try:
-        with FileLock(folder / LOCK, timeout=0):
-            shutil.rmtree(folder)
-    except Timeout:
-        return
 
 
 def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
@@ -158,13 +151,27 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
     addresses += [(decision.turn, decision.agent) for decision in decisions]
     addresses.sort()  # so that the pages of a turn follow one another
-    kept, linked = Kept(), _Linked()
+    kept = Kept()
+    linked: set[str] = set()
+    to_write: list[tuple[str, dict[str, Any]]] = []
     (folder / MOMENTS).mkdir()
     (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
 
+    others = {  # written if a page links to them; what they are asked for is part of their names
+        "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
+        "messages": lambda pages, query: pages.messages(run, {name: str(one) for name, one in query.items()}),
+    }
+
+    def link(up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to
+        path = _file(address, query)
+        if address and address[0] in others and path not in linked:
+            linked.add(path)
+            to_write.append((address[0], query))
+        return quote(f"{up}{path}")
+
     def write(path: str, show: Callable[[Pages], str]) -> None:
         up = "../" * path.count("/")
-        pages = Pages(store, partial(linked.link, up), live=False, script=f"{up}hobbes.js", kept=kept)
+        pages = Pages(store, partial(link, up), live=False, script=f"{up}hobbes.js", kept=kept)
         to = folder / path
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(show(pages), encoding="utf-8")
@@ -175,39 +182,16 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
             lambda pages, at=address: (pages.run, pages.turn, pages.agent)[len(at)](run, *at),  # type: ignore[misc]
         )
         if len(address) == 1:
-            at_root = Pages(store, partial(linked.link, ""), live=False, kept=kept)
+            at_root = Pages(store, partial(link, ""), live=False, kept=kept)
             moment = at_root.moment(run, *address)
             script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
             (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
-    others = {
-        "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
-        "messages": lambda pages, query: pages.messages(run, {name: str(one) for name, one in query.items()}),
-    }
     written = Counter[str]()
-    while linked.to_write:
-        what, query = linked.to_write.pop()
+    while to_write:
+        what, query = to_write.pop()
         write(_file((what,), query), lambda pages, what=what, query=query: others[what](pages, query))  # type: ignore[misc]
         written[f"{what}/*.html"] += 1
     return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions), **written}
-
-
-class _Linked:
-    """The links of the pages that are written, and which of the linked pages are not written yet."""
-
-    OTHERS = ("judgements", "messages")
-    """Pages that are written if a page links to them; what they are asked for is part of their names."""
-
-    def __init__(self) -> None:
-        self.to_write: list[tuple[str, dict[str, Any]]] = []
-        self._seen: set[str] = set()
-
-    def link(self, up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to
-        """Return the URL of a page from a page that is so far up."""
-        path = _file(address, query)
-        if address and address[0] in self.OTHERS and path not in self._seen:
-            self._seen.add(path)
-            self.to_write.append((address[0], query))
-        return quote(f"{up}{path}")
 
 
 def _file(address: tuple[Any, ...], query: Mapping[str, Any] | None = None) -> str:

@@ -1,9 +1,10 @@
 """The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
@@ -13,8 +14,6 @@ from hobbes.lab.experiment.ranking import Place, Rankings
 from hobbes.lab.experiment.report import Report, short
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.show.panels import Line, Panel
-
-T = TypeVar("T")
 
 MOST_LINES = 8
 """How many lines a picture has at most: as many as differ in colour, in marker and in dashes.
@@ -34,17 +33,12 @@ class Picture:
     """A picture, and what it shows in words."""
 
     label: str
-    draw: Callable[[], str]
-
-    def svg(self) -> str:
-        """Return the picture as an SVG image."""
-        return self.draw()
+    svg: Callable[[], str]
+    """Draws the picture as an SVG image."""
 
     def url(self) -> str:
         """Return the picture as a data URL."""
-        from hobbes.lab.show.charts import data_url  # noqa: PLC0415  slow to import
-
-        return data_url(self.svg())
+        return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +116,16 @@ def _doses(report: Report) -> Section:
     pictures = []
     for factor in dict.fromkeys(one.factor for one in curves):
         of_factor = [one for one in curves if one.factor == factor]
-        for names in _chunks(list(dict.fromkeys(_fixed(one.fixed) for one in of_factor)), MOST_LINES):
+        every = list(dict.fromkeys(_fixed(one.fixed) for one in of_factor))
+        for first in range(0, len(every), MOST_LINES):
+            names = every[first : first + MOST_LINES]
             panels = [
                 Panel(
                     measure,
                     factor,
                     measure,
                     [
-                        Line(_fixed(one.fixed), [p for d in one.points if (p := _point(d.value, d.mean))])
+                        _line(_fixed(one.fixed), [(dose.value, dose.mean) for dose in one.points])
                         for one in of_factor
                         if one.measure == measure and _fixed(one.fixed) in names
                     ],
@@ -139,7 +135,7 @@ def _doses(report: Report) -> Section:
             ]
             pictures.append(_picture(f"Measures by {factor}, with 95% intervals", panels))
     rows = [
-        (one.factor, f"{dose.value:g}", _fixed(one.fixed), one.measure, *_numbers(dose.mean))
+        (one.factor, f"{dose.value:g}", _fixed(one.fixed), one.measure, *numbers(dose.mean))
         for one in curves
         for dose in one.points
     ]
@@ -162,13 +158,14 @@ def _null(report: Report, measure: str) -> tuple[float, float] | None:
     return (mean.low, mean.high) if mean and mean.low is not None and mean.high is not None else None
 
 
-def _point(x: float, mean: Mean) -> tuple[float, float, float | None, float | None] | None:
-    """Return a point of a line, None where nothing is defined."""
-    return None if mean.mean is None else (x, mean.mean, mean.low, mean.high)
+def _line(name: str, means: Sequence[tuple[float, Mean]]) -> Line:
+    """Return means by their x as a line, without those that are undefined."""
+    return Line(name, [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None])
 
 
-def _numbers(mean: Mean) -> tuple[str, ...]:
-    return (str(mean.n), short(mean.mean), interval(mean))
+def numbers(mean: Mean) -> tuple[str, str, str]:
+    """Return the cells of a mean: of how many values, the mean, and its interval."""
+    return str(mean.n), short(mean.mean), interval(mean)
 
 
 def _payoffs(report: Report) -> Section:
@@ -231,8 +228,7 @@ def _words(words: str, curves: Curves) -> list[str]:
 
 def _in_time(curve: TimeCurve, name: str) -> Line:
     """Return a curve over time as a line; a stretch of turns stands at its middle."""
-    points = (_point((one.first + one.last) / 2, one.mean) for one in curve.points)
-    return Line(name, [point for point in points if point])
+    return _line(name, [((one.first + one.last) / 2, one.mean) for one in curve.points])
 
 
 def _told_in_time(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
@@ -252,7 +248,11 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     curves = report.findings.survival
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
     drawn = _drawn(curves)
-    lines = [_surviving(one) for one in curves if one.arm in drawn]
+    lines = [
+        Line(one.arm, [(at.turns, at.share, at.low, at.high) for at in one.points])
+        for one in curves
+        if one.arm in drawn
+    ]
     panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
     picture = _picture(f"{what}: the share that lasts longer, with 95% bands", [panel])
     rows = [
@@ -262,22 +262,13 @@ def _survival(report: Report, world: AnyWorld) -> Section:
             f"{one.spells:,}",
             f"{one.ended:,}",
             "-" if one.median is None else str(one.median),
-            _shares(one),
+            "; ".join(f"{at.turns}: {short(at.share)}" for at in one.points if at.turns in AGES),
         )
         for one in curves
     ]
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
     return Section("How long it lasts", _words(words, curves), columns, rows, [picture])
-
-
-def _surviving(curve: SurvivalCurve) -> Line:
-    return Line(curve.arm, [(one.turns, one.share, one.low, one.high) for one in curve.points])
-
-
-def _shares(curve: SurvivalCurve) -> str:
-    """Return some points of a survival curve in words."""
-    return "; ".join(f"{one.turns}: {short(one.share)}" for one in curve.points if one.turns in AGES)
 
 
 def _ratings(report: Report, world: AnyWorld) -> Section:
@@ -290,13 +281,17 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
             kind.replace("_", " "),
             "rating",
             world.truths[kind],
-            [_rated(one) for one in curves if one.kind == kind and one.arm in drawn],
+            [
+                _line(one.arm, [(point.rating, point.mean) for point in one.points])
+                for one in curves
+                if one.kind == kind and one.arm in drawn
+            ],
         )
         for kind in kinds
     ]
     label = "What is true of agents by the rating that others give them, with 95% intervals"
     rows = [
-        (one.arm, one.kind.replace("_", " "), str(point.rating), f"{point.count:,}", *_numbers(point.mean))
+        (one.arm, one.kind.replace("_", " "), str(point.rating), f"{point.count:,}", *numbers(point.mean))
         for one in curves
         for point in one.points
     ]
@@ -305,12 +300,3 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     return Section(
         "Ratings beside the truth", _words(words, curves), columns, rows, [_picture(label, panels)]
     )
-
-
-def _rated(curve: RatingCurve) -> Line:
-    points = (_point(one.rating, one.mean) for one in curve.points)
-    return Line(curve.arm, [point for point in points if point])
-
-
-def _chunks(items: Sequence[T], size: int) -> list[Sequence[T]]:
-    return [items[first : first + size] for first in range(0, len(items), size)]

@@ -155,16 +155,14 @@ class _Answer:
             return []
         if isinstance(said, str):
             return [[span] for span in self._texts(said)]
-        sought = _Sought.of(said)
+        kept = canonical(said)
         if isinstance(said, Mapping):
             return (
-                [spans for node in self.values for spans in _entries(node, sought)]
-                or [[(node.start, node.end)] for node in self.values[1:] if node.kept == sought.kept]
+                [spans for node in self.values for spans in _entries(node, said)]
+                or [[(node.start, node.end)] for node in self.values[1:] if node.kept == kept]
                 or [[span] for span in self._of_size(said)]
             )
-        return [
-            [(node.start, node.end)] for node in self.values if node.key is None and node.kept == sought.kept
-        ]
+        return [[(node.start, node.end)] for node in self.values if node.key is None and node.kept == kept]
 
     def _texts(self, said: str) -> Iterator[Span]:
         """Yield where a text stands: a value of the answer, an object before it, or what was cut to it."""
@@ -197,27 +195,7 @@ def _words(text: str) -> Json:
     return findings.mends[0].said["words"] if findings.mends else None  # type: ignore[index,call-overload]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sought:
-    """What was said, in the form in which it is looked for."""
-
-    kept: str
-    """As canonical JSON."""
-    entries: "Mapping[str, _Sought]"
-    """What an object has."""
-    only: str | None
-    """The only element of a list, as canonical JSON."""
-    is_null: bool
-
-    @classmethod
-    def of(cls, said: Json) -> "_Sought":
-        """Return what was said in this form."""
-        entries = {key: cls.of(value) for key, value in said.items()} if isinstance(said, Mapping) else {}
-        only = canonical(said[0]) if isinstance(said, list) and len(said) == 1 else None
-        return cls(canonical(said), entries, only, said is None)
-
-
-def _entries(node: _Node, said: _Sought) -> list[list[Span]]:
+def _entries(node: _Node, said: Mapping[str, Json]) -> list[list[Span]]:
     """Return where the entries of an object that was said stand in another, if that has all of them.
 
     One entry may stand there several times. An entry whose value is null may be left out.
@@ -226,26 +204,25 @@ def _entries(node: _Node, said: _Sought) -> list[list[Span]]:
         return []
     spots_of_each = [
         [spans for inner in node.inner if inner.key == key for spans in _entry(inner, value)]
-        for key, value in said.entries.items()
+        for key, value in said.items()
     ]
     if len(spots_of_each) == 1:
         return spots_of_each[0]
-    if any(
-        not spots and not value.is_null
-        for spots, value in zip(spots_of_each, said.entries.values(), strict=True)
-    ):
+    pairs = zip(spots_of_each, said.values(), strict=True)
+    if any(not spots and value is not None for spots, value in pairs):
         return []
     together = [span for spots in spots_of_each for span in next(iter(spots), [])]
     return [together] if together else []
 
 
-def _entry(node: _Node, said: _Sought) -> list[list[Span]]:
+def _entry(node: _Node, said: Json) -> list[list[Span]]:
     """Return where a value stands in an entry of an object: the whole entry, or parts of it."""
-    if node.kept == said.kept:
+    sought = [said, *said] if isinstance(said, list) and len(said) == 1 else [said]
+    if node.kept == canonical(said):
         return [[(node.begin, node.end)]]
-    if said.entries and node.opens == "{":
+    if isinstance(said, Mapping) and said and node.opens == "{":
         return _entries(node, said)
-    return [[(inner.begin, inner.end)] for inner in node.inner if inner.kept in {said.kept, said.only}]
+    return [[(inner.begin, inner.end)] for inner in node.inner if inner.kept in map(canonical, sought)]
 
 
 def _shows(node: _Node, said: str) -> bool:

@@ -20,20 +20,10 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show.boards import svg
+from hobbes.lab.show import doing, tracing
+from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.conversations import Talk, conversation, in_order
-from hobbes.lab.show.doing import (
-    LANGS,
-    Fields,
-    fingerprint,
-    forking,
-    pin_fields,
-    prompts_of,
-    unchanged,
-    words_of_fork,
-    words_of_pin,
-)
+from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.marking import marked
@@ -43,21 +33,6 @@ from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, painted
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import sampled, timeline
-from hobbes.lab.show.tracing import (
-    Card,
-    FullTurn,
-    Pieces,
-    agent_card,
-    all_calls,
-    board_in,
-    full_turn,
-    memory_diffs,
-    named_by,
-    overview,
-    prompt_diffs,
-    strip,
-    turn_card,
-)
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import logged, state_before
 from hobbes.lab.store.home import Store
@@ -84,26 +59,15 @@ def reload_after(took: float) -> int:
     return max(2, ceil(4 * took))
 
 
-def _reload(shown: Mapping[str, Any], began: float) -> int | None:
-    """Return after how many seconds a page reloads whose making began then; None if nothing is played."""
-    return reload_after(monotonic() - began) if shown["played"] else None
-
-
 def _prompt_of(calls: Iterable[Call]) -> str | None:
     """Return the prompt of the last call for a turn's own question; None if there is none."""
-    prompts = [call.prompt.turn for call in calls if call.question == TURN_QUESTION]
-    return prompts[-1] if prompts else None
+    return next((call.prompt.turn for call in reversed([*calls]) if call.question == TURN_QUESTION), None)
 
 
-def _change(correction: Mapping[str, Any]) -> Pieces:
+def _change(correction: Mapping[str, Any]) -> tracing.Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
     before, kept = correction["said"], correction.get("kept")
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
-
-
-def _each(option: str, values: Iterable[str]) -> list[str]:
-    """Return the words of an option that is given once for each value."""
-    return [word for value in values for word in (option, value)]
 
 
 @dataclass(slots=True)
@@ -113,7 +77,7 @@ class Kept:
     looks: Looks | None = None
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
-    turn: tuple[int, FullTurn | None] | None = None
+    turn: tuple[int, tracing.FullTurn | None] | None = None
     talk: Talk | None = None
 
 
@@ -152,12 +116,17 @@ class Pages:
         }
         return environment().get_template(name).render(**shown)
 
+    def _of_run(self, name: str, run: Run, *words: object, **values: object) -> str:
+        """Return a page about a run, with the command that traces what the words name."""
+        command = self._command("trace", run.id, *words)
+        return self._page(name, **{"run": run, "looks": self._looks(run), "command": command, **values})
+
     def runs(self) -> str:
         """Return the list of runs."""
         return self._page("runs.html", runs=self.store.figures.of_all_runs(), command=self._command("runs"))
 
     def run(
-        self, run: Run, first: int | None = None, written: Fields | None = None, problem: str = ""
+        self, run: Run, first: int | None = None, written: doing.Fields | None = None, problem: str = ""
     ) -> str:
         """Return the page of a run: its last turn, the timeline through all turns, results, measures.
 
@@ -169,7 +138,7 @@ class Pages:
         if first is not None:
             logged(self.store, run, first)
         last_ones = max(run.turns - MOST_TURNS, 0) if self.live else 0
-        turns = overview(
+        turns = tracing.overview(
             self.store,
             run,
             first=last_ones if first is None else first,
@@ -181,9 +150,9 @@ class Pages:
         shown = run.turns - 1 if first is None else first
         of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
         people = [one.agent for one in run.questions if one != of_observer]
-        return self._page(
+        return self._of_run(
             "run.html",
-            run=run,
+            run,
             result=self.store.figures.result(run),
             error=self.store.figures.about(run.id)["error"],
             observed=of_observer,
@@ -199,7 +168,6 @@ class Pages:
             turns=turns,
             parts_of_turns=range(0, run.turns, MOST_TURNS) if self.live and run.turns > MOST_TURNS else (),
             most_turns=MOST_TURNS,
-            looks=looks,
             timeline=timeline(self.store, run, looks),
             shown=shown,
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
@@ -209,13 +177,12 @@ class Pages:
             measures=self.store.figures.measures_with_counts(run.id),
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
-            command=self._command("trace", run.id),
         )
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
         full = self._full_turn(self.store, run, number)
-        board = board_in(run, full)
+        board = tracing.board_in(run, full)
         record = full.turn.record if full else None
         if self.kept.looks is None and full:
             looks: Looks = looks_now(run, full.played.before)
@@ -232,7 +199,7 @@ class Pages:
             "moment.html",
             run=run,
             number=number,
-            board=Markup(svg(board)) if board else "",  # noqa: S704  it escapes all texts
+            board=drawn(board),
             record=record,
             done=done,
             said=messages,
@@ -243,54 +210,49 @@ class Pages:
 
     def turn(self, run: Run, number: int) -> str:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
-        card = turn_card(self.store, run, number, self._full_turn)
-        looks = self._looks(run)
+        card = tracing.turn_card(self.store, run, number, self._full_turn)
         pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
-        before, after = painted(words_of(run, looks), *pictures)
-        return self._page(
+        before, after = painted(words_of(run, self._looks(run)), *pictures)
+        return self._of_run(
             "turn.html",
-            run=run,
+            run,
+            number,
             card=card,
-            calls=all_calls(card),
-            looks=looks,
+            calls=tracing.all_calls(card),
             before=before,
             after=after,
-            board=self._board(run, number),
-            command=self._command("trace", run.id, number),
+            board=drawn(tracing.board_in(run, self._full_turn(self.store, run, number))),
         )
 
     def board(self, run: Run, number: int) -> str:
-        """Return the SVG of what happened in a turn. Raise MissingError if there is none."""
-        drawn = self._board(run, number)
-        if not drawn:
+        """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
+        board = tracing.board_in(run, self._full_turn(self.store, run, number))
+        if board is None:
             raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
-        return drawn
-
-    def _board(self, run: Run, number: int) -> str:
-        """Return the SVG of what happened in a turn, or nothing if it has not ended."""
-        board = board_in(run, self._full_turn(self.store, run, number))
-        return "" if board is None else Markup(svg(board))  # noqa: S704  it escapes all texts
+        return svg(board)
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = agent_card(self.store, run, number, agent, self._full_turn)
+        card = tracing.agent_card(self.store, run, number, agent, self._full_turn)
         decisions = self._asked(run, agent)
         decided = [decision.turn for decision in decisions]
         before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]
         calls = self._calls(run, number, agent)
         was = _prompt_of(self._calls(run, before[0], agent)) if before else None
         now = _prompt_of(calls) or card["prompt"]
-        changed = {} if was is None else prompt_diffs(was, now)
+        changed = {} if was is None else tracing.prompt_diffs(was, now)
         answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
-        return self._page(
+        return self._of_run(
             "agent.html",
-            run=run,
+            run,
+            number,
+            agent,
             card=card,
             before=before,
             after=after,
-            strip=strip(decided, number, partial(self._noted, run, agent, decisions)),
+            strip=tracing.strip(decided, number, partial(self._noted, run, agent, decisions)),
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -300,25 +262,23 @@ class Pages:
             now=now,
             changed=changed,
             prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
-            memory=memory_diffs(card) if "intent" in card else {},
+            memory=tracing.memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
-            looks=self._looks(run),
             with_whom=self._with_whom(run, card),
-            command=self._command("trace", run.id, number, agent),
         )
 
     def fork(
-        self, run: Run, turn: int, agent: str, filled_in: Fields | None = None, problem: str = ""
+        self, run: Run, turn: int, agent: str, filled_in: doing.Fields | None = None, problem: str = ""
     ) -> str:
         """Return the form of a fork, with what it will cost, or with a problem that its fields have.
 
         Without `filled_in`, the form is that of a fork that changes nothing. Raise MissingError if the run
         has no such turn or agent.
         """
-        fields = filled_in or unchanged(self.store, run, turn, agent)
+        fields = filled_in or doing.unchanged(self.store, run, turn, agent)
         plan = None
         try:
-            plan = None if problem else forking(self.store, run, fields)
+            plan = None if problem else doing.forking(self.store, run, fields)
         except LabError as error:
             problem = str(error)
         full = self._full_turn(self.store, run, turn) if turn < run.turns else None
@@ -330,13 +290,13 @@ class Pages:
             asked=plan,
             problem=problem,
             is_changed=filled_in is not None,
-            fingerprint=fingerprint(fields) if plan else "",
-            variants=prompts_of(self.store, run),
-            langs=LANGS,
+            fingerprint=doing.fingerprint(fields) if plan else "",
+            variants=doing.prompts_of(self.store, run),
+            langs=doing.LANGS,
             specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
-            command=words_of_fork(self.store, run, fields, plan) if self.live and plan else None,
+            command=doing.words_of_fork(self.store, run, fields, plan) if self.live and plan else None,
         )
 
     def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
@@ -344,13 +304,13 @@ class Pages:
         run: Run,
         turn: int,
         agent: str,
-        filled_in: Fields | None = None,
+        filled_in: doing.Fields | None = None,
         problem: str = "",
         files: Iterable[object] | None = None,
     ) -> str:
         """Return the form of a test of a turn, with the files that were written, if any."""
         logged(self.store, run, turn)
-        fields = filled_in or pin_fields(run, turn, agent)
+        fields = filled_in or doing.pin_fields(run, turn, agent)
         return self._page(
             "pin.html",
             run=run,
@@ -360,7 +320,7 @@ class Pages:
             files=[str(file) for file in files or ()],
             agents=self._asked_in(run, turn),
             looks=self._looks(run),
-            command=words_of_pin(self.store, run, fields),
+            command=doing.words_of_pin(self.store, run, fields),
         )
 
     def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
@@ -375,7 +335,7 @@ class Pages:
             "compare.html",
             runs=(a, b),
             at=at,
-            boards=[Markup(svg(board)) if board else "" for board in at.boards],  # noqa: S704  it escapes texts
+            boards=[drawn(board) for board in at.boards],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
@@ -388,33 +348,27 @@ class Pages:
 
     def judgements(self, run: Run, turn: int | None) -> str:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
-        looks = self._looks(run)
-        shown = judgements(self.store, run, looks, turn)
+        shown = judgements(self.store, run, self._looks(run), turn)
         number = shown["turn"]
         turns = range(run.turns) if self.live else sampled(run.turns, MOST_TURNS)
-        return self._page(
+        return self._of_run(
             "judgements.html",
-            run=run,
-            looks=looks,
+            run,
+            number,
             **shown,
             before=max((one for one in turns if one < number), default=None),
             after=min((one for one in turns if one > number), default=None),
             talk_page=partial(self._talk_page, run),
-            command=self._command("trace", run.id, number),
         )
 
     def messages(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of the messages of a run, or of all that passed between two agents."""
         shown = conversation(self._talk(run), at)
-        talk = ["--event", MESSAGE] if MESSAGE in run.world.events else []
-        return self._page(
-            "messages.html",
-            run=run,
-            looks=self._looks(run),
-            **shown,
-            talk_page=partial(self._talk_page, run),
-            command=self._command("trace", run.id, *talk, *_each("--agent", shown["between"] or ())),
-        )
+        options = ["--event", MESSAGE] if MESSAGE in run.world.events else []
+        for agent in shown["between"] or ():
+            options += ["--agent", agent]
+        talk_page = partial(self._talk_page, run)
+        return self._of_run("messages.html", run, *options, **shown, talk_page=talk_page)
 
     def _talk(self, run: Run) -> Talk:
         """Return all that agents said, and did to each other."""
@@ -429,48 +383,41 @@ class Pages:
 
     def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
         """Return the URL of what passed between two agents, at a turn."""
+        two = in_order(self._looks(run), one, other)
         if self.live:  # the page itself finds the turn, so that a card needs not read all turns
-            query: dict[str, object] = {
-                "between": ",".join(in_order(self._looks(run), one, other)),
-                "turn": turn,
-            }
+            page = self.link(run.id, "messages", between=",".join(two), turn=turn)
         else:
-            place = self._talk(run).place(one, other, turn)
-            query = {"between": place.between, **({"first": place.first} if place.first else {})}
-        return f"{self.link(run.id, 'messages', **query)}#turn-{turn}"
+            page = self._talk_page(run, two, page_of(self._talk(run).entries(two), turn))
+        return f"{page}#turn-{turn}"
 
-    def _with_whom(self, run: Run, card: Card) -> dict[str, str]:
+    def _with_whom(self, run: Run, card: tracing.Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
         looks, agent = self._looks(run), card["agent"]
+        if agent not in looks:
+            return {}
         events = [Event.from_json(event) for event in card.get("events", ())]
-        others = {
-            name
-            for event in events
-            for name in (event.agent, *(other for _, other in named_by(event, looks)))
-            if name != agent and name in looks
+        named = {
+            name for event in events for name in (event.agent, *dict(tracing.named_by(event, looks)).values())
         }
-        return (
-            {
-                other: self._talk_at(run, agent, other, card["turn"])
-                for other in sorted(others, key=lambda name: looks[name].place)
-            }
-            if agent in looks
-            else {}
-        )
+        others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
+        return {other: self._talk_at(run, agent, other, card["turn"]) for other in others}
 
     def experiments(self) -> str:
         """Return the list of experiments."""
         began = monotonic()
         shown = experiments(self.store)
-        command = self._command("experiments")
-        return self._page("experiments.html", **shown, reload=_reload(shown, began), command=command)
+        return self._following("experiments.html", began, shown, self._command("experiments"))
 
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         shown = experiment(self.store, name)
-        command = self._command("report", name)
-        return self._page("experiment.html", **shown, reload=_reload(shown, began), command=command)
+        return self._following("experiment.html", began, shown, self._command("report", name))
+
+    def _following(self, name: str, began: float, shown: Mapping[str, Any], command: str | None) -> str:
+        """Return a page whose making began then, which reloads while a run that it tells of is played."""
+        reload = reload_after(monotonic() - began) if shown["played"] else None
+        return self._page(name, **shown, reload=reload, command=command)
 
     def _command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""
@@ -519,10 +466,10 @@ class Pages:
         attempts = self.store.calls.attempts(run.id, number)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
-    def _full_turn(self, store: Store, run: Run, number: int) -> FullTurn | None:
+    def _full_turn(self, store: Store, run: Run, number: int) -> tracing.FullTurn | None:
         """Return a turn as `full_turn` does."""
         if self.kept.turn is None or self.kept.turn[0] != number:
-            self.kept.turn = number, full_turn(store, run, number)
+            self.kept.turn = number, tracing.full_turn(store, run, number)
         return self.kept.turn[1]
 
     def _picture(self, run: Run, number: int) -> Rows:

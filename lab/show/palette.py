@@ -36,14 +36,9 @@ class Look:
         return self.place % len(PALETTE)
 
     @property
-    def shape(self) -> int:
-        """The index of the mark in MARKS."""
-        return (self.place + self.place // len(MARKS)) % len(MARKS)
-
-    @property
     def mark(self) -> str:
         """The mark, which stands before the agent's name."""
-        return MARKS[self.shape]
+        return MARKS[(self.place + self.place // len(MARKS)) % len(MARKS)]
 
 
 Looks: TypeAlias = Mapping[str, Look]

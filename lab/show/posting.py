@@ -14,16 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hobbes.lab.errors import LabError
-from hobbes.lab.show.doing import (
-    FORK_FIELDS,
-    PIN_FIELDS,
-    filled_in,
-    fingerprint,
-    forking,
-    pinned,
-    whole_number,
-    written,
-)
+from hobbes.lab.play.forking import fork
+from hobbes.lab.show import doing
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
@@ -47,16 +39,18 @@ class Forms:
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
-        fields = filled_in(self.ours(body), (SHOWN, *FORK_FIELDS))
-        turn = whole_number("turn", fields["turn"])
+        fields = doing.filled_in(self.ours(body), (SHOWN, *doing.FORK_FIELDS))
+        turn = doing.whole_number("turn", fields["turn"])
         with open_store(self.home) as opened:
             run = opened.runs.find(request.path_params["run"])
             problem = ""
             try:
-                plan = forking(opened, run, fields)
-                if not plan.cost.calls or fields[SHOWN] == fingerprint(fields):
+                plan = doing.forking(opened, run, fields)
+                if not plan.cost.calls or fields[SHOWN] == doing.fingerprint(fields):
                     base = str(request.base_url).rstrip("/")
-                    return RedirectResponse(self.play(partial(written, opened, run, plan), base), 303)
+                    return RedirectResponse(
+                        self.play(partial(fork, opened, run, plan.options, plan.caps), base), 303
+                    )
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)
@@ -64,12 +58,12 @@ class Forms:
 
     def pin(self, request: Request, body: bytes) -> Response:
         """Write a test, and say where it is."""
-        fields = filled_in(self.ours(body), PIN_FIELDS)
-        turn = whole_number("turn", fields["turn"])
+        fields = doing.filled_in(self.ours(body), doing.PIN_FIELDS)
+        turn = doing.whole_number("turn", fields["turn"])
         with open_store(self.home, writes=False) as opened, opened.as_of_now():
             run, files, problem = opened.runs.find(request.path_params["run"]), None, ""
             try:
-                files = pinned(opened, run, fields)
+                files = doing.pinned(opened, run, fields)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)

@@ -22,21 +22,13 @@ from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.proof.comparing import word_diff
 from hobbes.lab.show.cards import asked_card_parts
 from hobbes.lab.show.comparison_table import marked
-from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json
+from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json, say
 from hobbes.lab.show.tracing import Card, asked_card
+from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Prompt
 from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import (
-    ROOT,
-    PromptError,
-    PromptSet,
-    check_prompts,
-    folder_of,
-    languages,
-    template_files,
-)
 
 SETTLED = 50
 """Milliseconds without a further change after which a save counts as complete."""
@@ -109,7 +101,7 @@ class Answered:
 Show: TypeAlias = Callable[[Rendering | Answered], None]
 """Shows what is new."""
 
-Ask: TypeAlias = Callable[[PromptSet], Awaitable[JudgedCall]]
+Ask: TypeAlias = Callable[[prompting.PromptSet], Awaitable[JudgedCall]]
 """Asks a model. HaltedError if it may not be asked."""
 
 
@@ -140,8 +132,8 @@ async def saves(question: PromptQuestion) -> AsyncIterator[None]:
 
 def _folders(question: PromptQuestion) -> set[Path]:
     """Return the folders in which files of a question's prompts are or may be."""
-    folder = real_path(folder_of(question.world.name, question.variant))
-    of_world = real_path(ROOT / question.world.name)
+    folder = real_path(prompting.folder_of(question.world.name, question.variant))
+    of_world = real_path(prompting.ROOT / question.world.name)
     return {folder, folder.parent, of_world, *(place.parent for place in _places(question))}
 
 
@@ -152,10 +144,10 @@ def _places(question: PromptQuestion) -> set[Path]:
     """
     world, variant = question.world, question.variant
     files: set[Path] = set()
-    for lang in {question.lang, *languages(world.name, variant)}:
+    for lang in {question.lang, *prompting.languages(world.name, variant)}:
         # If a file cannot be read, rendering says so; those that it includes are not known now.
-        with suppress(PromptError):
-            for file in template_files(world, variant, lang):
+        with suppress(prompting.PromptError):
+            for file in prompting.template_files(world, variant, lang):
                 files |= {real_path(file.parent) / file.name, real_path(file)}
     return files
 
@@ -169,7 +161,7 @@ class Edits:
         self._ask = ask
         self._renderings = 0
         self._last: Prompt | None = None
-        self._to_ask: asyncio.Queue[tuple[int, PromptSet] | None] = asyncio.Queue()
+        self._to_ask: asyncio.Queue[tuple[int, prompting.PromptSet] | None] = asyncio.Queue()
 
     async def follow(self, saved: AsyncIterable[None]) -> None:
         """Render once for each element, which stands for a save, until there are no more."""
@@ -191,7 +183,7 @@ class Edits:
             self._show(Rendering(number, before=before, error=str(error)))
             return
         self._last = prompt
-        problems = check_prompts(question.world, prompts)
+        problems = prompting.check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
         words = question.words(prompts, prompt)
@@ -211,7 +203,7 @@ class Edits:
             if self._ask and wordings:
                 self._show(await self._answered(self._ask, *wordings[-1]))
 
-    async def _answered(self, ask: Ask, number: int, prompts: PromptSet) -> Answered:
+    async def _answered(self, ask: Ask, number: int, prompts: prompting.PromptSet) -> Answered:
         try:
             call = await ask(prompts)
         except HaltedError as error:
@@ -240,7 +232,7 @@ class Terminal:
 
     def _show_answer(self, new: Answered) -> None:
         if new.card is None:
-            OUT.print(plain(f"rendering {new.number}: not asked: {new.error}"), soft_wrap=True)
+            say(f"rendering {new.number}: not asked: {new.error}")
             return
         title = f"answer to rendering {new.number}: turn {new.card['turn']}, {new.card['agent']}"
         before, self._answer = self._answer, card(title, asked_card_parts(new.card))

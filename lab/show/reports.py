@@ -15,9 +15,9 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
-from hobbes.lab.experiment.statistics import RESAMPLES, Mean
+from hobbes.lab.experiment.statistics import RESAMPLES
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.findings import Picture, Section, interval, parts, rankings
+from hobbes.lab.show.findings import Picture, Section, interval, numbers, parts, rankings
 from hobbes.lab.show.terminal import plain, spelled_out, table
 from hobbes.lab.store.home import Store
 
@@ -49,7 +49,7 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     yield Section("What was found", list(conclusions(report)))
     yield Section(
         f"Differences from {report.baseline}",
-        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * _has_null(report))),
+        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * (NULL in report.arms))),
         rows=[_difference(one) + _null(report, one) for one in report.differences],
         pictures=list(_charts(report)),
         charts=True,
@@ -60,7 +60,7 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
         columns=("arm", "runs", "tainted", "measure", *NUMBERS, "minimum", "5% quantile"),
         rows=[
             (
-                *(name, str(arm.runs), str(arm.tainted), measure, *_numbers(mean)),
+                *(name, str(arm.runs), str(arm.tainted), measure, *numbers(mean)),
                 *map(short, arm.worst[measure].values()),
             )
             for name, arm in report.arms.items()
@@ -102,24 +102,16 @@ def _manifest(report: Report) -> Iterator[tuple[str, str]]:
                 yield name, "unknown" if one is None else str(one)
 
 
-def _has_null(report: Report) -> bool:
-    return NULL in report.arms
-
-
-def _numbers(mean: Mean) -> tuple[str, ...]:
-    return (str(mean.n), short(mean.mean), interval(mean))
-
-
 def _difference(one: Compared) -> tuple[str, ...]:
     """Return the cells of a tested difference."""
     difference = one.difference
     tests = (short(difference.p), short(one.p_holm), short(difference.effect))
-    return (one.arm, one.measure, *_numbers(difference.mean), *tests)
+    return (one.arm, one.measure, *numbers(difference.mean), *tests)
 
 
 def _null(report: Report, one: Compared) -> tuple[str, ...]:
     """Return the interval of the null arm's difference, to stand beside that of another arm."""
-    if not _has_null(report):
+    if NULL not in report.arms:
         return ()
     null = report.null_difference(one.measure)
     return (interval(null.mean) if null and one.arm != NULL else "",)
@@ -203,16 +195,11 @@ def _rules(report: Report) -> Iterator[str]:
             "after Holm's correction for the number of hypotheses. It is not supported if such a difference "
             "has the opposite direction, or if no pair differs. Otherwise it is undecided."
         )
-    if _has_null(report):
+    if NULL in report.arms:
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
             "again, and a scripted policy has other random draws. The world's random draws are the same."
         )
-
-
-def terminal(store: Store, report: Report) -> RenderableType:
-    """Return a report as it is printed."""
-    return printed(title_of(report), sections(store, report))
 
 
 def printed(title: str, sections: Iterable[Section]) -> RenderableType:
@@ -239,14 +226,10 @@ def markdown(store: Store, report: Report, name: str = "") -> str:
             lines += [f"![{_escaped(picture.label)}]({_file(name, number)})", ""]
         if section.columns:
             rules = ["---"] * len(section.columns)
-            lines += [_row(row) for row in (section.columns, rules, *section.rows)]
+            rows = (section.columns, rules, *section.rows)
+            lines += [f"| {' | '.join(map(_escaped, row))} |" for row in rows]
             lines.append("")
     return "\n".join(lines)
-
-
-def _row(cells: Sequence[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(map(_escaped, cells))} |"
 
 
 def _escaped(text: str) -> str:

@@ -7,13 +7,11 @@ no other, and can open no other page with it.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,10 +26,10 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
-from hobbes.lab.show.boards import svg
+from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
-from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import PersonQuestion, Run
@@ -62,13 +60,6 @@ UNSHOWN = "hobbes: this page cannot be shown now; tell whoever runs the run, and
 TOO_LATE = "this has been answered, or is too late; below is what you are asked now"
 
 
-class Refused(NamedTuple):
-    """What is wrong with an answer, and the fields that were filled in for it."""
-
-    error: str
-    written: Mapping[str, str]
-
-
 PlayOn = Callable[[Path, Run], None]
 """Continues a run behind the pages."""
 
@@ -82,40 +73,39 @@ def routes(home: Path, play_on: PlayOn, clock: Clock) -> list[Route]:
             return HTMLResponse(_shown(opened, run, seat, clock()))
 
     def answer(request: Request, body: bytes) -> Response:
-        posted = posted_fields(body)
+        fields = posted_fields(body)
         with open_store(home) as opened:
             run, seat = _seat(home, opened, request)
             try:
                 check_it_goes_on(run)
             except LabError as error:
-                _tell(error)
-                return HTMLResponse(_shown(opened, run, seat, clock(), Refused(STUCK, dict(posted))), 503)
+                remark(f"hobbes: {error}")
+                return HTMLResponse(_shown(opened, run, seat, clock(), STUCK, fields), 503)
             try:
-                run = _kept(opened, run, seat, posted, clock)
+                run = _kept(opened, run, seat, fields, clock)
             except LabError as error:
                 run = opened.runs.find(run.id)
-                return HTMLResponse(
-                    _shown(opened, run, seat, clock(), Refused(str(error), dict(posted))), 400
-                )
+                return HTMLResponse(_shown(opened, run, seat, clock(), str(error), fields), 400)
         if not run.questions:
             play_on(home, run)
         return RedirectResponse(request.url.path, 303)
 
-    async def answered(request: Request) -> Response:
-        return await run_in_threadpool(answer, request, await form_of(request))
+    return [Route(PATH, shown), Route(PATH, posted(answer), methods=["POST"])]
 
-    return [Route(PATH, shown), Route(PATH, answered, methods=["POST"])]
+
+def posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a form, which takes nothing that another site's page posts."""
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(take, request, await form_of(request))
+
+    return endpoint
 
 
 def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
     """Return the run and the seat that an address names; raise HTTPException if its token is another's."""
     at = request.path_params
-    try:
-        right = is_token(home, at["run"], at["seat"], at["token"])
-    except LabError as found:
-        _tell(found)
-        raise HTTPException(503, UNSHOWN) from found
-    if not right:
+    if not is_token(home, at["run"], at["seat"], at["token"]):
         raise HTTPException(403, "hobbes: this is not the link of a seat; use the one that you were given\n")
     try:
         return opened.runs.find(at["run"]), at["seat"]
@@ -123,18 +113,28 @@ def _seat(home: Path, opened: Store, request: Request) -> tuple[Run, str]:
         raise HTTPException(404, "hobbes: this run is no longer there\n") from error
 
 
-def _shown(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
-    """Return the page of a seat. Raise HTTPException if a record that it needs is damaged."""
-    try:
-        return page(opened, run, seat, now, refused)
-    except LabError as found:
-        _tell(found)
-        raise HTTPException(503, UNSHOWN) from found
-
-
-def _tell(error: LabError) -> None:
-    """Tell whoever serves the pages what is wrong; it may say who else plays."""
-    ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with an answer
+    opened: Store,
+    run: Run,
+    seat: str,
+    now: datetime,
+    error: str = "",
+    written: Iterable[tuple[str, str]] = (),
+) -> str:
+    """Return the page of a seat, with the answer that was posted and refused because of an error, if any."""
+    questions = asked_at(opened, run, seat)
+    asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
+    over = run.status in {"finished", "halted"}
+    values = {
+        "script": STATIC,
+        "live": False,
+        "reload": None if questions or over else RELOAD,
+        "run": run,
+        "seat": seat,
+        "error": error,
+        "written": dict(written),
+    }
+    return environment().get_template("seat.html").render(values | asked)
 
 
 def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]], clock: Clock) -> Run:
@@ -155,26 +155,6 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
         if questions[0] in opened.runs.find(run.id).questions:
             raise
         raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
-
-
-def page(opened: Store, run: Run, seat: str, now: datetime, refused: Refused | None = None) -> str:
-    """Return the page of a seat, with the answer that was refused if there was one."""
-    questions = asked_at(opened, run, seat)
-    over = run.status in {"finished", "halted"}
-    values: dict[str, object] = {
-        "script": STATIC,
-        "live": False,
-        "looks": {},
-        "reload": None if questions or over else RELOAD,
-        "run": run,
-        "seat": seat,
-        "error": refused.error if refused else "",
-        "written": refused.written if refused else {},
-        "question": None,
-    }
-    if questions:
-        values |= _asked(opened, run, questions[0], now)
-    return environment().get_template("seat.html").render(values)
 
 
 def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
@@ -222,7 +202,7 @@ def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
             rows = [str(line).split() for line in value]
             agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
             board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
-            return Markup(svg(board)), name  # noqa: S704  it escapes all texts
+            return drawn(board), name
     if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return Markup(svg(run.world.seat(view, _named(run, view)))), ""  # noqa: S704  it escapes all texts
+        return drawn(run.world.seat(view, _named(run, view))), ""
     return "", ""

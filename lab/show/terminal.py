@@ -72,6 +72,21 @@ def plain(value: object) -> Text:
     return Text(spelled_out(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
 
 
+def say(text: str) -> None:
+    """Print a foreign text on stdout; its lines are not wrapped."""
+    OUT.print(plain(text), soft_wrap=True)
+
+
+def remark(text: str) -> None:
+    """Print a foreign text on stderr; its lines are not wrapped."""
+    ERR.print(plain(text), soft_wrap=True)
+
+
+def next_step(command: str) -> None:
+    """Print what to do next on stdout."""
+    OUT.print(Text(f"\nnext: {command}", style="dim"), soft_wrap=True)
+
+
 def named(name: str, looks: Looks) -> Text:
     """Return a name, with its mark and in its colour if it has a look; no line ends between the two."""
     look = looks.get(name)
@@ -202,7 +217,9 @@ def _cell(cell: object, looks: Looks) -> Text:
     """Return what stands in a cell of a table."""
     if isinstance(cell, Text):
         return cell
-    return named(cell, looks) if isinstance(cell, str) else plain(_short(cell))
+    if isinstance(cell, str):
+        return named(cell, looks)
+    return plain(round(cell, 3) if isinstance(cell, float) else cell)
 
 
 def matrix(title: str, ratings: Mapping[str, Mapping[str, int]], looks: Looks) -> RenderableType:
@@ -231,11 +248,6 @@ def _rating(rating: int | None, *, own: bool) -> Text:
 def percent(share: float | None) -> str:
     """Return a share in percent, or nothing if there is none."""
     return "" if share is None else f"{share:.1%}"
-
-
-def _short(cell: object) -> object:
-    """Return a float rounded, and anything else as it is."""
-    return round(cell, 3) if isinstance(cell, float) else cell
 
 
 def painted(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | None]]]]:
@@ -267,30 +279,30 @@ def picture(rows: Rows, looks: Looks) -> Text:
 
 def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
     """Return the results and measures of a run as they are printed at its end."""
-    facts = Table.grid(padding=(0, GAP))
-    facts.add_column()
-    facts.add_column(overflow="fold")
-    for name in ("run", "world", "turns", "digest", "over", "calls"):
-        facts.add_row(Text(name, style="bold"), plain(result[name]))
     looks = looks_of(result["scores"])
     scores = [Text.assemble(named(agent, looks), f" {score}") for agent, score in result["scores"].items()]
-    facts.add_row(Text("scores", style="bold"), Text(", ").join(scores) if scores else Text("none"))
-    for name, key in (
-        ("outcomes", "outcomes"),
-        ("rejections", "drops"),
-        ("corrections", "mends"),
+    tainted = Text("yes: too many calls failed", style="bold red") if result["tainted"] else Text("no")
+    facts = Table.grid(padding=(0, GAP))
+    facts.add_column(style="bold")
+    facts.add_column(overflow="fold")
+    for name, value in (
+        *((name, plain(result[name])) for name in ("run", "world", "turns", "digest", "over", "calls")),
+        ("scores", Text(", ").join(scores) if scores else Text("none")),
+        *(
+            (name, plain(", ".join(f"{one} {n}" for one, n in result[key].items()) or "none"))
+            for name, key in (("outcomes", "outcomes"), ("rejections", "drops"), ("corrections", "mends"))
+        ),
+        ("tokens", plain(tokens_text(result["tokens"]))),
+        ("failed calls", plain(_failures(result["failures"]))),
+        *(
+            ("refused", plain(f"{one} was asked {'; '.join(notes)}"))
+            for one, notes in result["left_out"].items()
+        ),
+        ("dollars", plain("unknown" if result["usd"] is None else f"{result['usd']:.4f}")),
+        ("seconds", plain(f"{result['seconds']:.1f}")),
+        ("tainted", tainted),
     ):
-        line = ", ".join(f"{one} {value}" for one, value in result[key].items())
-        facts.add_row(Text(name, style="bold"), plain(line or "none"))
-    facts.add_row(Text("tokens", style="bold"), plain(tokens_text(result["tokens"])))
-    facts.add_row(Text("failed calls", style="bold"), plain(_failures(result["failures"])))
-    for player, notes in result["left_out"].items():
-        facts.add_row(Text("refused", style="bold"), plain(f"{player} was asked {'; '.join(notes)}"))
-    cost = "unknown" if result["usd"] is None else f"{result['usd']:.4f}"
-    facts.add_row(Text("dollars", style="bold"), plain(cost))
-    facts.add_row(Text("seconds", style="bold"), plain(f"{result['seconds']:.1f}"))
-    verdict = "yes: too many calls failed" if result["tainted"] else "no"
-    facts.add_row(Text("tainted", style="bold"), Text(verdict, style="bold red" if result["tainted"] else ""))
+        facts.add_row(name, value)
     share = result["failures"]["share"]
     title = f"measures ({percent(share)} of calls failed)" if share else "measures"
     return Group(Trimmed(facts), Text(""), table(title, ("measure", "value"), measures.items()))
@@ -299,14 +311,10 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
 def tokens_text(tokens: Mapping[str, int | None]) -> str:
     """Return the tokens of a run in one line, with the number of answers without a token count."""
     cached, thought = tokens["cached"], tokens["reasoning"]
-    into = f"in {_or_unknown(tokens['in'])}" + (f" ({cached} cached)" if cached else "")
-    out = f"out {_or_unknown(tokens['out'])}" + (f" ({thought} reasoning)" if thought else "")
-    known = f"{into}, {out}"
+    into, out = ("unknown" if tokens[way] is None else tokens[way] for way in ("in", "out"))
+    known = f"in {into}{f' ({cached} cached)' if cached else ''}, out {out}"
+    known += f" ({thought} reasoning)" if thought else ""
     return f"{known}; {tokens['untold']} answers without a token count" if tokens["untold"] else known
-
-
-def _or_unknown(number: int | None) -> str:
-    return "unknown" if number is None else f"{number}"
 
 
 def _failures(failures: Mapping[str, Any]) -> str:

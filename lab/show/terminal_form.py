@@ -9,7 +9,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.play import forms
 from hobbes.lab.play.answering import columns_and_rows, in_lines, requests
 from hobbes.lab.play.forms import Field, Form
-from hobbes.lab.show.terminal import ERR, plain, table
+from hobbes.lab.show.terminal import ERR, plain, remark, table
 from hobbes.lab.store.run import PersonQuestion
 
 
@@ -18,18 +18,18 @@ def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
     if question.agent == OBSERVER:
         ERR.print(table("", *columns_and_rows(requests(question))))
     else:
-        ERR.print(plain("\n".join(in_lines(json.loads(question.asked)))), soft_wrap=True)
+        remark("\n".join(in_lines(json.loads(question.asked))))
     while True:
         values: dict[forms.Path, Json] = {}
         for group in form.groups:
             if heading := ": ".join(filter(None, (group.title, group.description))):
-                ERR.print(plain(heading), soft_wrap=True)
+                remark(heading)
             for field in group.fields:
                 values |= _ask(field)
         try:
             return forms.filled_in(form, values)
         except ValueError as error:
-            ERR.print(plain(f"{error}; once more"), soft_wrap=True)
+            remark(f"{error}; once more")
 
 
 def _ask(field: Field) -> dict[forms.Path, Json]:

@@ -16,11 +16,7 @@ MOST_HITS = 50
 RELOAD = 1
 """After how many seconds a page reloads while texts are being indexed."""
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "kind": KINDS,
-    "world": tuple(WORLDS),
-    "outcome": tuple(Outcome),
-}
+CHOICES: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "world": (*WORLDS,), "outcome": (*Outcome,)}
 """The filters of which one chooses."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
-from hobbes.engine.record import MESSAGE, Event, JsonObject
+from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
@@ -50,8 +50,8 @@ def overview(
     has not ended: it has no digest.
     """
     names = names_in(store, run)
-    causes = run.world.causes
-    return [_line(each, names, causes) for each in islice(turns_so_far(store, run, agents, first), most)]
+    turns = islice(turns_so_far(store, run, agents, first), most)
+    return [_line(each, names, run.world.causes) for each in turns]
 
 
 def names_in(store: Store, run: Run) -> set[str]:
@@ -258,7 +258,7 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
         "view": run.world.observe(full.played.before, agent),
         "intent": record.intents[agent],
         **_found(turn, agent),
-        "events": list(_about([event.to_json() for event in record.events], agent)),
+        "events": [fields for event in record.events if agent in (fields := event.to_json()).values()],
         "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
         "arithmetic": full.arithmetic.get(agent, {}),
         "memory_before": full.memories.get(agent, EMPTY_MEMORY).to_json(),
@@ -513,8 +513,3 @@ def _ended(call: Call) -> Card:
         "milliseconds": call.reply.milliseconds,
         "error": call.reply.error,
     }
-
-
-def _about(events: list[JsonObject], agent: str) -> Iterator[JsonObject]:
-    """Yield the events that name an agent in any of their fields."""
-    return (event for event in events if agent in event.values())

@@ -9,7 +9,7 @@ import asyncio
 import re
 import secrets
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from multiprocessing import get_context
@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -40,13 +40,13 @@ from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
 from hobbes.lab.show.templating import POLICY, SCRIPT, STATIC
-from hobbes.lab.show.terminal import ERR, plain
+from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
 from hobbes.lab.wire.listening import is_open, listener, url
-from hobbes.lab.wire.receiving import configured, disconnected, form_of
+from hobbes.lab.wire.receiving import configured, disconnected
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -73,18 +73,10 @@ MOST_PLAYED = 8
 """How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
 
-class _Turn(Convertor[int]):
+class _Turn(IntegerConvertor):
     """The number of a turn in an address. One that Python does not convert leads to no page."""
 
     regex = f"[0-9]{{1,{MOST_DIGITS}}}"
-
-    def convert(self, value: str) -> int:
-        """Return the number."""
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        """Return the number as an address has it."""
-        return str(value)
 
 
 register_url_convertor("number", _Turn())
@@ -105,16 +97,13 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
+    # A turn at a glance, which the script puts into the page of its run.
+    "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
+    # No agent can have a name that makes this the address of its page.
+    "/{run}/{turn:number}.svg": lambda pages, at: pages.board(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
-
-BOARD = "/{run}/{turn:number}.svg"
-"""The address of the board of a turn. No agent can have a name that makes it the address of a page."""
-
-
-MOMENT = "/{run}/{turn:number}.html"
-"""The address of a turn at a glance, which the script puts into the page of its run."""
 
 OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
 """The paths that need no token of the whole site."""
@@ -123,16 +112,6 @@ OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
     return pages.store.runs.find(at.get(which, ""))
-
-
-def _board(pages: Pages, at: At) -> str:
-    """Return the board of the turn that an address names."""
-    return pages.board(_run(pages, at), at["turn"])
-
-
-def _moment(pages: Pages, at: At) -> str:
-    """Return the turn that an address names at a glance."""
-    return pages.moment(_run(pages, at), at["turn"])
 
 
 def _number(at: At, name: str) -> int | None:
@@ -158,20 +137,12 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     def pages(opened: Store) -> Pages:
         return Pages(opened, link, live=True, form_token=form_token, started=_started())
 
-    def page(
-        show: Callable[[Pages, At], str], media_type: str = "text/html"
-    ) -> Callable[[Request], Response]:
-        """Return the endpoint of a page. Starlette calls it in a thread, with its own connection."""
-
-        def endpoint(request: Request) -> Response:
-            at = {**request.query_params, **request.path_params}
-            try:
-                with open_store(home, writes=False) as opened, opened.as_of_now():
-                    return Response(show(pages(opened), at), media_type=media_type)
-            except LabError as error:
-                return _told(error, 404 if isinstance(error, UsageError) else 500)
-
-        return endpoint
+    def page(show: Callable[[Pages, At], str], request: Request) -> Response:
+        """Return a page. Starlette calls this in a thread, with a connection of its own."""
+        at = {**request.query_params, **request.path_params}
+        with open_store(home, writes=False) as opened, opened.as_of_now():
+            text = show(pages(opened), at)
+        return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
@@ -195,40 +166,27 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         return link(run.id)
 
     forms = Forms(home, form_token, pages, play)
-    routes = [Route(path, page(show)) for path, show in PAGES.items()]
-    routes.append(Route(BOARD, page(_board, "image/svg+xml")))
-    routes.append(Route(MOMENT, page(_moment)))
+    routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
-        Route(f"/{{run}}/{what}", _posted(take), methods=["POST"])
+        Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
     ]
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
         lifespan=partial(_watching_the_clock, home, clock),
-        exception_handlers={ClientDisconnect: disconnected},
+        exception_handlers={ClientDisconnect: disconnected, LabError: _told},
     )
 
 
-def _told(why: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a page that says in one line what is wrong."""
-    return PlainTextResponse(f"hobbes: {why}\n", status, headers)
-
-
-def _posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return the endpoint of a form, which takes nothing that another site's page posts."""
-
-    def taken(request: Request, body: bytes) -> Response:
-        try:
-            return take(request, body)
-        except LabError as error:
-            return _told(error, 400)
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(taken, request, await form_of(request))
-
-    return endpoint
+def _told(request: Request, error: Exception) -> Response:
+    """Return a page that says in one line what is wrong; that of a seat says only that something is."""
+    if seats.OWN.fullmatch(request.url.path):
+        remark(f"hobbes: {error}")  # to whoever serves the pages: it may say who else plays
+        return PlainTextResponse(seats.UNSHOWN, 503)
+    missing = 404 if isinstance(error, UsageError) else 500
+    return PlainTextResponse(f"hobbes: {error}\n", 400 if request.method == "POST" else missing)
 
 
 def _started() -> frozenset[str]:
@@ -285,13 +243,13 @@ async def _watching_the_clock(home: Path, clock: Clock, _: Starlette) -> AsyncIt
 def told_late(home: Path, clock: Clock, before: str) -> str:
     """Play on the runs in which the time of somebody is over, and return what is wrong, empty if nothing is.
 
-    It is printed unless it is what was `told` the last time.
+    It is printed unless it is what was wrong `before`.
     """
     try:
         play_late(home, clock)
     except LabError as error:
         if str(error) != before:
-            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            remark(f"hobbes: {error}")
         return str(error)
     return ""
 
@@ -323,7 +281,7 @@ def _play_on(clock: Clock, home: Path, run: Run) -> None:
             play_out(go_on(opened, run, lambda _: None, clock=clock))
         except LabError as error:
             opened.runs.update(run.id, error=str(error))
-            ERR.print(plain(f"hobbes: {error}"), soft_wrap=True)
+            remark(f"hobbes: {error}")
 
 
 def _play_apart(home: Path, run: Run) -> None:
@@ -361,12 +319,11 @@ def view(home: Path, host: str, port: int) -> None:
         query = f"?{TOKEN}={token}" if token else ""
         print(f"{url(host, listening)}/{query}", flush=True)  # noqa: T201  for people and scripts
         if token:
-            hint = (
+            remark(
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
                 "read all runs, answer for a person, play forks and write tests into this folder; "
                 "nothing is encrypted"
             )
-            ERR.print(plain(hint), soft_wrap=True)
         show_links(home, url(host, listening))
         try:
             uvicorn.Server(server(home, host, token)).run(sockets=[listening])
@@ -392,14 +349,10 @@ def show_links(home: Path, base: str) -> None:
 def _show_links_of(home: Path, run: Run, base: str) -> None:
     """Print the link of each person who plays in a run."""
     for seat in seats_of(run):
-        line = f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}"
-        ERR.print(plain(line), soft_wrap=True)
+        remark(f"run {run.name or run.id}: {seat} answers at {base}{path_of(home, run, seat)}")
 
 
 def tell_what_was_played(home: Path) -> None:
     """Print, for each run that is being played behind a page, how to continue it."""
-    for thread in enumerate_threads():
-        if thread.name.startswith(PLAYING):
-            run = thread.name.removeprefix(PLAYING)
-            hint = f"run {run} was being played; `{command(home, 'resume', run)}` goes on"
-            ERR.print(plain(hint), soft_wrap=True)
+    for run in _started():
+        remark(f"run {run} was being played; `{command(home, 'resume', run)}` goes on")

@@ -9,18 +9,9 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
+from rich import progress
 from rich.console import Group, RenderableType
 from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.text import Text
 
 from hobbes.lab.play import together
@@ -109,10 +100,10 @@ def duration(seconds: float) -> str:
 class CellsWatch(together.Progress):
     """Follows an experiment while it is played: a bar of its runs, and one for each run under way."""
 
-    def __init__(self, bar: Progress, runs: int, played: int) -> None:
+    def __init__(self, bar: progress.Progress, runs: int, played: int) -> None:
         self._bar = bar
         self._runs = bar.add_task("runs", total=runs, completed=played)
-        self._turns: dict[str, TaskID] = {}
+        self._turns: dict[str, progress.TaskID] = {}
 
     def on_cell(self, run: Run) -> None:
         """Take a run that is played now."""
@@ -131,17 +122,17 @@ class CellsWatch(together.Progress):
 @contextmanager
 def watched_cells(runs: int, missing: int) -> Iterator[CellsWatch]:
     """Show the progress of an experiment on stderr; yield what has to be told about it."""
-    with _progress(TextColumn("left"), TimeRemainingColumn()) as bar:
+    with _progress(progress.TextColumn("left"), progress.TimeRemainingColumn()) as bar:
         yield CellsWatch(bar, runs, runs - missing)
 
 
-def _progress(*more: ProgressColumn) -> Progress:
+def _progress(*more: progress.ProgressColumn) -> progress.Progress:
     """Return a progress bar on stderr, with more columns if they are given."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
         *more,
         console=ERR,
         transient=True,

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.world import AnyWorld
+from hobbes.lab.play.forms import Schema, resolved
 from hobbes.lab.show.terminal import table
 from hobbes.nodes.prompting import ROOT, languages, variants
-
-Schema = Mapping[str, Any]
 
 SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
 
@@ -56,7 +55,7 @@ def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
     """Yield the settings of a config, and below a setting that is an object, its fields."""
     definitions = schema.get("$defs", {})
     for name, field in schema["properties"].items():
-        inner = _definition(field, definitions)
+        inner = resolved(field, definitions)
         yield {
             "name": f"{path}{name}",
             "values": values_of(field, definitions),
@@ -67,17 +66,9 @@ def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
             yield from _settings({**inner, "$defs": definitions}, f"{path}{name}.")
 
 
-def _definition(schema: Schema, definitions: Schema) -> Schema:
-    """Return what a schema refers to, or the schema itself."""
-    if "$ref" not in schema:
-        return schema
-    definition: Schema = definitions[schema["$ref"].rpartition("/")[2]]
-    return definition
-
-
 def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
     """Return in words which values a JSON schema allows."""
-    match _definition(schema, definitions):
+    match resolved(schema, definitions):
         case {"anyOf": options}:
             return " | ".join(values_of(option, definitions) for option in options)
         case {"enum": choices}:

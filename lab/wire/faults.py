@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import zlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -61,6 +62,12 @@ class CuttableProtocol(LimitedProtocol):
         self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
 
 
+async def _disconnected(receive: Receive) -> None:
+    """Wait until the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 class Cut(Response):
     """Sends raw bytes and closes the connection."""
 
@@ -70,8 +77,7 @@ class Cut(Response):
         transport: asyncio.Transport = scope["state"]["transport"]
         transport.write(bytes(self.body))
         transport.close()
-        while (await receive())["type"] != "http.disconnect":
-            pass
+        await _disconnected(receive)
 
 
 class Late(JSONResponse):
@@ -79,13 +85,8 @@ class Late(JSONResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Wait, then send, unless the client disconnects meanwhile."""
-
-        async def disconnected() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
-
         try:
-            await asyncio.wait_for(disconnected(), STALL_SECONDS)
+            await asyncio.wait_for(_disconnected(receive), STALL_SECONDS)
         except TimeoutError:
             await super().__call__(scope, receive, send)
 
@@ -100,11 +101,6 @@ def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  #
         return JSONResponse({**request.completion, "choices": [choice]})
 
     return fault
-
-
-def thinks(**message: Any) -> Fault:  # noqa: ANN401  any JSON
-    """Return a fault that sends the original text with further fields, such as the model's reasoning."""
-    return says(lambda text: text, **message)
 
 
 def fails(
@@ -154,20 +150,12 @@ async def _endless(first: bytes, then: bytes) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)
 
 
-def _endless_body(_: FaultyRequest) -> Response:
-    return StreamingResponse(_endless(b"", BLANKS), media_type="application/json")
-
-
 def _gzip_bomb(_: FaultyRequest) -> Response:
     """Return a response without end of which each kilobyte unpacks to a megabyte."""
     pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
     first, then = (pack.compress(BLANKS) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
     headers = {"content-encoding": "gzip"}
     return StreamingResponse(_endless(first, then), headers=headers, media_type="application/json")
-
-
-def _unknown_fields(request: FaultyRequest) -> Response:
-    return JSONResponse({**request.completion, "provider": {"name": "x"}, "x_trace": [1], "moderation": None})
 
 
 def _error_in_choice(request: FaultyRequest) -> Response:
@@ -177,17 +165,18 @@ def _error_in_choice(request: FaultyRequest) -> Response:
     return JSONResponse({**request.completion, "choices": [choice]})
 
 
+UNKNOWN_FIELDS = {"provider": {"name": "x"}, "x_trace": [1], "moderation": None}
 TOOL_CALL = {"id": "call_1", "type": "function", "function": {"name": "act", "arguments": "{}"}}
 
 FAULTS: Mapping[str, Fault] = {
     # valid answers, in other shapes
     "no-usage": lambda request: JSONResponse({k: v for k, v in request.completion.items() if k != "usage"}),
-    "unknown-fields": _unknown_fields,
+    "unknown-fields": lambda request: JSONResponse({**request.completion, **UNKNOWN_FIELDS}),
     "parts": says(lambda text: [{"type": "text", "text": text}]),
-    "reasoning-content": thinks(reasoning_content="First, I look around."),
-    "reasoning": thinks(reasoning="First, I look around."),
-    "reasoning-details": thinks(
-        reasoning_details=[{"type": "reasoning.summary", "summary": "First, I look around."}]
+    "reasoning-content": says(str, reasoning_content="First, I look around."),
+    "reasoning": says(str, reasoning="First, I look around."),
+    "reasoning-details": says(
+        str, reasoning_details=[{"type": "reasoning.summary", "summary": "First, I look around."}]
     ),
     "thinking-parts": says(
         lambda text: [
@@ -225,7 +214,7 @@ FAULTS: Mapping[str, Fault] = {
     "cut-in-body": _half_a_body,
     "no-http": lambda _: Cut(b"SSH-2.0-OpenSSH_9.6\r\n"),
     "stall": lambda request: Late(request.completion),
-    "endless-body": _endless_body,
+    "endless-body": lambda _: StreamingResponse(_endless(b"", BLANKS), media_type="application/json"),
     "gzip-bomb": _gzip_bomb,
     # transient errors
     "html-502": lambda _: HTMLResponse(PAGE, 502),
@@ -309,18 +298,19 @@ def drawn(shares: Mapping[str, float], address: str, time: int) -> str:
 
 
 class Faults:
-    """Applies to each request the fault that is drawn for it, and logs it."""
+    """Applies to each request the fault that is drawn for it, logs it, and counts those at each address."""
 
     def __init__(self, shares: Mapping[str, float]) -> None:
         self._shares = shares
-        self._times: dict[str, int] = {}
+        self.times: Counter[str] = Counter()
         self.log: list[dict[str, Any]] = []
 
     def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:  # noqa: ANN401  any JSON
         """Return the response to send: the completion, or the fault's response."""
-        time = self._times[address] = self._times.get(address, 0) + 1
-        done = drawn(self._shares, address, time)
+        self.times[address] += 1
+        time = self.times[address]
+        fault = drawn(self._shares, address, time)
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
-        response = FAULTS[done](FaultyRequest(body, completion, key)) if done != ANSWER else None
-        self.log.append({"address": address, "time": time, "did": done if response else ANSWER})
+        response = FAULTS[fault](FaultyRequest(body, completion, key)) if fault != ANSWER else None
+        self.log.append({"address": address, "time": time, "did": fault if response else ANSWER})
         return response or JSONResponse(completion)

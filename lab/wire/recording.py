@@ -12,10 +12,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -56,19 +57,9 @@ def running(config: uvicorn.Config) -> Iterator[str]:
         listener.close()
 
 
-@contextmanager
-def environment(**values: str) -> Iterator[None]:
-    """Set environment variables, and restore them afterwards."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def environment(**values: str) -> AbstractContextManager[object]:
+    """Set environment variables, and restore all of them afterwards."""
+    return patch.dict(os.environ, values)
 
 
 def record(file: Path, base_url: str, source: str, model: str | None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import asyncio
 import hashlib
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,9 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hobbes.engine.chance import RngStream
-from hobbes.engine.policy import Policies
 from hobbes.engine.record import canonical, sha256
-from hobbes.engine.world import OBSERVER, VIEW_KEYS, AnyWorld
+from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.wire.faults import CuttableProtocol, Faults
 from hobbes.lab.wire.listening import listener, url
@@ -40,11 +38,6 @@ MOST_BYTES = 2**24
 NO_VIEW = "a line of the last message must be the whole view, as JSON"
 
 
-def _policies(world: AnyWorld) -> list[Policies]:
-    """Return the policies of a world: for its agents, and for its observer if it has one."""
-    return [world.policies, *([world.observer.stand_ins] if world.observer else [])]
-
-
 class BadRequestError(ValueError):
     """A request that a real server would refuse as well."""
 
@@ -54,7 +47,6 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
 
     `faults` has the share of requests that meets each fault of lab.wire.faults.
     """
-    asked: Counter[str] = Counter()
     faulty = Faults(faults or {})
 
     async def completions(request: Request) -> Response:
@@ -67,7 +59,6 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
             return _refusal(str(error), 400)
         except RecursionError:
             return _refusal("the body is nested too deep", 400)
-        asked[address] += 1
         response = faulty.meet(address, request, body, completion)
         if by_responses:
             response = in_responses_words(response)
@@ -79,13 +70,14 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
         return _refusal(error.detail, error.status_code, error.headers)
 
     async def models(_: Request) -> JSONResponse:
-        every = [policies for world in WORLDS.values() for policies in _policies(world)]
-        names = sorted({policy_model(name) for policies in every for name in policies.by_name})
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in names]
+        names = {policy_model(name) for world in WORLDS.values() for name in world.policies.by_name}
+        observers = [world.observer for world in WORLDS.values() if world.observer]
+        names |= {policy_model(name) for observer in observers for name in observer.stand_ins.by_name}
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in sorted(names)]
         return JSONResponse({"object": "list", "data": data})
 
     async def stats(_: Request) -> JSONResponse:
-        return JSONResponse({"calls": asked.total(), "addresses": dict(asked), "log": faulty.log})
+        return JSONResponse({"calls": faulty.times.total(), "addresses": faulty.times, "log": faulty.log})
 
     return Starlette(
         routes=[
@@ -118,11 +110,12 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     view = _view(body["messages"][-1])
     try:
         world = world_named(str(view.get("world")))
-        agent = _viewer(world, view)
-        observing = world.observer is not None and agent == OBSERVER
     except ValueError as error:
         raise BadRequestError(str(error)) from error
-    policies = world.observer.stand_ins if world.observer and observing else world.policies
+    if not {*VIEW_KEYS, world.viewer_key} <= view.keys():
+        raise BadRequestError(NO_VIEW)
+    agent = str(view[world.viewer_key])
+    policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
     try:
         spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
@@ -144,13 +137,6 @@ def _view(message: Mapping[str, Any]) -> dict[str, Any]:
     if view is None:
         raise BadRequestError(NO_VIEW)
     return view
-
-
-def _viewer(world: AnyWorld, view: Mapping[str, Any]) -> str:
-    """Return the name of the agent whose view it is; ValueError if it is no view of this world."""
-    if not {*VIEW_KEYS, world.viewer_key} <= view.keys():
-        raise ValueError(NO_VIEW)
-    return str(view[world.viewer_key])
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:

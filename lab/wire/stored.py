@@ -135,16 +135,16 @@ def _not_valid(path: Path, problem: str) -> UsageError:
 
 def save(path: Path, cassette: Cassette) -> None:
     """Write a cassette, all of it or nothing, sorted by address, since concurrent calls end in any order."""
-    exchanges = sorted(cassette.data, key=lambda exchange: _in_order(exchange[0]))
+
+    def address_of(exchange: tuple[Request, Any]) -> list[str]:
+        address = exchange[0].headers.get(ADDRESS_HEADER, "")
+        return [part.zfill(9) for part in re.split(r"(\d+)", address)]  # turn 10 comes after turn 9
+
+    exchanges = sorted(cassette.data, key=address_of)
     content = {"requests": [one for one, _ in exchanges], "responses": [one for _, one in exchanges]}
     partial = path.with_name(f"{path.name}.partial")
     FilesystemPersister.save_cassette(partial, content, yamlserializer)
     partial.replace(path)
-
-
-def _in_order(request: Request) -> list[str]:
-    """Return a key that sorts turn 10 after turn 9."""
-    return [part.zfill(9) for part in re.split(r"(\d+)", request.headers.get(ADDRESS_HEADER, ""))]
 
 
 def description_file(path: Path) -> Path:

@@ -10,9 +10,11 @@ from typing import Any
 
 from hobbes.lab.play.answering import the_question
 from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on, keep_answer
+from hobbes.lab.play.rendering import PromptQuestion
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
+from hobbes.nodes.journal import Prompt
 
 SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
@@ -58,3 +60,8 @@ def played(store: Store, request: RunOptions) -> Run:
     run = go(store, begin(store, request))
     assert list(faults(store, run)) == []
     return run
+
+
+def prompt_of(question: PromptQuestion) -> Prompt:
+    """Return the prompt of a question as the files say it now."""
+    return question.filled_in(question.prompts())

@@ -594,7 +594,7 @@ def test_an_observer_where_the_world_has_none_names_the_worlds_that_have_one(
 def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
     found = json.loads(cli("prompts", "list", "--json").stdout)
     assert found["nations"]["statecraft"] == {
-        "languages": ["en"],
+        "languages": ["en", "zh"],
         "advice": "gives the solution away",
         "about": "advice on deterrence, trade and trust",
         "runs": [],

@@ -90,7 +90,7 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
 
 def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: Store) -> None:
     a, b = (begin(opened, RunOptions("mining")) for _ in range(2))
-    edited = opened.runs.add_text(b.prompts.turn.replace("A new round", "Another round"))
+    edited = opened.runs.add_text(b.prompts.turn.replace("Decide", "Say"))
     opened.runs.update(b.id, turn_template=edited)
     rewrite(opened)
     (row,) = opened.db.table("runs").rows_where("id = ?", [a.id])
@@ -242,7 +242,7 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(opened: Store, c
     text = cli("compare", a.id, b.id).stdout
     assert "first divergence: turn 0, ●miner-01: prompt" in text
     said = text.partition("first decision that differs: turn 2, ■miner-02\n")[2].splitlines()
-    assert said[0] == 'A: {"actions": [], "message": ""}'
+    assert said[0] == 'A: {"actions": [], "message": "", "private": {}}'
     assert said[1].startswith('B: {"actions": [{')
     assert "[1, 2]" in said[1]
 

@@ -29,7 +29,7 @@ from hobbes.lab.store.runs import Runs
 from hobbes.nodes import prompting
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
-from tests.lab.play import go, mining, played
+from tests.lab.play import go, mining, played, prompt_of
 from tests.lab.test_caps import model
 from tests.lab.test_observer import game, granting_all, on, to_the_end
 from tests.lab.test_second_question import FIRST, answering
@@ -89,8 +89,9 @@ def test_a_fork_has_the_cost_of_its_own_calls_only(opened: Store) -> None:
         run = mining(opened, models="openai:gpt-5-mini")
         again = ended(opened, run, 3)
     whole, own = opened.figures.result(run), opened.figures.result(again)
-    assert whole["tokens"] == {"in": 12_000, "out": 1_200, "untold": 0}
-    assert own["tokens"] == {"in": 3_000, "out": 300, "untold": 0}
+    unsaid = {"cached": None, "cache_written": None, "reasoning": None, "untold": 0}
+    assert whole["tokens"] == {"in": 12_000, "out": 1_200, **unsaid}
+    assert own["tokens"] == {"in": 3_000, "out": 300, **unsaid}
     assert own["usd"] == pytest.approx(whole["usd"] / 4)
     assert own["outcomes"] == whole["outcomes"], "what its turns rest on"
 
@@ -148,7 +149,7 @@ def test_each_turn_has_the_settings_players_and_prompts_that_it_was_played_with(
     assert [one.after.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     assert [one.before.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     shown = [
-        question_in_run(opened, second, turn, "miner-01", (None, None)).prompt().system for turn in range(4)
+        prompt_of(question_in_run(opened, second, turn, "miner-01", (None, None))).system for turn in range(4)
     ]
     assert len(set(shown)) == 3
 
@@ -170,12 +171,12 @@ def test_a_fork_keeps_the_prompt_texts_of_its_parent_and_an_asked_variant_is_rea
         there = root / file.relative_to(prompting.ROOT)
         there.parent.mkdir(parents=True, exist_ok=True)
         text = file.read_text(encoding="utf-8")
-        there.write_text(text.replace("A new round begins.", "Another round begins."), encoding="utf-8")
+        there.write_text(text.replace("Decide what to do", "Say what to do"), encoding="utf-8")
     monkeypatch.setattr(prompting, "ROOT", root)
     kept = [forked(opened, run, 2), forked(opened, run, 2, values={"immunity": 20})]
     assert [one.prompts.turn for one in kept] == [run.prompts.turn] * 2
     anew = forked(opened, run, 2, prompts="guided").prompts
-    assert anew.turn.startswith("Another round begins.")
+    assert anew.turn.startswith("Say what to do")
 
 
 def test_a_setting_chooses_the_variant_as_in_a_new_run_unless_one_was_chosen(opened: Store) -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import viewing
 from hobbes.lab.show.templating import STATIC
-from hobbes.lab.show.viewing import BOARD, MOMENT, PAGES, server, site
+from hobbes.lab.show.viewing import PAGES, server, site
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import running
 from tests.forking import Command
@@ -31,8 +31,8 @@ EXAMPLES = {
     "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:number}": "/one/1",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
-    BOARD: "/one/1.svg",
-    MOMENT: "/one/1.html",
+    "/{run}/{turn:number}.svg": "/one/1.svg",
+    "/{run}/{turn:number}.html": "/one/1.html",
     STATIC: STATIC,
 }
 """A page of each kind."""

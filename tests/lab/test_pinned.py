@@ -197,8 +197,8 @@ def test_prompts_of_a_folder_are_found_from_the_test(
     shutil.move(pin.folder, moved)
     monkeypatch.chdir(moved)
     pin.passes(str(moved))
-    edit(moved / "texts" / "mine" / "turn.en.md", "A new round begins.", "Another round begins.")
-    assert "[-A new-]{+Another+} round begins." in pin.fails(str(moved))
+    edit(moved / "texts" / "mine" / "turn.en.md", "Decide what to do", "Say what to do")
+    assert "[-Decide-]{+Say+} what to do" in pin.fails(str(moved))
 
 
 # --- what a failure prints

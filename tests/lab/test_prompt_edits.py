@@ -24,7 +24,7 @@ from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.prompting import ROOT, PromptSet
 from tests.conftest import Cli
 from tests.forking import Command
-from tests.lab.play import mining
+from tests.lab.play import mining, prompt_of
 
 SENTENCE = "Your objective: have as much gold as you can in the long run."
 
@@ -108,7 +108,7 @@ def test_each_save_renders_the_prompt_with_the_words_that_changed(variant: Path,
     first, second, third = renderings(question(variant), system, [changed, changed])
     assert first.to_json()["changes"] == []
     assert first.to_json()["tokens"]["change"] is None
-    assert second.prompt == question(variant).prompt()
+    assert second.prompt == prompt_of(question(variant))
     told = second.to_json()
     assert SENTENCE.replace("the long run", "sum") in told["system"]
     changes = [piece for piece in told["changes"] if piece[0] != " "]

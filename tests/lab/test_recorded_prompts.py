@@ -141,7 +141,7 @@ def test_a_folder_elsewhere_is_taken_wherever_a_variant_is(
     opened: Store, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
-    edit(tmp_path / "mine" / "turn.en.md", "A new round begins.", "Another round begins.")
+    edit(tmp_path / "mine" / "turn.en.md", "Decide what to do", "Say what to do")
     monkeypatch.chdir(tmp_path)
     run = mining(opened, name="baseline", values={"rounds": 2})
     Path("run.toml").write_text('world = "mining"\nrounds = 1\nprompts = "./mine"\n')
@@ -151,9 +151,9 @@ def test_a_folder_elsewhere_is_taken_wherever_a_variant_is(
         ("prompts", "render", "mining", "--prompts", "./mine", "--run", run.id),
         ("prompts", "diff", "mining", "guided", "./mine"),
     ):
-        assert "Another round begins." in cli(*words).stdout, words
+        assert "Say what to do" in cli(*words).stdout, words
     assert cli("prompts", "check", "mining", "./mine").exit_code == 0
     for command in (("run", "run.toml"), ("fork", run.id, "--turn", "1", "--prompts", "./mine")):
         assert cli(*command).exit_code == 0, command
         last = opened.runs.find("last").prompts
-        assert (last.variant, last.turn[:22]) == (str(tmp_path / "mine"), "Another round begins. "), command
+        assert (last.variant, last.turn[:14]) == (str(tmp_path / "mine"), "Say what to do"), command

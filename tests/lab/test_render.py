@@ -21,7 +21,7 @@ from hobbes.lab.play.rendering import question_in_run, question_of_new
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from tests.conftest import Cli
-from tests.lab.play import played
+from tests.lab.play import played, prompt_of
 
 SEED = 3
 
@@ -95,26 +95,17 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
     assert any(view.get("memory", view).get(name) for view in views for name in EMPTY_MEMORY.to_json())
     for call in seen:
         at = (call.address.turn, call.address.agent)
-        assert question_of_new(options, *at).prompt() == call.prompt
-        assert question_in_run(opened, run, *at, (None, None)).prompt() == call.prompt
+        assert prompt_of(question_of_new(options, *at)) == call.prompt
+        assert prompt_of(question_in_run(opened, run, *at, (None, None))) == call.prompt
 
 
 def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
     asked = ("--agents", "3", "--seed", "9", "--rounds", "4", "--set", "communication=true", "--lang", "zh")
     model = ("--model", "policy:random?noise=0.5")
     rendered = cli("prompts", "render", "mining", "--turn", "3", *asked, *model, "--json")
-    prompt = question_of_new(
-        RunOptions(
-            "mining",
-            3,
-            9,
-            "policy:random?noise=0.5",
-            lang="zh",
-            values={"communication": True, "rounds": 4},
-        ),
-        3,
-        "miner-01",
-    ).prompt()
+    spec = "policy:random?noise=0.5"
+    options = RunOptions("mining", 3, 9, spec, lang="zh", values={"communication": True, "rounds": 4})
+    prompt = prompt_of(question_of_new(options, 3, "miner-01"))
     told = json.loads(rendered.stdout)
     assert (told["system"], told["turn"]) == (prompt.system, prompt.turn)
 

@@ -124,12 +124,12 @@ def test_an_edited_prompt_is_reported_with_its_line_and_reread_ignores_it(
         run = mining(opened, models="policy:random*2,openai:policy/guided")
     monkeypatch.setattr(prompting, "ROOT", shutil.copytree(prompting.ROOT, tmp_path / "prompts"))
     file = tmp_path / "prompts" / "mining" / "guided" / "turn.en.md"
-    file.write_text(file.read_text().replace("A new round begins.", "Another round begins."))
+    file.write_text(file.read_text().replace("Decide what to do", "Say what to do"))
     found = divergence(opened, run)
     assert found is not None
     assert (found.turn, found.agent, found.layer) == (0, "miner-03", "prompt")
-    assert "-A new round begins." in found.diff
-    assert "+Another round begins." in found.diff
+    assert "-Decide what to do" in found.diff
+    assert "+Say what to do" in found.diff
     for _ in range(2):
         again = asyncio.run(replay_run(opened, run, reread=True))
         assert (again.divergence, again.digest) == (None, run.digest)
