@@ -43,7 +43,7 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
                 "prompts": "",
                 "lang": "",
                 "agents": "[]",
-                "config": "{}",
+                "config": '{"rounds": 1}',
                 "record_version": 1,
                 "rules_version": 1,
                 "hobbes": "",
@@ -52,9 +52,21 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
             store.db.table("runs").insert(row | more)
             hashes = json.dumps(column_hashes(store.runs.row_unchecked(name)))
             store.runs.update(name, column_hashes=hashes)
-            store.db.table("measures").insert({"run": name, "name": "output", "scope": "run", "value": value})
+            figures = {"measures": json.dumps({"output": [value, None, None]}), "over_time": "{}"}
+            lists = dict.fromkeys(("told", "winners", "spells", "ratings"), "[]")
+            objects = dict.fromkeys(("model_settings", "left_out"), "{}")
+            costs = dict.fromkeys(("calls", "tokens_in", "tokens_out", "usd"), 0)
+            store.db.table("reported").insert({"run": name, **figures, **lists, **objects, **costs})
             with store.db.conn:
                 add_cell(store, "made", arm, seed, name)
+
+
+def measured_too(store: Store, run: str, measure: str, *of_scopes: float | None) -> None:
+    """Give a run another measure: its value in the run, in its first half and in its second half."""
+    (text,) = next(iter(store.db.execute("select measures from reported where run = ?", [run])))
+    measures = json.loads(text) | {measure: of_scopes}
+    store.db.execute("update reported set measures = ? where run = ?", [json.dumps(measures), run])
+    store.db.conn.commit()
 
 
 def said(store: Store) -> str:
@@ -111,8 +123,7 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
     for measure in file["compare"]["measures"][1:]:
         for arm in ("one", "two"):
             for seed in range(1, 8):
-                row = {"run": f"made.{arm}.{seed}", "name": measure, "scope": "run", "value": 0.0}
-                opened.db.table("measures").insert(row)
+                measured_too(opened, f"made.{arm}.{seed}", measure, 0.0, None, None)
     found = report(opened, "made")
     assert found.differences[0].p_holm == pytest.approx(4 * 2 / 2**7)
     assert said(opened).splitlines()[-1] == (
@@ -195,8 +206,7 @@ def test_an_interval_that_leaves_out_0_is_told_where_no_difference_can_be_conclu
     low: list[float | None] = [9.5, *[4.0, 3.0] * 3]
     made_up(opened, {"one": [9.0] * pairs, "two": low[:pairs]})
     for run in [row["id"] for row in opened.figures.of_all_runs()]:
-        row = {"run": run, "name": "raid_rate", "scope": "run", "value": 0.0}
-        opened.db.table("measures").insert(row)
+        measured_too(opened, run, "raid_rate", 0.0, None, None)
     file = experiment_file(opened, "made")
     file["compare"]["measures"] = measures
     keep_experiment(opened, "made", "mining", file)
@@ -272,9 +282,7 @@ def test_an_experiment_that_is_not_finished_says_so(opened: Store) -> None:
 def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
     made_up(opened, {"one": [0.0] * 6, "two": [0.0] * 6})
     for seed in range(1, 7):
-        for scope, value in (("first-half", 1.0), ("second-half", 2.0 + seed / 10)):
-            row = {"run": f"made.one.{seed}", "name": "output", "scope": scope, "value": value}
-            opened.db.table("measures").insert(row)
+        measured_too(opened, f"made.one.{seed}", "output", 0.0, 1.0, 2.0 + seed / 10)
     one, two = report(opened, "made").halves
     assert one.difference.mean.mean == pytest.approx(1.35)
     assert one.difference.p == pytest.approx(2 / 2**6)
