@@ -26,7 +26,7 @@ from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import mining, prompt_of
 
-SENTENCE = "Your objective: have as much gold as you can in the long run."
+SENTENCE = "Your objective: as much gold as you can in the long run."
 
 GUIDED = "openai:policy/guided"
 
