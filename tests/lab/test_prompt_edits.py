@@ -277,7 +277,7 @@ def test_without_colours_the_words_that_changed_have_marks(
     text = system.read_text(encoding="utf-8").replace("the long run", "sum")
     asyncio.run(Edits(question(variant), Terminal().show).follow(saved(system, [text, "{{ x }}"])))
     _, first, second, third = capsys.readouterr().out.split("rendering ")
-    line = "Your objective: have as much gold as you can in [-the long run-]{+sum+}."
+    line = "Your objective: as much gold as you can in [-the long run-]{+sum+}."
     assert SENTENCE in first
     assert second.count(line) == 2, "in the prompt, and once more below it"
     system_line, view = "--- system\nYou are one of", "--- changed\n"
