@@ -26,7 +26,7 @@ from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import mining, prompt_of
 
-SENTENCE = "Your objective: have as much gold as you can in the long run."
+SENTENCE = "Your objective: as much gold as you can in the long run."
 
 GUIDED = "openai:policy/guided"
 
@@ -277,13 +277,13 @@ def test_without_colours_the_words_that_changed_have_marks(
     text = system.read_text(encoding="utf-8").replace("the long run", "sum")
     asyncio.run(Edits(question(variant), Terminal().show).follow(saved(system, [text, "{{ x }}"])))
     _, first, second, third = capsys.readouterr().out.split("rendering ")
-    line = "Your objective: have as much gold as you can in [-the long run-]{+sum+}."
+    line = "Your objective: as much gold as you can in [-the long run-]{+sum+}."
     assert SENTENCE in first
     assert second.count(line) == 2, "in the prompt, and once more below it"
     system_line, view = "--- system\nYou are one of", "--- changed\n"
     assert system_line in second
     assert second.index(system_line) < second.index(view)
-    assert "tokens (-2): system" in second
+    assert "tokens (-3): system" in second
     assert "0 problems, 0 warnings" in second
     assert third == f"2\n{system}: unknown placeholder x; known: {third.partition('known: ')[2]}"
 
