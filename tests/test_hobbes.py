@@ -14,6 +14,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.schema import SCHEMA_VERSION
 from hobbes.lab.store.tables import TABLES, table_of
 from tests.conftest import Cli
 from tests.lab.play import mining, played
@@ -145,7 +146,8 @@ def test_a_database_of_another_schema_is_refused_in_one_line_that_names_its_vers
     opened.db.execute("update runs set hobbes = '7.1'")
     opened.db.execute("pragma user_version = 9")
     opened.db.conn.commit()
-    refused = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open; this hobbes opens schema 2"
+    wrote = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open"
+    refused = f"{wrote}; this hobbes opens schema {SCHEMA_VERSION}"
     with pytest.raises(hobbes.LabError, match=refused):
         hobbes.open(home)
     assert refused in str(cli("runs").exception)

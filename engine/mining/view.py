@@ -14,7 +14,7 @@ from hobbes.engine.record import Json, JsonObject
 
 UNOWNED = ".."
 
-PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]", "messages[to=agent]")
+PRIVATE = ("gold[agent]", "past[*].deeds[agent]", "fined[agent]", "messages[2=agent]")
 """What one agent alone may know of a state. Source: docs/rules/mining.md#what-a-view-never-shows."""
 
 

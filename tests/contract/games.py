@@ -49,7 +49,6 @@ EXTRA: Mapping[str, Sequence[Values]] = {
         {"bad_actors": {"AgentA": {"goal": "damage", "target": "AgentB"}}, "army": {"AgentA": 60}},
     ),
     "trust": (
-        {"start": 30, "alliances": [["unit-a", "unit-b", "unit-c"]], "observer": "always", "rounds": 30},
         {
             "observer": "human",
             "victory": "team",
@@ -59,6 +58,7 @@ EXTRA: Mapping[str, Sequence[Values]] = {
             "fumble": 20,
             "shock": 40,
         },
+        {"start": 30, "alliances": [["unit-a", "unit-b", "unit-c"]], "observer": "always", "rounds": 30},
         {
             "alliances": "declared",
             "observer": "reading",

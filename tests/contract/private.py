@@ -52,7 +52,10 @@ def others(value: Any, seen: list[Any]) -> Iterator[Any]:
         case str():
             yield value + "!"
         case list():
-            yield value[:-1] if value else [0]
+            of_items = ((k, other) for k, inner in enumerate(value) for other in others(inner, []))
+            yield from ([*value[:k], other, *value[k + 1 :]] for k, other in of_items)
+            if not value:
+                yield [0]
         case dict():
             yield from ({**value, key: other} for key, inner in value.items() for other in others(inner, []))
             yield {}

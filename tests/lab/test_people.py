@@ -146,7 +146,6 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
     [
         ("mining", "I pass.", "there is no JSON object in the answer; correct that and answer again"),
         ("mining", '{"claim": [[99, 0]]}', r"\[99, 0\]}: .*; correct that and answer again"),
-        ("mining", '{"clam": [[1, 0]]}', r'{"clam": \[\[1, 0\]\]}: .*; correct that and answer again'),
         ("nations", '{"attacks": {"AgentZ": 1}}', '"AgentZ": 1}.*; correct that and answer again'),
         ("trust", '{"action": "high_five", "target": "unit-z"}', "unit-z.*; correct that and answer again"),
         ("fishery", '{"catch": -1}', "-1.*; correct that and answer again"),

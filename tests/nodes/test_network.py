@@ -231,7 +231,7 @@ def test_a_request_may_take_ten_seconds_to_connect_and_the_timeout_of_its_model_
     monkeypatch.setattr(PlainClient, "send", send)
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     asyncio.run(reply())
-    assert allowed == [{"connect": 10.0, "read": 120.0, "write": 120.0, "pool": 120.0}]
+    assert allowed == [{"connect": 10.0, "read": 600.0, "write": 600.0, "pool": 600.0}]
 
 
 @pytest.mark.parametrize(
