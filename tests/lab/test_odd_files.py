@@ -258,6 +258,6 @@ def test_a_folder_in_the_place_of_a_lock_is_told_in_one_line(
     lock: str, cli: Cli, home: Path, tmp_path: Path
 ) -> None:
     (home / lock).mkdir(parents=True)
-    told = refused(cli, "experiment", str(written(tmp_path)), kind=LabError)
+    told = refused(cli, "experiment", str(written(tmp_path)), "--keep", "all", kind=LabError)
     assert told.startswith(f"cannot store runs in {home}: ")
     assert f"Is a directory: '{home / lock}'" in told
