@@ -75,7 +75,7 @@ def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_pat
         play_out(go_on(store, run, lambda _: None))
         assert store.runs.find(run.id).digest == then["digest"]
     assert cassette.all_played
-    assert cassette.play_count == then["calls"]
+    assert cassette.play_count == len(cassette)  # Python players take no exchange
 
 
 def test_the_tests_in_the_docs_pass(tmp_path: Path) -> None:

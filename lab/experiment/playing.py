@@ -99,8 +99,25 @@ def _play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, 
     play_policies(store, (_run_of(store, cell) for cell in policies), count, ways, progress)
     at_once = ways.at_once or most_at_once(cell.new for cell in others)
     shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
-    begun = (_run_of(store, cell) for cell in others)
-    play_runs(store, begun, at_once, shared, progress, partial(keep_figures, store))
+    trials = _trials(others)
+    rest = [cell for cell in others if cell not in trials]
+    for part, most in ((trials, 1), (rest, at_once)):
+        begun = (_run_of(store, cell) for cell in part)
+        play_runs(store, begun, most, shared, progress, partial(keep_figures, store))
+
+
+def _trials(cells: Sequence[Cell]) -> list[Cell]:
+    """Return one cell of each arm whose models have required settings.
+
+    They are played one after the other before all others, so that a server that refuses a factor of the
+    experiment stops it in its first game.
+    """
+    of_arms = {
+        cell.arm: cell
+        for cell in reversed(cells)
+        if any(one.required for one in cell.new.model_settings.values())
+    }
+    return [cell for cell in cells if of_arms.get(cell.arm) is cell]
 
 
 @contextmanager

@@ -71,7 +71,10 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
 
 
 def test_no_page_of_the_site_is_left_out() -> None:
-    assert PAGES.keys() == {*OF_A_HOME, *OF_A_WORLD, *OF_A_RUN}
+    whole = {
+        address for address in PAGES if not address.endswith((".html", ".svg"))
+    }  # others are parts of pages
+    assert whole == {*OF_A_HOME, *OF_A_WORLD, *OF_A_RUN}
 
 
 REACHED = """() => {

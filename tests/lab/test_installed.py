@@ -166,7 +166,7 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(
     assert f"{len(OWN) + 2} passed" in installed.pytest("test_own.py", "test_story.py")
     tables = json.loads((home / "datasette.json").read_text())["databases"]["runs"]["tables"]
     assert tables["runs"]["columns"]["seed"], "docs/data.md is installed"
-    assert variants["trust"]["plain"]["languages"] == ["en"]
+    assert variants["trust"]["plain"]["languages"] == ["en", "zh"]
     assert variants["trust"]["plain"]["cassettes"] == [], "the cassettes are not installed"
 
 

@@ -283,7 +283,7 @@ def test_without_colours_the_words_that_changed_have_marks(
     system_line, view = "--- system\nYou are one of", "--- changed\n"
     assert system_line in second
     assert second.index(system_line) < second.index(view)
-    assert "tokens (-3): system" in second
+    assert "tokens (-2): system" in second
     assert "0 problems, 0 warnings" in second
     assert third == f"2\n{system}: unknown placeholder x; known: {third.partition('known: ')[2]}"
 
