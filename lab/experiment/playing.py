@@ -96,14 +96,14 @@ def _play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, 
     policies = [*_longest_first([cell for cell in cells if cell.name in pure])]
     others = [cell for cell in cells if cell.name not in pure]
     count = min(ways.jobs or os.cpu_count() or 1, len(policies))
-    play_policies(store, (_run_of(store, cell) for cell in policies), count, ways, progress)
+    play_policies(store, _runs_of(store, policies), count, ways, progress)
     at_once = ways.at_once or most_at_once(cell.new for cell in others)
     shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
     trials = _trials(others)
-    rest = [cell for cell in others if cell not in trials]
+    tried = {cell.name for cell in trials}
+    rest = [cell for cell in others if cell.name not in tried]
     for part, most in ((trials, 1), (rest, at_once)):
-        begun = (_run_of(store, cell) for cell in part)
-        play_runs(store, begun, most, shared, progress, partial(keep_figures, store))
+        play_runs(store, _runs_of(store, part), most, shared, progress, partial(keep_figures, store))
 
 
 def _trials(cells: Sequence[Cell]) -> list[Cell]:
@@ -112,12 +112,11 @@ def _trials(cells: Sequence[Cell]) -> list[Cell]:
     They are played one after the other before all others, so that a server that refuses a factor of the
     experiment stops it in its first game.
     """
-    of_arms = {
-        cell.arm: cell
-        for cell in reversed(cells)
-        if any(one.required for one in cell.new.model_settings.values())
-    }
-    return [cell for cell in cells if of_arms.get(cell.arm) is cell]
+    of_arms = dict[str, Cell]()
+    for cell in cells:
+        if any(one.required for one in cell.new.model_settings.values()):
+            of_arms.setdefault(cell.arm, cell)
+    return [*of_arms.values()]
 
 
 @contextmanager
@@ -159,7 +158,7 @@ def _play_on_cluster(
         raise UsageError(
             f"--on {ways.on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
         ) from error
-    play_elsewhere(store, [_run_of(store, cell) for cell in cells], budget, ways, progress)
+    play_elsewhere(store, [*_runs_of(store, cells)], budget, ways, progress)
 
 
 def play_policies(store: Store, runs: Iterable[Run], count: int, ways: Ways, progress: Progress) -> None:
@@ -198,12 +197,15 @@ def _longest_first(cells: Sequence[Cell]) -> Iterator[Cell]:
         yield from sorted(of_seed, key=lambda cell: -len(cell.new.models) * cell.new.setting.config.rounds)
 
 
-def _run_of(store: Store, cell: Cell) -> Run:
-    """Return the run of a cell; begin it if there is none yet."""
-    begun = runs_of_cells(store, cell.experiment).get((cell.arm, cell.seed))
-    if begun is not None:
-        return store.runs.stored(begun[0])
-    with store.db.atomic():  # so that no run is left without its cell
-        run = write(store, cell.new, cell.name)
-        add_cell(store, cell.experiment, cell.arm, cell.seed, run.id)
-    return run
+def _runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
+    """Yield the run of each of these cells of one experiment; begin it if there is none yet."""
+    there = runs_of_cells(store, cells[0].experiment) if cells else {}
+    for cell in cells:
+        if (cell.arm, cell.seed) in there:
+            run, _ = there[cell.arm, cell.seed]
+            yield store.runs.stored(run)
+            continue
+        with store.db.atomic():  # so that no run is left without its cell
+            begun = write(store, cell.new, cell.name)
+            add_cell(store, cell.experiment, cell.arm, cell.seed, begun.id)
+        yield begun
