@@ -1,16 +1,15 @@
 """Phases 0 to 8: each is a pure function from earlier ledgers to its own.
 
-A phase reads what its parameters name: the board at the start of the turn, the intents, or the ledgers of
-phases that stand before it in `PHASES`. All amounts are whole numbers, rounded down.
+A phase reads only its arguments: the board at the start of the turn, and ledgers of earlier phases.
+`play_phases` calls the phases in order. All amounts are whole numbers, rounded down.
 
 Source: docs/rules/nations.md#order-of-the-phases, docs/rules/nations.md#phase-isolation,
 docs/rules/nations.md#whole-numbers.
 """
 
-from collections.abc import Callable, Mapping
-from inspect import signature
+from collections.abc import Mapping
 from math import prod
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hobbes.engine.arithmetic import Line
 from hobbes.engine.nations.actions import RESOURCES
@@ -28,7 +27,7 @@ from hobbes.engine.nations.ledgers import (
     Upkeep,
     WarDamage,
 )
-from hobbes.engine.nations.state import Goods, Pairs, State, exactly
+from hobbes.engine.nations.state import Goods, Pairs, State, exact_fraction
 from hobbes.engine.nations.validation import IDLE, Intent
 from hobbes.engine.record import Json, Mend
 
@@ -57,10 +56,10 @@ def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
     docs/rules/nations.md#failed-calls.
     """
     by_agent = {agent: intents.get(agent, IDLE) for agent in state.setting.agents}
-    said = {agent: intent.reflection for agent, intent in by_agent.items()}
+    reflections = {agent: intent.reflection for agent, intent in by_agent.items()}
     return Orders(
         mil_purchase_intent={a: intent.purchase_mils for a, intent in by_agent.items()},
-        global_attacks={a: _by_name(_positive(intent.attacks)) for a, intent in by_agent.items()},
+        global_attacks={a: _sort_by_name(_without_zeros(intent.attacks)) for a, intent in by_agent.items()},
         territory_cession={
             a: {
                 receiver: tuple(sorted(held, key=by_number))
@@ -69,19 +68,23 @@ def take_orders(state: State, intents: Mapping[str, Intent]) -> Orders:
             }
             for a, intent in by_agent.items()
         },
-        money_grants={a: _positive(dict(intent.money_grants)) for a, intent in by_agent.items()},
-        messages_sent={a: _by_name(intent.messages) for a, intent in by_agent.items()},
-        turn_summary={a: reflection.summary_last_turn for a, reflection in said.items()},
-        history_summary={a: reflection.history_summary for a, reflection in said.items()},
-        reasoning={a: reflection.reasoning for a, reflection in said.items()},
+        money_grants={a: _without_zeros(dict(intent.money_grants)) for a, intent in by_agent.items()},
+        messages_sent={a: _sort_by_name(intent.messages) for a, intent in by_agent.items()},
+        turn_summary={a: reflection.summary_last_turn for a, reflection in reflections.items()},
+        history_summary={a: reflection.history_summary for a, reflection in reflections.items()},
+        reasoning={a: reflection.reasoning for a, reflection in reflections.items()},
         mil_disband_intent={a: intent.disband_mils for a, intent in by_agent.items()},
-        keeps_word_report={a: _by_name(reflection.keeps_word_report) for a, reflection in said.items()},
-        aggressor_report={a: _by_name(reflection.aggressor_report) for a, reflection in said.items()},
+        keeps_word_report={
+            a: _sort_by_name(reflection.keeps_word_report) for a, reflection in reflections.items()
+        },
+        aggressor_report={
+            a: _sort_by_name(reflection.aggressor_report) for a, reflection in reflections.items()
+        },
         resource_grants={a: intent.resource_grants for a, intent in by_agent.items()},
     )
 
 
-def earn(state: State, orders: Orders) -> Income:
+def earn(state: State, *, orders: Orders) -> Income:
     """Phase 1, income: gross = territories x money per territory.
 
     With resources, granted resources are handed over first, and the income is multiplied by the share of its
@@ -95,19 +98,19 @@ def earn(state: State, orders: Orders) -> Income:
     if not state.config.resources:
         return Income({}, {}, {agent: full[agent] for agent in state.setting.agents})
     supply = {agent: state.supply(agent) for agent in state.setting.agents}
-    handed_over, mends = _hand_over(supply, orders)
+    handed_over, mends = _hand_over_resources(supply, orders)
     gross = {}
     for agent in supply:
         need = len(state.territories[agent]) * state.config.resource_need
-        had = {
-            resource: sum(amount for _, amount in movements(supply, handed_over, agent, resource))
+        available = {
+            resource: sum(amount for _, amount in resource_lines(supply, handed_over, agent, resource))
             for resource in RESOURCES
         }
-        gross[agent] = yielded(full[agent], need, had)
+        gross[agent] = resource_income(full[agent], need, available)
     return Income(supply, handed_over, gross, mends)
 
 
-def movements(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> tuple[Line, ...]:
+def resource_lines(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> tuple[Line, ...]:
     """Return the lines of one resource: the agent's own supply, then what went to and came from others.
 
     Source: docs/rules/nations.md#resource-lines.
@@ -117,14 +120,14 @@ def movements(supply: Pairs, handed_over: Goods, agent: str, resource: str) -> t
         ("supply", supply[agent][resource]),
         *((f"to {taker}", -goods[resource]) for taker, goods in given if resource in goods),
         *(
-            (f"from {giver}", taken[agent][resource])
-            for giver, taken in handed_over.items()
-            if resource in taken.get(agent, {})
+            (f"from {giver}", by_taker[agent][resource])
+            for giver, by_taker in handed_over.items()
+            if resource in by_taker.get(agent, {})
         ),
     )
 
 
-def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
+def resource_income(full: int, need: int, available: Mapping[str, int]) -> int:
     """Return the income of land that yields `full` when it has all that it needs.
 
     It is `full` times the share of the need that the agent has of each resource. More than the need adds
@@ -134,12 +137,12 @@ def yielded(full: int, need: int, had: Mapping[str, int]) -> int:
     """
     if not need:
         return 0
-    shares = [min(had[resource], need) for resource in RESOURCES]
+    shares = [min(available[resource], need) for resource in RESOURCES]
     # One division at the end: rounding each share down would lose income three times.
     return full * prod(shares) // prod([need] * len(shares))
 
 
-def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
+def _hand_over_resources(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
     """Hand over granted resources in the order of each answer, until the giver's own supply ends.
 
     Received resources cannot be granted on, and nothing is stored for the next turn.
@@ -151,18 +154,19 @@ def _hand_over(supply: Pairs, orders: Orders) -> tuple[Goods, tuple[Mend, ...]]:
     for giver, supplied in supply.items():
         left, given = dict(supplied), dict[str, dict[str, int]]()
         for receiver, resource, amount in orders.resource_grants[giver]:
-            paid = min(amount, left[resource])
-            left[resource] -= paid
-            if paid:
-                given.setdefault(receiver, {})[resource] = paid
-            if paid < amount:
-                grant: dict[str, Json] = {"resource_grants": {receiver: {resource: amount}}}
-                mends.append(_cut(giver, "nations/resource-grant-cut", grant, {receiver: {resource: paid}}))
-        handed_over[giver] = _by_name(given)
+            granted = min(amount, left[resource])
+            left[resource] -= granted
+            if granted:
+                given.setdefault(receiver, {})[resource] = granted
+            if granted < amount:
+                order: dict[str, Json] = {"resource_grants": {receiver: {resource: amount}}}
+                carried_out: Json = {receiver: {resource: granted}}
+                mends.append(_correction(giver, "nations/resource-grant-cut", order, carried_out))
+        handed_over[giver] = _sort_by_name(given)
     return handed_over, tuple(mends)
 
 
-def allocate(state: State, orders: Orders) -> Allocation:
+def allocate(state: State, *, orders: Orders) -> Allocation:
     """Phase 2, allocation: attacking = sum of the attacks; defending = army - attacking.
 
     Attacks that add up to more than the army are scaled down to it in proportion.
@@ -176,15 +180,15 @@ def allocate(state: State, orders: Orders) -> Allocation:
         attacks[agent] = ordered
         if sum(ordered.values()) > army:
             scaled = in_proportion(army, ordered)
-            attacks[agent] = _positive(scaled)
-            mends.append(_cut(agent, "nations/attacks-scaled", {"attacks": ordered}, scaled))
+            attacks[agent] = _without_zeros(scaled)
+            mends.append(_correction(agent, "nations/attacks-scaled", {"attacks": ordered}, scaled))
     attacking = {agent: sum(sent.values()) for agent, sent in attacks.items()}
     return Allocation(
-        attacks,
-        _turned(attacks),
-        attacking,
-        {agent: state.army[agent] - sent for agent, sent in attacking.items()},
-        tuple(mends),
+        attacks=attacks,
+        attacked_by=_transpose(attacks),
+        attacking=attacking,
+        defending={agent: state.army[agent] - sent for agent, sent in attacking.items()},
+        mends=tuple(mends),
     )
 
 
@@ -201,7 +205,7 @@ def in_proportion(total: int, weights: Mapping[str, int]) -> dict[str, int]:
     return shares
 
 
-def take_damage(state: State, income: Income, allocation: Allocation) -> WarDamage:
+def take_damage(state: State, *, income: Income, allocation: Allocation) -> WarDamage:
     """Phase 3, war damage: available money = max(gross - damage - violence penalty, 0).
 
     The damage of each attacker = its mils x damage per mil. If anybody attacks, everybody pays the violence
@@ -210,24 +214,24 @@ def take_damage(state: State, income: Income, allocation: Allocation) -> WarDama
     Source: docs/rules/nations.md#war-damage, docs/rules/nations.md#violence-penalty,
     docs/rules/nations.md#what-an-attack-does.
     """
-    each = state.constants.c_damage_per_attack_mil
+    damage_per_mil = state.constants.c_damage_per_attack_mil
     damage = {
-        target: {attacker: mils * each for attacker, mils in attackers.items()}
+        target: {attacker: mils * damage_per_mil for attacker, mils in attackers.items()}
         for target, attackers in allocation.attacked_by.items()
     }
     # Attacks that came to 0 mils (an order without an army) are no attack on the board.
     per_territory = state.constants.c_violence_penalty if any(allocation.attacking.values()) else 0
     penalty = {agent: per_territory * len(state.territories[agent]) for agent in damage}
-    rest = {a: income.gross_income[a] - sum(damage[a].values()) - penalty[a] for a in damage}
+    balance = {a: income.gross_income[a] - sum(damage[a].values()) - penalty[a] for a in damage}
     return WarDamage(
-        damage,
-        penalty,
-        beyond_income={agent: max(-money, 0) for agent, money in rest.items()},
-        available_money={agent: max(money, 0) for agent, money in rest.items()},
+        damage=damage,
+        violence_penalty=penalty,
+        beyond_income={agent: max(-money, 0) for agent, money in balance.items()},
+        available_money={agent: max(money, 0) for agent, money in balance.items()},
     )
 
 
-def pay_upkeep(state: State, war_damage: WarDamage) -> Upkeep:
+def pay_upkeep(state: State, *, war_damage: WarDamage) -> Upkeep:
     """Phase 4, upkeep: cost = army at the start of the turn x upkeep price.
 
     If the money is short, ceil(deficit / upkeep price) mils disband, at most the army, and the others are
@@ -236,17 +240,17 @@ def pay_upkeep(state: State, war_damage: WarDamage) -> Upkeep:
     Source: docs/rules/nations.md#upkeep, docs/rules/nations.md#unpaid-mils.
     """
     price = state.constants.c_mil_upkeep_price
-    unpaid, paid = {}, {}
+    mils_unpaid, upkeep_paid = {}, {}
     for agent, available in war_damage.available_money.items():
         deficit = max(state.army[agent] * price - available, 0)
         # -(-a // b) rounds up. The price may be 0, but then there is no deficit.
-        unpaid[agent] = min(-(-deficit // price), state.army[agent]) if deficit else 0
-        paid[agent] = (state.army[agent] - unpaid[agent]) * price
-    left = {agent: available - paid[agent] for agent, available in war_damage.available_money.items()}
-    return Upkeep(unpaid, paid, left)
+        mils_unpaid[agent] = min(-(-deficit // price), state.army[agent]) if deficit else 0
+        upkeep_paid[agent] = (state.army[agent] - mils_unpaid[agent]) * price
+    left = {agent: available - upkeep_paid[agent] for agent, available in war_damage.available_money.items()}
+    return Upkeep(mils_unpaid, upkeep_paid, money_after_upkeep=left)
 
 
-def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
+def purchase(state: State, *, orders: Orders, upkeep: Upkeep) -> Purchases:
     """Phase 5, purchases: buy as many of the wanted mils as the money allows.
 
     Source: docs/rules/nations.md#purchases.
@@ -257,13 +261,13 @@ def purchase(state: State, orders: Orders, upkeep: Upkeep) -> Purchases:
         wanted = orders.mil_purchase_intent[agent]
         bought[agent] = min(wanted, money // price)
         if bought[agent] < wanted:
-            mends.append(_cut(agent, "nations/purchase-cut", {"purchase_mils": wanted}, bought[agent]))
+            mends.append(_correction(agent, "nations/purchase-cut", {"purchase_mils": wanted}, bought[agent]))
     cost = {agent: mils * price for agent, mils in bought.items()}
     left = {agent: money - cost[agent] for agent, money in upkeep.money_after_upkeep.items()}
-    return Purchases(bought, cost, left, tuple(mends))
+    return Purchases(bought, cost, money_after_purchases=left, mends=tuple(mends))
 
 
-def fight(state: State, allocation: Allocation) -> Combat:
+def fight(state: State, *, allocation: Allocation) -> Combat:
     """Phase 6, combat losses: a target destroys floor(defending mils / destroy factor) attacking mils.
 
     It never destroys more than attack it. The losses are shared over its attackers in proportion to their
@@ -281,7 +285,7 @@ def fight(state: State, allocation: Allocation) -> Combat:
     return Combat(losses, {agent: sum(by_target.values()) for agent, by_target in losses.items()})
 
 
-def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
+def transfer(state: State, *, orders: Orders, purchases: Purchases) -> Transfers:
     """Phase 7, transfers and welfare: welfare of the turn = money left + received x trade factor.
 
     Each giver pays its grants in the order of its answer until its money ends. Received money cannot be
@@ -290,30 +294,45 @@ def transfer(state: State, orders: Orders, purchases: Purchases) -> Transfers:
     Source: docs/rules/nations.md#money-grants, docs/rules/nations.md#welfare-of-a-turn,
     docs/rules/nations.md#no-savings.
     """
-    paid: dict[str, dict[str, int]] = {}
+    grants_paid: dict[str, dict[str, int]] = {}
     left, mends = {}, []
     for giver, money in purchases.money_after_purchases.items():
-        paid[giver], left[giver] = {}, money
+        grants_paid[giver], left[giver] = {}, money
         for receiver, amount in orders.money_grants[giver].items():
             grant = min(amount, left[giver])
             left[giver] -= grant
-            paid[giver][receiver] = grant
+            grants_paid[giver][receiver] = grant
             if grant < amount:
                 mends.append(
-                    _cut(giver, "nations/grant-cut", {"money_grants": {receiver: amount}}, {receiver: grant})
+                    _correction(
+                        giver, "nations/grant-cut", {"money_grants": {receiver: amount}}, {receiver: grant}
+                    )
                 )
-    paid = {giver: _by_name(_positive(grants)) for giver, grants in paid.items()}
-    received, factor = _turned(paid), exactly(state.constants.c_trade_factor)
-    worth = {
+    grants_paid = {giver: _sort_by_name(_without_zeros(paid)) for giver, paid in grants_paid.items()}
+    grants_received, factor = _transpose(grants_paid), exact_fraction(state.constants.c_trade_factor)
+    trade_welfare = {
         agent: sum(grants.values()) * factor.numerator // factor.denominator
-        for agent, grants in received.items()
+        for agent, grants in grants_received.items()
     }
-    gained = {agent: money + worth[agent] for agent, money in left.items()}
-    return Transfers(paid, received, left, worth, gained, tuple(mends))
+    turn_welfare = {agent: money + trade_welfare[agent] for agent, money in left.items()}
+    return Transfers(
+        grants_paid,
+        grants_received,
+        money_left=left,
+        trade_welfare=trade_welfare,
+        turn_welfare=turn_welfare,
+        mends=tuple(mends),
+    )
 
 
-def end_turn(  # noqa: PLR0913, PLR0917  the last phase needs most ledgers
-    state: State, orders: Orders, upkeep: Upkeep, purchases: Purchases, combat: Combat, transfers: Transfers
+def end_turn(  # noqa: PLR0913  the last phase needs most ledgers
+    state: State,
+    *,
+    orders: Orders,
+    upkeep: Upkeep,
+    purchases: Purchases,
+    combat: Combat,
+    transfers: Transfers,
 ) -> EndOfTurn:
     """Phase 8, end of turn: count the armies, hand over ceded land, deliver messages, store reports.
 
@@ -323,35 +342,36 @@ def end_turn(  # noqa: PLR0913, PLR0917  the last phase needs most ledgers
     Source: docs/rules/nations.md#army-at-the-end-of-the-turn, docs/rules/nations.md#voluntary-disbanding,
     docs/rules/nations.md#delivery-of-messages.
     """
-    twice, dismissed, army, mends = {}, {}, {}, []
+    counted_twice, disbanded, army, mends = {}, {}, {}, []
     for agent in state.setting.agents:
-        rest = state.army[agent] - upkeep.mils_unpaid[agent] - combat.mils_lost[agent]
-        twice[agent] = max(-rest, 0)
-        # Mils that go unpaid still fight this turn, so they can fall as well; then `rest` is below 0.
-        there = max(rest, 0) + purchases.mils_purchased[agent]
+        # Mils that go unpaid still fight this turn, so they can fall as well; then this is below 0.
+        survivors = state.army[agent] - upkeep.mils_unpaid[agent] - combat.mils_lost[agent]
+        counted_twice[agent] = max(-survivors, 0)
+        available = max(survivors, 0) + purchases.mils_purchased[agent]
         wanted = orders.mil_disband_intent[agent]
-        dismissed[agent] = min(wanted, there)
-        army[agent] = there - dismissed[agent]
-        if dismissed[agent] < wanted:
-            mends.append(_cut(agent, "nations/disband-cut", {"disband_mils": wanted}, dismissed[agent]))
+        disbanded[agent] = min(wanted, available)
+        army[agent] = available - disbanded[agent]
+        if disbanded[agent] < wanted:
+            order: dict[str, Json] = {"disband_mils": wanted}
+            mends.append(_correction(agent, "nations/disband-cut", order, disbanded[agent]))
     return EndOfTurn(
-        twice,
-        dismissed,
-        army,
-        territories=_ceded(state, orders),
+        mils_counted_twice=counted_twice,
+        mils_disbanded=disbanded,
+        army=army,
+        territories=_cede_territories(state, orders),
         welfare={agent: state.welfare[agent] + gained for agent, gained in transfers.turn_welfare.items()},
         messages_delivered=tuple(
             (author, addressee, sent[addressee])
             for author, sent in orders.messages_sent.items()
             for addressee in sent
         ),
-        keeps_word=_standing(state.keeps_word, orders.keeps_word_report),
-        aggressor=_standing(state.aggressor, orders.aggressor_report),
+        keeps_word=_standing_reports(state.keeps_word, orders.keeps_word_report),
+        aggressor=_standing_reports(state.aggressor, orders.aggressor_report),
         mends=tuple(mends),
     )
 
 
-def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
+def _cede_territories(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
     """Return each agent's territories after the cessions.
 
     Source: docs/rules/nations.md#cessions.
@@ -367,7 +387,7 @@ def _ceded(state: State, orders: Orders) -> Mapping[str, tuple[str, ...]]:
     return {agent: tuple(sorted(territories, key=by_number)) for agent, territories in held.items()}
 
 
-def _standing(last: Pairs, given: Pairs) -> Pairs:
+def _standing_reports(last: Pairs, given: Pairs) -> Pairs:
     """Return each rater's last report: that of this turn, or else the one it gave before.
 
     Source: docs/rules/nations.md#standing-reports.
@@ -376,7 +396,7 @@ def _standing(last: Pairs, given: Pairs) -> Pairs:
     return {rater: report for rater, report in standing.items() if report}
 
 
-def _by_name(entries: Mapping[str, T]) -> dict[str, T]:
+def _sort_by_name(entries: Mapping[str, T]) -> dict[str, T]:
     """Sort the entries by name, so that nothing depends on the order of an answer where it has no meaning.
 
     Source: docs/rules/nations.md#plain-and-bounded-view.
@@ -384,21 +404,21 @@ def _by_name(entries: Mapping[str, T]) -> dict[str, T]:
     return dict(sorted(entries.items()))
 
 
-def _positive(amounts: Amounts) -> dict[str, int]:
+def _without_zeros(amounts: Amounts) -> dict[str, int]:
     """Leave out the entries that are 0."""
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _turned(pairs: Pairs) -> dict[str, dict[str, int]]:
-    """Turn pairs around: return for each agent the numbers that others have against it, by their names."""
-    turned: dict[str, dict[str, int]] = {agent: {} for agent in pairs}
-    for one, others in pairs.items():
-        for other, number in others.items():
-            turned[other][one] = number
-    return turned
+def _transpose(pairs: Pairs) -> dict[str, dict[str, int]]:
+    """Swap the two names of each pair: from numbers by sender to the same numbers by receiver."""
+    by_receiver: dict[str, dict[str, int]] = {agent: {} for agent in pairs}
+    for sender, numbers in pairs.items():
+        for receiver, number in numbers.items():
+            by_receiver[receiver][sender] = number
+    return by_receiver
 
 
-def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
+def _correction(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
     """Return the correction of a valid order that could be carried out only in part.
 
     Source: docs/rules/nations.md#nothing-is-lost-silently.
@@ -407,35 +427,30 @@ def _cut(agent: str, code: str, said: Mapping[str, Json], kept: Json) -> Mend:
     return Mend(agent, "budget", code, said, {name: kept})
 
 
-PHASES: Mapping[str, Callable[..., Any]] = {
-    "orders": take_orders,
-    "income": earn,
-    "allocation": allocate,
-    "war_damage": take_damage,
-    "upkeep": pay_upkeep,
-    "purchases": purchase,
-    "combat": fight,
-    "transfers": transfer,
-    "end_of_turn": end_turn,
-}
-"""Phases 0 to 8 in their order, each under the name of its ledgers.
-
-Source: docs/rules/nations.md#order-of-the-phases.
-"""
-
-READS = {ledger: tuple(signature(phase).parameters) for ledger, phase in PHASES.items()}
-"""What each phase reads: the names of its parameters. Source: docs/rules/nations.md#phase-isolation."""
-
-
 def play_phases(state: State, intents: Mapping[str, Intent]) -> TurnLedgers:
-    """Play the phases in order.
-
-    Each phase is handed what it reads; a ledger of a later phase is not there yet, so reading it raises
-    KeyError.
+    """Play phases 0 to 8 in order. Each phase is given only what it may read.
 
     Source: docs/rules/nations.md#order-of-the-phases, docs/rules/nations.md#phase-isolation.
     """
-    there: dict[str, Any] = {"state": state, "intents": intents}
-    for name, phase in PHASES.items():
-        there[name] = phase(*(there[read] for read in READS[name]))
-    return TurnLedgers(**{name: there[name] for name in PHASES})
+    orders = take_orders(state, intents)
+    income = earn(state, orders=orders)
+    allocation = allocate(state, orders=orders)
+    war_damage = take_damage(state, income=income, allocation=allocation)
+    upkeep = pay_upkeep(state, war_damage=war_damage)
+    purchases = purchase(state, orders=orders, upkeep=upkeep)
+    combat = fight(state, allocation=allocation)
+    transfers = transfer(state, orders=orders, purchases=purchases)
+    end_of_turn = end_turn(
+        state, orders=orders, upkeep=upkeep, purchases=purchases, combat=combat, transfers=transfers
+    )
+    return TurnLedgers(
+        orders=orders,
+        income=income,
+        allocation=allocation,
+        war_damage=war_damage,
+        upkeep=upkeep,
+        purchases=purchases,
+        combat=combat,
+        transfers=transfers,
+        end_of_turn=end_of_turn,
+    )

@@ -11,7 +11,7 @@ from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import RESOURCES
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.ledgers import Income, TurnLedgers
-from hobbes.engine.nations.phases import movements, play_phases
+from hobbes.engine.nations.phases import play_phases, resource_lines
 from hobbes.engine.nations.state import Pairs, State, listed
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, Json, message
@@ -73,15 +73,15 @@ def settle_accounts(state: State, books: TurnLedgers) -> dict[str, Account]:
             received_from=books.transfers.grants_received[agent],
             ceded_to=ceded[agent],
             ceded_by={giver: given[agent] for giver, given in ceded.items() if agent in given},
-            resources=_resource_lines(books.income, agent),
+            resources=_lines_by_resource(books.income, agent),
         )
     return accounts
 
 
-def _resource_lines(income: Income, agent: str) -> dict[str, tuple[Line, ...]]:
+def _lines_by_resource(income: Income, agent: str) -> dict[str, tuple[Line, ...]]:
     """Return the lines of each resource; nothing without resources."""
     supply, handed_over = income.resource_supply, income.resources_handed_over
-    return {r: movements(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
+    return {r: resource_lines(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
 def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]) -> dict[str, Json]:

@@ -241,7 +241,7 @@ def listed(handed_over: Goods) -> list[tuple[str, str, str, int]]:
 
 
 @lru_cache(maxsize=8)
-def exactly(factor: float) -> Fraction:
+def exact_fraction(factor: float) -> Fraction:
     """Return the number as people write it: 0.29 is 29/100, so that 100 x 0.29 is 29.
 
     Source: docs/rules/nations.md#whole-numbers.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.land import by_number
 from hobbes.engine.nations.phases import in_proportion
-from hobbes.engine.nations.state import State, exactly
+from hobbes.engine.nations.state import State, exact_fraction
 from hobbes.engine.nations.validation import validate
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.policy import speak
@@ -103,7 +103,7 @@ def money_is_conserved_through_every_phase(played: Turn) -> None:
     end of turn  welfare          = welfare before + turn's welfare
     """
     books, constants = played.ledgers, played.before.constants
-    factor = exactly(constants.c_trade_factor)
+    factor = exact_fraction(constants.c_trade_factor)
     for agent in played.before.setting.agents:
         full = len(played.before.territories[agent]) * constants.c_money_per_territory
         gross = books["gross_income"][agent]
