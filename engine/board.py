@@ -122,7 +122,7 @@ SIDE = 100
 ROOMIEST = 34.0
 """The most room that a place has there."""
 
-MOST_IN_RING = 24
+MAX_IN_RING = 24
 """How many places lie in a ring; more lie in rows."""
 
 
@@ -146,7 +146,7 @@ def spread(n: int) -> Spread:
         return Spread(
             ROOMIEST, ROOMIEST, tuple((SIDE * (2 * k + 1) / (2 * n), ROOMIEST / 2) for k in range(n))
         )
-    if n > MOST_IN_RING:
+    if n > MAX_IN_RING:
         columns = ceil(sqrt(n))
         room = SIDE / columns
         rows = ceil(n / columns)
@@ -160,7 +160,7 @@ def spread(n: int) -> Spread:
     return Spread(SIDE, room, tuple((round(x, 2), round(y, 2)) for x, y in ring))
 
 
-LONGEST_WORD = 24
+MAX_WORD_LENGTH = 24
 """How many letters of a word of a picture have room on a board."""
 
 
@@ -180,7 +180,7 @@ def of_picture(
     """
     shown = {in_picture.get(agent, agent): agent for agent in agents}
     columns = max(map(len, picture), default=0)
-    wide = min(max((len(word) for row in picture for word in row), default=1), LONGEST_WORD) / 3 + 1
+    wide = min(max((len(word) for row in picture for word in row), default=1), MAX_WORD_LENGTH) / 3 + 1
     left, top, tall = (wide, 1.6, 1.6) if numbered else (0.0, 0.0, 1.0)
 
     def place(r: int, c: int, word: str, words: str, owner: str | None = None) -> Place:

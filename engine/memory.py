@@ -18,7 +18,7 @@ WRITTEN_AS: Mapping[str, str] = {
 }
 """The field of an answer that fills each field of a memory."""
 
-MOST_FEEDBACK = 10
+MAX_FEEDBACK = 10
 """How many rejections and corrections an agent is told of, so that its view stays bounded."""
 FEEDBACK_EXCERPT = 100
 """How many characters an agent is told of each thing that was rejected or corrected."""
@@ -103,7 +103,7 @@ EMPTY_MEMORY = Memory()
 def feedback_by_agent(drops: Iterable[Drop], mends: Iterable[Mend]) -> dict[str, tuple[JsonObject, ...]]:
     """Return what each agent is told about its answer: every rejection and correction, with its code.
 
-    Notes are not told. Beyond MOST_FEEDBACK only the number of the rest is told. It is data, with its keys
+    Notes are not told. Beyond MAX_FEEDBACK only the number of the rest is told. It is data, with its keys
     sorted as in the stored memory; `reason` says it in words.
     """
     told: dict[str, list[JsonObject]] = {}
@@ -143,5 +143,5 @@ def _short(said: Json) -> Json:
 
 
 def _bounded(entries: list[JsonObject]) -> tuple[JsonObject, ...]:
-    rest = len(entries) - MOST_FEEDBACK
-    return (*entries[:MOST_FEEDBACK], *([{"more": rest}] if rest > 0 else []))
+    rest = len(entries) - MAX_FEEDBACK
+    return (*entries[:MAX_FEEDBACK], *([{"more": rest}] if rest > 0 else []))

@@ -126,7 +126,7 @@ class Draw(NamedTuple):
         return cls(**{**data, "participants": tuple(data["participants"])})
 
 
-MOST_ALIKE = 100
+MAX_ALIKE = 100
 """How many drops of one answer with the same code are written down; one more drop counts the rest."""
 
 
@@ -141,13 +141,13 @@ class Findings:
         self._rest: dict[str, int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
-        """Add a rejection. Beyond MOST_ALIKE of one code, only their number is kept."""
+        """Add a rejection. Beyond MAX_ALIKE of one code, only their number is kept."""
         alike = self._alike[code] = self._alike.get(code, 0) + 1
-        if alike <= MOST_ALIKE:
+        if alike <= MAX_ALIKE:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
             return
         # The drop that counts the rest is replaced each time, in the place where it was first added.
-        rest = Drop(self.agent, stage, code, "…", f"{alike - MOST_ALIKE} more for this reason")
+        rest = Drop(self.agent, stage, code, "…", f"{alike - MAX_ALIKE} more for this reason")
         place = self._rest.setdefault(code, len(self.drops))
         self.drops[place : place + 1] = [rest]
 

@@ -17,14 +17,14 @@ from hobbes.engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "notes")
 REPORTS = ("keeps_word_report", "aggressor_report")
 
-LOWEST, HIGHEST = 1, 10
+MIN_RATING, MAX_RATING = 1, 10
 """The range of a rating."""
 
 CODES: Mapping[str, str] = {
     "reflection/not-text": "a summary, the notes or the reasoning is not text",
     "reflection/not-ratings": "a report is not an object of whole numbers",
     "reflection/unknown-agent": "a report rates somebody who does not play",
-    "reflection/rating-out-of-range": f"a rating is outside {LOWEST} to {HIGHEST}",
+    "reflection/rating-out-of-range": f"a rating is outside {MIN_RATING} to {MAX_RATING}",
     "reflection/unsafe-characters": "control and invisible characters were removed from a text",
     "reflection/too-long": f"a text was cut to {TEXT_LIMIT:,} characters",
 }
@@ -35,7 +35,7 @@ WORD_LIMIT_CODES: Mapping[str, str] = {
 }
 """The codes that are added in a world that limits the words of a reasoning."""
 
-Rating = Annotated[int, Field(ge=LOWEST, le=HIGHEST)]
+Rating = Annotated[int, Field(ge=MIN_RATING, le=MAX_RATING)]
 
 
 class ReflectionFields(BaseModel):
@@ -116,7 +116,7 @@ def _report(findings: Findings, name: str, value: Json, agents: Collection[str])
         rating = whole(said)
         if agent not in agents:
             findings.drop("rule", "reflection/unknown-agent", {name: {agent: said}})
-        elif rating is None or not LOWEST <= rating <= HIGHEST:
+        elif rating is None or not MIN_RATING <= rating <= MAX_RATING:
             findings.drop("rule", "reflection/rating-out-of-range", {name: {agent: said}})
         else:
             report[agent] = rating

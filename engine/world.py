@@ -77,7 +77,7 @@ LARGEST_SEED = 2**63 - 1
 LONGEST_NAME = 200
 """The most characters of a name that people give: to a run, experiment, arm, agent, model or test."""
 
-MOST_AGENTS = 1_000
+MAX_AGENTS = 1_000
 """The most agents of a run."""
 
 VIEW_KEYS = ("world", "turn")
@@ -493,8 +493,8 @@ def make_setting(
         raise ValueError(f"agents: a name has at most {LONGEST_NAME} characters")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name; names must be unique and not empty")
-    if len(agents) > MOST_AGENTS:
-        raise ValueError(f"agents: a run has at most {MOST_AGENTS}")
+    if len(agents) > MAX_AGENTS:
+        raise ValueError(f"agents: a run has at most {MAX_AGENTS}")
     if abs(seed) > LARGEST_SEED:
         raise ValueError(f"seed: give a whole number from {-LARGEST_SEED} to {LARGEST_SEED}")
     try:

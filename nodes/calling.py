@@ -20,7 +20,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from hobbes.engine.answer import Outcome
 from hobbes.nodes.halted import HaltedError
-from hobbes.nodes.secrecy import LONGEST_SEARCHED, safe_line
+from hobbes.nodes.secrecy import MAX_SEARCHED_LENGTH, safe_line
 
 TRIES = 5
 """How often a call is tried in all, if its errors are transient."""
@@ -31,7 +31,7 @@ TRIES_AFTER_TIMEOUT = 2
 FIRST_PAUSE = 0.5
 """The longest first pause, in seconds. The limit doubles with each further pause."""
 
-LONGEST_PAUSE = 8.0
+MAX_PAUSE = 8.0
 """The longest pause in seconds, unless the server asks for more."""
 
 WORTH_TELLING = 60.0
@@ -209,7 +209,7 @@ def _no_more_tries(patience: float, state: RetryCallState) -> bool:
     return state.attempt_number >= failure.tries
 
 
-_own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+_own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
 
 
 def _pause(state: RetryCallState) -> float:
@@ -220,7 +220,7 @@ def _pause(state: RetryCallState) -> float:
     failure = _failure(state)
     if failure.pause is None:
         return _own_pause(state)
-    limit = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
+    limit = min(MAX_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
     return max(failure.pause, limit) if failure.waits else failure.pause
 
 
@@ -351,7 +351,7 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     error = body if isinstance(body, dict) else {"message": body or ""}
     # Servers put the code of an error in either of these fields.
     code, kind, said = (
-        str(part)[:LONGEST_SEARCHED]
+        str(part)[:MAX_SEARCHED_LENGTH]
         for part in (error.get("code"), error.get("type"), error.get("message") or error)
     )
     names = {code, kind}

@@ -58,7 +58,7 @@ from hobbes.nodes.secrecy import safe_line, storable
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""
 
-LONGEST_BODY = 10_000_000
+MAX_BODY_BYTES = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
 
 OWN_HEADERS = frozenset(
@@ -145,7 +145,7 @@ class ResponseTooLongError(openai.OpenAIError):
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """The pieces of a body, up to LONGEST_BODY bytes. `source` is what they come from in the end."""
+    """The pieces of a body, up to MAX_BODY_BYTES bytes. `source` is what they come from in the end."""
 
     def __init__(self, pieces: AsyncIterable[bytes], source: httpx2.AsyncByteStream) -> None:
         self._pieces = pieces
@@ -156,8 +156,8 @@ class BoundedStream(httpx2.AsyncByteStream):
         size = 0
         async for piece in self._pieces:
             size += len(piece)
-            if size > LONGEST_BODY:
-                raise ResponseTooLongError(f"more than {LONGEST_BODY} bytes")
+            if size > MAX_BODY_BYTES:
+                raise ResponseTooLongError(f"more than {MAX_BODY_BYTES} bytes")
             yield piece
 
     async def aclose(self) -> None:

@@ -18,7 +18,7 @@ from hobbes.nodes.secrecy import safe_line, storable
 TOO_MANY_TOKENS = 2**40
 """Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
 
-LONGEST_USAGE = 10_000
+MAX_USAGE_LENGTH = 10_000
 """A usage of more characters is not kept: a part of it would be no JSON."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -118,7 +118,7 @@ def _kept(usage: Mapping[str, Any]) -> str | None:
         text = json.dumps(usage, allow_nan=False)
     except ValueError:
         return None
-    return text if usage and len(text) <= LONGEST_USAGE and storable(text) == text else None
+    return text if usage and len(text) <= MAX_USAGE_LENGTH and storable(text) == text else None
 
 
 def _first_count(usage: Mapping[str, Any], paths: tuple[Path, ...]) -> int | None:

@@ -14,7 +14,7 @@ from hobbes.engine.said import TEXT_LIMIT
 from hobbes.nodes.journal import Prompt, Reply
 from hobbes.nodes.prompting import PromptSet, follow_up_text, rejection_in_words
 
-MOST_REJECTIONS = 20
+MAX_REJECTIONS = 20
 """How many rejections are shown, so that the prompt stays bounded whatever the agent answered."""
 
 
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 def follow_up_prompt(prompts: PromptSet, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt:
     """Return the follow-up question: the agent's answer, each rejection with its reason, the turn's text."""
-    rejections = [rejection_in_words(prompts, drop) for drop in drops[:MOST_REJECTIONS]]
+    rejections = [rejection_in_words(prompts, drop) for drop in drops[:MAX_REJECTIONS]]
     # The answer stands between fences in the prompt; fences of its own would end the block early.
     fenced = answer[:TEXT_LIMIT].replace("```", "'''")
     return prompt._replace(turn=follow_up_text(prompts.lang, fenced, rejections, prompt.turn))

@@ -60,7 +60,7 @@ _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
 
-LARGEST_TEMPLATE = 1_000_000
+MAX_TEMPLATE_LENGTH = 1_000_000
 """The most bytes of a template file."""
 
 
@@ -456,7 +456,7 @@ def approximate_tokens(text: str) -> int:
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
 
 
-FEWEST_CACHED = 1024
+MIN_CACHED_TOKENS = 1024
 """The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
 
 https://developers.openai.com/api/docs/guides/prompt-caching
@@ -465,7 +465,7 @@ https://developers.openai.com/api/docs/guides/prompt-caching
 
 def cacheable(tokens: int) -> int:
     """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
-    return tokens if tokens >= FEWEST_CACHED else 0
+    return tokens if tokens >= MIN_CACHED_TOKENS else 0
 
 
 def sections(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
@@ -585,7 +585,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
 def template_text(file: Path) -> str:
     """Return the text of a template file. Raise PromptError if it cannot be read."""
     try:
-        return text_of(file, LARGEST_TEMPLATE)
+        return text_of(file, MAX_TEMPLATE_LENGTH)
     except FileError as error:
         raise PromptError(f"{name_of(file)}: {error}") from error
 

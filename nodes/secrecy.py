@@ -11,10 +11,10 @@ from urllib.parse import unquote, unquote_plus
 
 from hobbes.engine.said import INVISIBLE
 
-LONGEST_LINE = 500
+MAX_LINE_LENGTH = 500
 """How many characters of an error text are kept."""
 
-LONGEST_SEARCHED = 100 * LONGEST_LINE
+MAX_SEARCHED_LENGTH = 100 * MAX_LINE_LENGTH
 """How many characters of an error text are searched for secrets, and for what the error is about."""
 
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -29,10 +29,10 @@ ADDRESS = "OPENAI_BASE_URL"
 SCHEME = re.compile(r"^\s*(?:[A-Za-z][\w+.-]*:)?//")
 """The scheme of a URL, up to the place where a user name may begin."""
 
-SHORTEST_SECRET = 8
+MIN_SECRET_LENGTH = 8
 """Shorter values are not secrets, such as the `none` that is set for servers without keys."""
 
-MOST_LAYERS = 3
+MAX_LAYERS = 3
 """How often escapes are undone in the search for a secret: JSON within JSON, and within that an entity."""
 
 KEY = re.compile(r"\bsk-[\w*.-]{8,}")
@@ -47,12 +47,12 @@ def key_in(variable: str) -> str:
 
 def safe_line(text: str) -> str:
     """Return a server's text as one short line that is safe to keep: no secrets, no control characters."""
-    safe = KEY.sub("(a key)", without_secrets(_BLANK.sub(" ", text[:LONGEST_SEARCHED])))
-    if len(text) > LONGEST_SEARCHED:
-        safe = safe[: -2 * LONGEST_LINE]  # it may end with a part of a secret
+    safe = KEY.sub("(a key)", without_secrets(_BLANK.sub(" ", text[:MAX_SEARCHED_LENGTH])))
+    if len(text) > MAX_SEARCHED_LENGTH:
+        safe = safe[: -2 * MAX_LINE_LENGTH]  # it may end with a part of a secret
     shown = "".join(character if character.isprintable() else " " for character in safe)
     line = without_secrets(" ".join(shown.split()))  # a blank may stand where something else hid a secret
-    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
+    return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
 
 
 def without_secrets(text: str) -> str:
@@ -91,7 +91,7 @@ def _all_disguises(named: tuple[tuple[str, str], ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, secret in named:
         for layer in (layer for disguise in _disguises(secret) for layer in _layers(disguise)):
-            if len(layer.text) >= SHORTEST_SECRET:
+            if len(layer.text) >= MIN_SECRET_LENGTH:
                 found.setdefault(layer.text, name)
     return found
 
@@ -184,7 +184,7 @@ def _layers(text: str) -> Iterator[_Layer]:
         return
     for escapes, meaning in _READINGS:
         layer = plain
-        for _ in range(MOST_LAYERS):
+        for _ in range(MAX_LAYERS):
             deeper = _Layer(layer.text, escapes, meaning, layer)
             if deeper.text == layer.text:
                 break
@@ -229,7 +229,7 @@ def _among(variables: tuple[tuple[str, str], ...], address: str) -> tuple[tuple[
     every = [*variables, *((ADDRESS, secret) for secret in _in_address(address))]
     # The longest comes first: one secret may be the beginning of another.
     every.sort(key=lambda pair: -len(pair[1]))
-    return tuple((name, secret) for name, secret in every if len(secret) >= SHORTEST_SECRET)
+    return tuple((name, secret) for name, secret in every if len(secret) >= MIN_SECRET_LENGTH)
 
 
 def _in_address(address: str) -> Iterator[str]:

@@ -57,13 +57,13 @@ def test_a_cassette_plays_to_the_recorded_result(path: Path) -> None:
 
 
 # All files have one form. vcrpy looks through all calls for each one, which takes long where there are many.
-SMALLEST = [
+SMALL_CASSETTES = [
     min((path for path in CASSETTES if path.name.startswith(world)), key=lambda path: path.stat().st_size)
     for world in WORLDS
 ]
 
 
-@pytest.mark.parametrize("path", SMALLEST, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SMALL_CASSETTES, ids=lambda path: path.name)
 def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_path: Path) -> None:
     then = description_of(path)
     with (

@@ -2,7 +2,7 @@
 
 import json
 
-from hobbes.engine.memory import MOST_FEEDBACK, Memory, feedback_by_agent, reason
+from hobbes.engine.memory import MAX_FEEDBACK, Memory, feedback_by_agent, reason
 from hobbes.engine.record import Drop, Mend, canonical
 
 MEANINGS = {"mining/not-yours": "a plot of somebody else", "read/too-large": "a number was cut"}
@@ -25,9 +25,9 @@ def test_the_feedback_of_a_view_says_why_in_words() -> None:
 
 
 def test_feedback_is_bounded_whatever_the_answer_was() -> None:
-    drops = [Drop("A", "rule", "mining/not-yours", "x" * 500) for _ in range(MOST_FEEDBACK + 5)]
+    drops = [Drop("A", "rule", "mining/not-yours", "x" * 500) for _ in range(MAX_FEEDBACK + 5)]
     told = feedback_by_agent(drops, [])["A"]
-    assert len(told) == MOST_FEEDBACK + 1
+    assert len(told) == MAX_FEEDBACK + 1
     assert told[-1] == {"more": 5}
     assert len(str(told)) < 2_000
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.record import MOST_ALIKE
+from hobbes.engine.record import MAX_ALIKE
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
@@ -34,7 +34,7 @@ def outcome_of(on: Scene, agent: str, text: str) -> str:
     written = json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
     assert len(written) < 1_000_000, f"{len(written)} bytes to write down"
     assert reading.outcome in DECISIONS or drops, "a failure without a drop"
-    assert len(drops) <= 30 * (MOST_ALIKE + 1)
+    assert len(drops) <= 30 * (MAX_ALIKE + 1)
     return reading.outcome
 
 

@@ -21,13 +21,13 @@ KINDS = (
     Kind("capital", "chief", "a capital, which cannot be ceded"),
 )
 
-MOST_DRAWN = 600
+MAX_DRAWN = 600
 """How many territories are drawn; if there are more, their numbers stand in their place."""
 
-MOST_NAMED = 2
+MAX_NAMED = 2
 """How many territories are named on an arrow; if there are more, their number is."""
 
-SMALLEST = 45
+MIN_SIZE = 45
 """How much of its room the disc of an army fills at least, in percent."""
 
 Position: TypeAlias = tuple[float, float]
@@ -49,7 +49,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     given = count["grant"] + sum(event.type == "resource_grant" for event in events)
     happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "ceded territory")]
     title = title_of(played.before.turn, happened).replace("territorys", "territories")
-    few = sum(map(len, after.territories.values())) <= MOST_DRAWN
+    few = sum(map(len, after.territories.values())) <= MAX_DRAWN
     drawn = _as_mapped(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
     width, height, places = drawn
     shown = {place.name for place in places}
@@ -91,7 +91,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{agent}: land {len(land[agent])}, mils {army[agent]}",
                 owner=agent,
                 shape="disc",
-                size=filled(army[agent], most, SMALLEST),
+                size=filled(army[agent], most, MIN_SIZE),
                 text=str(army[agent]),
                 label=agent,
                 note=f"land {len(land[agent])}",
@@ -259,7 +259,7 @@ def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
         words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,
         shape="disc",
-        size=filled(mils, most, SMALLEST),
+        size=filled(mils, most, MIN_SIZE),
         text=str(mils),
         label=agent,
         note=note,
@@ -289,7 +289,7 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
                 continue
     for agent, to in sorted({*given, *ceded}):
         goods, land = given.get((agent, to), []), sorted(ceded.get((agent, to), []), key=by_number)
-        short = [*goods, *(land if len(land) <= MOST_NAMED else [f"{len(land)} territories"])]
+        short = [*goods, *(land if len(land) <= MAX_NAMED else [f"{len(land)} territories"])]
         words = f"{agent} gives {to} {listed([*goods, *land])}"
         yield Arrow("gift", agent, _army(agent), _army(to), words, ", ".join(short))
 

@@ -15,7 +15,7 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import JsonObject
-from hobbes.engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.reflection import MAX_RATING, MIN_RATING
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of an agent that it has not seen act.
@@ -165,12 +165,14 @@ def _aggression(sight: Sight) -> dict[str, int]:
     Source: docs/rules/nations.md#how-policies-rate.
     """
     last, attacks = sight.view.get("aggressor_report", {}), sight.seen("attacked", "attacked_by")
-    return {agent: _within(last.get(agent, LOWEST) + (agent in attacks)) for agent in sight.view["agents"]}
+    return {
+        agent: _within(last.get(agent, MIN_RATING) + (agent in attacks)) for agent in sight.view["agents"]
+    }
 
 
 def _within(rating: int) -> int:
     """Keep a rating on the scale."""
-    return max(LOWEST, min(HIGHEST, rating))
+    return max(MIN_RATING, min(MAX_RATING, rating))
 
 
 def _evenly(amount: int, receivers: Sequence[str]) -> dict[str, int]:

@@ -29,7 +29,7 @@ EMPTY: Sequence[Json] = (None, "", [], {})
 REASONING_WORDS = 50
 """Words of a reasoning that are kept. Source: docs/rules/nations.md#reasoning."""
 
-MOST = 10**12
+MAX_NUMBER = 10**12
 """Larger numbers are cut to this, so that records stay small. No board has more of anything.
 
 Source: docs/rules/nations.md#large-numbers.
@@ -155,13 +155,13 @@ def _count(findings: Findings, said: JsonObject, name: str) -> int:
 
 
 def _bounded(findings: Findings, name: str, number: int) -> int:
-    """Cut a number to `MOST`, with a correction.
+    """Cut a number to `MAX_NUMBER`, with a correction.
 
     Source: docs/rules/nations.md#large-numbers.
     """
-    if number > MOST:
-        findings.mend("rule", "nations/too-large", {name: number}, {name: MOST})
-    return min(number, MOST)
+    if number > MAX_NUMBER:
+        findings.mend("rule", "nations/too-large", {name: number}, {name: MAX_NUMBER})
+    return min(number, MAX_NUMBER)
 
 
 def _toward_others(state: State, findings: Findings, said: JsonObject, name: str) -> dict[str, int]:

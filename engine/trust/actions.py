@@ -16,7 +16,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Word: TypeAlias = Literal["propose", "accept", "leave"]
 """What an answer says about an alliance. Source: docs/rules/trust.md#declared-alliances."""
 
-MOST = 1_000_000
+MAX_SATS = 1_000_000
 """The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""
 
 # The docstrings and descriptions of the models below are part of the JSON schemas in the prompts. A
@@ -30,7 +30,7 @@ class TrustAction(ReflectionFields):
     target: str | None = Field(
         None, description="the unit that the action is aimed at; with one opponent it may be left out"
     )
-    amount: int | None = Field(None, ge=1, le=MOST, description="how many sats")
+    amount: int | None = Field(None, ge=1, le=MAX_SATS, description="how many sats")
     reason: str | None = Field(None, description="for beg: why the observer should grant them")
     messages: dict[str, str] = Field(
         default_factory=dict, description="unit, or all: words that are read next round"
@@ -64,7 +64,7 @@ class RulingSaid(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    grant: int = Field(ge=0, le=MOST, description="sats to grant, from 0 to what was asked")
+    grant: int = Field(ge=0, le=MAX_SATS, description="sats to grant, from 0 to what was asked")
     reason: str = Field("", description="why; the unit that begged reads it")
 
 

@@ -22,10 +22,10 @@ KINDS = (
     Kind("died", "gone", "has no sats left"),
 )
 
-MOST_LABELLED = 4
+MAX_LABELLED = 4
 """With how many units at most each arrow has its name on it."""
 
-SMALLEST = 35
+MIN_SIZE = 35
 """How much of its room the disc of a unit fills at least, in percent."""
 
 
@@ -47,7 +47,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
             ("death", "death"),
         )
     ]
-    ring, labelled = spread(len(units)), len(units) <= MOST_LABELLED
+    ring, labelled = spread(len(units)), len(units) <= MAX_LABELLED
     return Board(
         title_of(played.before.turn, happened),
         after.setting.agents,
@@ -84,7 +84,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{unit}: {sats} sats" + ("" if sats > 0 else ", dead"),
                 owner=teams[unit],
                 shape="disc",
-                size=filled(sats, goal, SMALLEST),
+                size=filled(sats, goal, MIN_SIZE),
                 text=str(sats),
                 label=unit,
                 note="" if sats > 0 else "dead",
@@ -154,7 +154,7 @@ def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) 
             words=", ".join(words),
             owner=unit.team,
             shape="disc",
-            size=filled(unit.sats, goal, SMALLEST),
+            size=filled(unit.sats, goal, MIN_SIZE),
             text=str(unit.sats),
             label=unit.id,
             note=note,

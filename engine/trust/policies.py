@@ -15,13 +15,13 @@ from typing import Any, cast
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import JsonObject
-from hobbes.engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.reflection import MAX_RATING, MIN_RATING
 from hobbes.engine.trust.state import TrustConfig, near_threshold
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of a unit of which it has seen nothing."""
 
-MODEST = 10
+MAX_REQUEST = 10
 """The most sats that a policy begs for at a time. Source: docs/rules/trust.md#beggar."""
 
 
@@ -132,14 +132,14 @@ def attack(sight: Sight, target: str | None, why: str) -> Move:
 
 
 def beg(sight: Sight, why: str) -> Move:
-    """Return a request for what the unit lacks to the threshold, at most `MODEST` sats at a time.
+    """Return a request for what the unit lacks to the threshold, at most `MAX_REQUEST` sats at a time.
 
     Source: docs/rules/trust.md#beggar.
     """
     have = sight.view["sats"]
     missing = max(1, sight.view["rules"]["threshold"] - have)
     reason = f"I have {have} sats and need {missing} more to replicate."
-    return {"action": "beg", "amount": min(MODEST, missing), "reason": reason, "reasoning": why}
+    return {"action": "beg", "amount": min(MAX_REQUEST, missing), "reason": reason, "reasoning": why}
 
 
 def _at(sight: Sight, action: str, target: str | None, why: str) -> Move:
@@ -328,7 +328,7 @@ def _any_move(sight: Sight, rng: RngStream, event: str) -> Move:
         target = rng.pick(allowed, f"{event}target") if allowed else None
         return _at(sight, move["action"], target, move["reasoning"])
     if move["action"] == "beg":
-        return move | {"amount": 1 + rng.below(MODEST, f"{event}amount"), "reason": "I want them."}
+        return move | {"amount": 1 + rng.below(MAX_REQUEST, f"{event}amount"), "reason": "I want them."}
     return move
 
 
@@ -421,7 +421,7 @@ def _summary(sight: Sight) -> str:
 
 CHANGES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "keeps_word_report": (UNKNOWN_WORD, {"high_five": +1, "attack": -2}),
-    "aggressor_report": (LOWEST, {"high_five": -1, "attack": +2}),
+    "aggressor_report": (MIN_RATING, {"high_five": -1, "attack": +2}),
 }
 """For each report, the rating of an unknown unit, and how much each action changes a rating.
 
@@ -439,7 +439,7 @@ def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
     seen = {} if sight.last is None else sight.last["others"]
     for unit in sight.opponents:
         change = changes.get(seen[unit][0], 0) if unit in seen else 0
-        yield unit, max(LOWEST, min(HIGHEST, before.get(unit, stranger) + change))
+        yield unit, max(MIN_RATING, min(MAX_RATING, before.get(unit, stranger) + change))
 
 
 STRANGER = "unit-nobody"

@@ -16,7 +16,7 @@ from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, fields_of, reflect
 from hobbes.engine.said import clean_text, whole
 from hobbes.engine.trust import alliances, messages
-from hobbes.engine.trust.actions import KINDS, MOST, NEEDS, Kind, Word, action_model
+from hobbes.engine.trust.actions import KINDS, MAX_SATS, NEEDS, Kind, Word, action_model
 from hobbes.engine.trust.state import Ruling, State, TrustConfig
 from hobbes.engine.world import Codec, Setting, Validated
 
@@ -223,7 +223,7 @@ def _ally(state: State, agent: str, order: Order) -> str | None:
 
 def _amount(_: State, __: str, order: Order) -> str | None:
     """An amount is a whole number of sats, at least one. Source: docs/rules/trust.md#amounts."""
-    return None if order.amount is not None and 1 <= order.amount <= MOST else "trust/bad-amount"
+    return None if order.amount is not None and 1 <= order.amount <= MAX_SATS else "trust/bad-amount"
 
 
 def _affordable(state: State, agent: str, order: Order) -> str | None:
@@ -255,7 +255,7 @@ CODES: Mapping[str, str] = {
     "trust/dead-target": "the target is dead",
     "trust/ally": "an attack on an ally",
     "trust/not-an-ally": "sats sent to a unit that is not an ally",
-    "trust/bad-amount": f"the amount is not a whole number from 1 to {MOST:,}",
+    "trust/bad-amount": f"the amount is not a whole number from 1 to {MAX_SATS:,}",
     "trust/not-enough-sats": "sats sent that the unit does not have",
     "trust/no-reason": "a request without a reason",
     "trust/below-threshold": "replicating with too few sats",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-MOST_TIMES = 1_000
+MAX_TIMES = 1_000
 """More runs than this are a slip of the keyboard."""
 
 USUAL_PAGES = "http://127.0.0.1:8766"
@@ -68,7 +68,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     ] = None,
     times: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST_TIMES, help="play this many runs alike, side by side; models differ"),
+        typer.Option(min=1, max=MAX_TIMES, help="play this many runs alike, side by side; models differ"),
     ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -154,7 +154,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         int | None,
         typer.Option(
             min=1,
-            max=MOST_TIMES,
+            max=MAX_TIMES,
             help="play this many forks; models answer anew in each, scripted policies alike",
         ),
     ] = None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-MOST_DIFFS = 10
+MAX_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
 
 
@@ -102,11 +102,11 @@ def _show_reread(result: dict[str, Any]) -> None:
         OUT.print(Text("no decision changes"))
     for one in decisions:
         OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
-    for one in decisions[:MOST_DIFFS]:
+    for one in decisions[:MAX_DIFFS]:
         diff = diff_of(pretty(one["then"]), pretty(one["now"]))
         OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
-    if len(decisions) > MOST_DIFFS:
-        OUT.print(Text(f"and {len(decisions) - MOST_DIFFS} more diffs, which --json gives", style="dim"))
+    if len(decisions) > MAX_DIFFS:
+        OUT.print(Text(f"and {len(decisions) - MAX_DIFFS} more diffs, which --json gives", style="dim"))
     if result["effects"]:
         shown = ", ".join(map(str, result["effects"]))
         OUT.print(Text(f"the same decisions lead to something else in turn {shown}"))

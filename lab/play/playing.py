@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
-from hobbes.engine.world import LONGEST_NAME, MOST_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
+from hobbes.engine.world import LONGEST_NAME, MAX_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, play_run, throw_away
 from hobbes.graphs.turn import Node, ring
@@ -42,10 +42,10 @@ from hobbes.nodes.state import TurnState, first_state, state_at
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
 
-MOST_TOLD = 3
+MAX_DROPS_SHOWN = 3
 """How many of the parts of an answer that would be rejected a person is told."""
 
-LONGEST_TOLD = 80
+MAX_SHOWN_LENGTH = 80
 """How many characters of such a part are shown."""
 
 OnTurn = Callable[[TurnState], None]
@@ -82,7 +82,7 @@ def settle_options(options: RunOptions) -> tuple[AnyWorld, Setting[Any]]:
         having = ", ".join(name for name, one in WORLDS.items() if one.observer is not None)
         raise ValueError(f"{world.name} has no observer; worlds with one: {having}")
     count = world.default_agents if options.agents is None else options.agents
-    agents = world.names(min(count, MOST_AGENTS + 1))
+    agents = world.names(min(count, MAX_AGENTS + 1))
     setting = make_setting(world, agents, options.seed, options.values)
     world.setup(setting.config, setting.agents, setting.seed)
     return world, setting
@@ -148,7 +148,7 @@ def checked(
 def check_name(name: str | None) -> None:
     """Raise ValueError if a name is too long for a run."""
     if name is not None and len(name) > LONGEST_NAME:
-        raise ValueError(f"--name {name[:LONGEST_TOLD]!r}…: a name has at most {LONGEST_NAME} characters")
+        raise ValueError(f"--name {name[:MAX_SHOWN_LENGTH]!r}…: a name has at most {LONGEST_NAME} characters")
 
 
 def lasting(variant: str) -> str:
@@ -349,8 +349,8 @@ def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedA
         raise UsageError("there is no JSON object in the answer; correct that and answer again")
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
-        rejected = [_in_words(run, drop) for drop in drops[:MOST_TOLD]]
-        more = f"; and {len(drops) - MOST_TOLD} more" if len(drops) > MOST_TOLD else ""
+        rejected = [_in_words(run, drop) for drop in drops[:MAX_DROPS_SHOWN]]
+        more = f"; and {len(drops) - MAX_DROPS_SHOWN} more" if len(drops) > MAX_DROPS_SHOWN else ""
         raise UsageError(f"{'; '.join(rejected)}{more}; correct that and answer again")
 
 
@@ -358,7 +358,7 @@ def _in_words(run: Run, drop: Drop) -> str:
     """Return a rejection in words: what was said, and why it is refused."""
     value = json.dumps(drop.said, ensure_ascii=False)
     detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
-    return f"{value[:LONGEST_TOLD]}: {meanings(run.world)[drop.code]}{detail}"
+    return f"{value[:MAX_SHOWN_LENGTH]}: {meanings(run.world)[drop.code]}{detail}"
 
 
 def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:

@@ -14,7 +14,7 @@ from hobbes.nodes.reading import read
 
 MEMORY = Codec(Memory)
 
-MOST_DIGITS = sys.int_info.default_max_str_digits
+MAX_DIGITS = sys.int_info.default_max_str_digits
 """The most digits of a whole number that Python converts."""
 
 
@@ -95,7 +95,7 @@ def _request(line: str) -> dict[str, Any]:
 
 def _whole(digits: str) -> float:
     """Return a whole number; one with more digits than Python converts is infinite."""
-    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
 
 
 def _next(text: str, at: int) -> int:

@@ -49,7 +49,7 @@ _BETWEEN = re.compile(r', ?(?=["{\[])')
 _BREAK = re.compile(r'(?<=,)(?=["{\[])|(?<=, )(?=["{\[])')
 """The same place, before what comes next."""
 
-MOST_PAIRS = 1_000_000
+MAX_PAIRS = 1_000_000
 """How many words are compared with how many at most, as a product; that takes a tenth of a second."""
 
 
@@ -280,7 +280,7 @@ def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
     Texts with too many words to be compared are taken to be different.
     """
     a, b = (_WORD.findall(text) for text in (one, other))
-    if len(a) * len(b) > MOST_PAIRS:
+    if len(a) * len(b) > MAX_PAIRS:
         yield from _changed(one, other)
         return
     only_a = only_b = ""

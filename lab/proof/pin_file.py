@@ -19,7 +19,7 @@ from hobbes.nodes.journal import WRITTEN_BY_PEOPLE, is_program
 FORMAT = 1
 """The version of the form of these files."""
 
-MOST_MODELS = 3
+MAX_MODELS = 3
 """How many models are named that answered."""
 
 Lines = list[str]
@@ -152,8 +152,8 @@ def source(answers: Sequence[Answer]) -> str:
     models = sorted({one.player for one in answers if one not in people and one not in programs})
     sentences = []
     if models:
-        more = f" and {len(models) - MOST_MODELS} more" if len(models) > MOST_MODELS else ""
-        named = f"{', '.join(models[:MOST_MODELS])}{more}"
+        more = f" and {len(models) - MAX_MODELS} more" if len(models) > MAX_MODELS else ""
+        named = f"{', '.join(models[:MAX_MODELS])}{more}"
         sentences.append(f"{named} answered over HTTP; the answers are as they were recorded.")
     if programs:
         sentences.append(

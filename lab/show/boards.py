@@ -37,7 +37,7 @@ from hobbes.lab.show.strokes import (
     word,
 )
 
-TALLEST = 480
+MAX_HEIGHT = 480
 """How high the plane of the places may be."""
 
 LINE = 11
@@ -46,19 +46,19 @@ LINE = 11
 ROW = 15
 """How high a row of the figures and of the legend is."""
 
-MOST_ARROWS = 40
+MAX_ARROWS = 40
 """How many arrows are drawn at most: more could not be told apart. The rest are counted at their targets."""
 
 COUNTED: Mapping[Sign, str] = {"harm": "!", "help": "+", "meet": "~"}
 """What stands before the number of arrows that lead to a place and are not drawn."""
 
-MOST_BARS = 40
+MAX_BARS = 40
 """How many rows of figures are drawn."""
 
-MOST_TOLD = 600
+MAX_PLACES_WITH_HINTS = 600
 """How many places a board has at most that have words of their own."""
 
-MOST_LINES = 12
+MAX_LINES = 12
 """How many arrows the text form lists."""
 
 READABLE = 7.5
@@ -70,7 +70,7 @@ NOBODY = Look(len(PALETTE) - 1)
 BARS, AMOUNTS, NOTES = 94, 192, 228
 """Where in a row of figures the bars begin, the amounts end, and the notes begin."""
 
-LONGEST_BAR = 62
+MAX_BAR_LENGTH = 62
 
 LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 """Where beside an arrow its label may stand, as shares of its way; the first that is free is taken."""
@@ -96,8 +96,8 @@ def text(board: Board) -> list[str]:
 
 def _few_words(arrows: Sequence[Arrow]) -> list[str]:
     """Return the words of the first arrows, and how many more there are."""
-    rest = len(arrows) - MOST_LINES
-    return [*(arrow.words for arrow in arrows[:MOST_LINES]), *([f"and {rest} more"] if rest > 0 else [])]
+    rest = len(arrows) - MAX_LINES
+    return [*(arrow.words for arrow in arrows[:MAX_LINES]), *([f"and {rest} more"] if rest > 0 else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +131,12 @@ class _Drawing:
         self.kinds = {kind.name: kind for kind in board.kinds}
         self.titles = wrap(board.title, 48)[:3]
         self.top = 8 + 16 * len(self.titles)
-        self.scale = min((WIDTH - 2 * MARGIN) / board.width, TALLEST / board.height)
+        self.scale = min((WIDTH - 2 * MARGIN) / board.width, MAX_HEIGHT / board.height)
         self.left = (WIDTH - board.width * self.scale) / 2
         self.middle = WIDTH / 2, self.top + board.height * self.scale / 2
         self.spots = {place.name: self._spot(place) for place in board.places}
         self.under_discs = {(place.x, place.y) for place in board.places if place.shape == "disc"}
-        self.is_told = len(board.places) <= MOST_TOLD
+        self.is_told = len(board.places) <= MAX_PLACES_WITH_HINTS
         self.arrows, self.counted = self._split_arrows()
         self.is_full = bool(self.counted)
 
@@ -273,10 +273,10 @@ class _Drawing:
     def _split_arrows(self) -> tuple[list[Arrow], list[Arrow]]:
         """Return the arrows that are drawn, and those that are counted: if there are many, what failed."""
         there = [one for one in self.board.arrows if one.target in self.spots and one.source != one.target]
-        if len(there) <= MOST_ARROWS:
+        if len(there) <= MAX_ARROWS:
             return there, []
         succeeded = [arrow for arrow in there if arrow.succeeded]
-        if len(succeeded) > MOST_ARROWS:
+        if len(succeeded) > MAX_ARROWS:
             return [], there
         return succeeded, [arrow for arrow in there if not arrow.succeeded]
 
@@ -377,14 +377,14 @@ class _Drawing:
 
     def _figures(self, top: float) -> tuple[list[str], float]:
         """Return the rows of figures, and where they end."""
-        bars, goal = self.board.bars[:MOST_BARS], self.board.goal
+        bars, goal = self.board.bars[:MAX_BARS], self.board.goal
         if not bars:
             return [], top
         most = max([1, goal or 0, *(bar.figure for bar in bars)])
         parts = [word(cut(self.board.measure, 90), (AMOUNTS, top + 8), "e q")]
         end = top + 12 + ROW * len(bars)
         if goal is not None:
-            x = BARS + LONGEST_BAR * goal / most
+            x = BARS + MAX_BAR_LENGTH * goal / most
             parts += [word(f"goal {short(goal)}", (x, top + 8), "e q"), path("n", (x, top + LINE), "V#", end)]
         parts += [self._bar(bar, top + 12 + ROW * k, most) for k, bar in enumerate(bars)]
         if rest := len(self.board.bars) - len(bars):
@@ -394,7 +394,7 @@ class _Drawing:
 
     def _bar(self, bar: Bar, top: float, most: int) -> str:
         """Return one row of figures."""
-        base, long = top + 11, LONGEST_BAR * max(bar.figure, 0) / most
+        base, long = top + 11, MAX_BAR_LENGTH * max(bar.figure, 0) / most
         change = f"{'+' * (bar.change > 0)}{short(bar.change)}" if bar.change else ""
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),

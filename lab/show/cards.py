@@ -29,7 +29,7 @@ from hobbes.lab.show.tracing import (
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
 
-MOST_DEEDS = 8
+MAX_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
 
 
@@ -69,7 +69,7 @@ def _happened(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) 
 
 def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
     """Yield, for each agent, those to whom it did something, with what came of it and how often."""
-    left = MOST_DEEDS
+    left = MAX_DEEDS
     for (agent, arrow), others in done.items():
         to = [
             Text(" ").join([named(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))])
@@ -78,7 +78,7 @@ def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks:
         if to:
             yield Text.assemble(named(agent, looks), f" {arrow} ", Text(", ").join(to))
         left -= len(to)
-    if more := sum(map(len, done.values())) - (MOST_DEEDS - left):
+    if more := sum(map(len, done.values())) - (MAX_DEEDS - left):
         yield Text(f"and {more} more")
 
 

@@ -12,13 +12,13 @@ from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
 
-MOST_LINES = 40
+MAX_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
 
-MOST_NAMES = 3
+MAX_NAMES = 3
 """How many agents are named for whom the same two players answered."""
 
-LONGEST_LINE = 400
+MAX_LINE_LENGTH = 400
 """The number of characters of a line of a diff that are printed."""
 
 FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents."
@@ -88,8 +88,8 @@ def _models(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str, l
     for agent in a:
         agents.setdefault((a[agent], b[agent]), []).append(agent)
     for pair, names in agents.items():
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        yield f"models: {', '.join(names[:MOST_NAMES])}{more}", list(pair)
+        more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+        yield f"models: {', '.join(names[:MAX_NAMES])}{more}", list(pair)
 
 
 def _warning(comparison: Comparison) -> Iterator[Text]:
@@ -124,9 +124,9 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
         )
     yield Text("\n").append_text(where)
     lines = difference["diff"].splitlines()
-    yield plain("\n".join(_cut(line) for line in lines[:MOST_LINES]))
-    if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} more lines; --json prints all", style="dim")
+    yield plain("\n".join(_cut(line) for line in lines[:MAX_LINES]))
+    if len(lines) > MAX_LINES:
+        yield Text(f"… and {len(lines) - MAX_LINES} more lines; --json prints all", style="dim")
 
 
 def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
@@ -151,9 +151,9 @@ def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Te
 def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
     """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
     lines = marked((change, _cut(piece)) for change, piece in pieces).split(allow_blank=False)
-    yield from lines[:MOST_LINES]
-    if len(lines) > MOST_LINES:
-        yield Text(f"… and {len(lines) - MOST_LINES} more lines{all_of_it}", style="dim")
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield Text(f"… and {len(lines) - MAX_LINES} more lines{all_of_it}", style="dim")
 
 
 def marked(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:
@@ -166,7 +166,7 @@ def marked(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:
 
 
 def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
+    return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
 
 
 def _side_by_side(
@@ -186,9 +186,9 @@ def _failures(failures: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[R
         if by == "turn":
             counts = {turn: counts[turn] for turn in sorted(counts)}
         if counts:
-            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MOST_LINES]), looks)
-        if len(counts) > MOST_LINES:
-            yield Text(f"… and {len(counts) - MOST_LINES} more; --json prints all", style="dim")
+            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MAX_LINES]), looks)
+        if len(counts) > MAX_LINES:
+            yield Text(f"… and {len(counts) - MAX_LINES} more; --json prints all", style="dim")
 
 
 def _reports(reports: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:

@@ -16,7 +16,7 @@ from hobbes.lab.store.exchanges import Happened, events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 """How many messages and deeds a page lists."""
 
 NUMBERED = {"first": "message", "turn": "turn"}
@@ -67,7 +67,7 @@ def in_order(looks: Looks, one: str, other: str) -> tuple[str, str]:
 def page_of(entries: Sequence[Entry], turn: int) -> int:
     """Return the number of the first entry of the page on which the entries of a turn begin."""
     before = sum(entry.turn < turn for entry in entries)
-    return min(before, max(len(entries) - 1, 0)) // MOST_ENTRIES * MOST_ENTRIES
+    return min(before, max(len(entries) - 1, 0)) // MAX_ENTRIES * MAX_ENTRIES
 
 
 def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
     first = _number("first", at["first"]) if "first" in at else 0
     if "turn" in at:
         first = page_of(entries, _number("turn", at["turn"]))
-    shown = entries[first : first + MOST_ENTRIES]
+    shown = entries[first : first + MAX_ENTRIES]
     return {
         "between": two,
         "agents": list(talk.looks),
@@ -94,8 +94,8 @@ def conversation(talk: Talk, at: Mapping[str, Any]) -> dict[str, Any]:
         "total": len(entries),
         "first": first,
         "last": first + len(shown),
-        "next": first + MOST_ENTRIES if first + MOST_ENTRIES < len(entries) else None,
-        "previous": max(first - MOST_ENTRIES, 0) if first else None,
+        "next": first + MAX_ENTRIES if first + MAX_ENTRIES < len(entries) else None,
+        "previous": max(first - MAX_ENTRIES, 0) if first else None,
     }
 
 

@@ -42,7 +42,7 @@ PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
 LANGS = ("en", "zh")
 """The languages of prompts."""
 
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 """How many digits a cap has at most."""
 
 
@@ -143,7 +143,7 @@ def words_of_fork(store: Store, run: Run, fields: Fields, plan: Forking) -> str:
 
 def whole_number(name: str, text: str) -> int:
     """Return a whole number of a form."""
-    if not re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}", text):
+    if not re.fullmatch(rf"[0-9]{{1,{MAX_DIGITS}}}", text):
         raise UsageError(f"{name}: write a whole number")
     return int(text)
 
@@ -155,7 +155,7 @@ def _cap(fields: Fields, name: str, kind: type = float) -> Any:  # noqa: ANN401 
         return None
     if kind is int:
         return max(whole_number(name, text), 1)
-    if re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,{MOST_DIGITS}}})?", text):
+    if re.fullmatch(rf"[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DIGITS}}})?", text):
         return float(text)
     raise UsageError(f"{name}: write a number that is not negative, or leave it empty")
 

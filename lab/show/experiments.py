@@ -5,7 +5,7 @@ from typing import Any
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment import report as results
-from hobbes.lab.show.findings import MOST_LINES
+from hobbes.lab.show.findings import MAX_LINES
 from hobbes.lab.show.judgements import SHADES
 from hobbes.lab.show.reports import sections, title_of
 from hobbes.lab.store.experiments import CellSoFar, cells_so_far
@@ -59,7 +59,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "sections": list(sections(store, full_report)) if full_report else [],
         "plots": list(_plots(full_report, cells)) if full_report else [],
         "played": played,
-        "drawn": not played and len(arms) <= MOST_LINES,
+        "drawn": not played and len(arms) <= MAX_LINES,
         "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
     }
 

@@ -15,7 +15,7 @@ from hobbes.lab.experiment.report import Report, short
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.show.panels import Line, Panel
 
-MOST_LINES = 8
+MAX_LINES = 8
 """How many lines a picture has at most: as many as differ in colour, in marker and in dashes.
 
 Of more arms, some are drawn, evenly spread; the tables have them all.
@@ -117,8 +117,8 @@ def _doses(report: Report) -> Section:
     for factor in dict.fromkeys(one.factor for one in curves):
         of_factor = [one for one in curves if one.factor == factor]
         every = list(dict.fromkeys(_fixed(one.fixed) for one in of_factor))
-        for first in range(0, len(every), MOST_LINES):
-            names = every[first : first + MOST_LINES]
+        for first in range(0, len(every), MAX_LINES):
+            names = every[first : first + MAX_LINES]
             panels = [
                 Panel(
                     measure,
@@ -215,14 +215,14 @@ Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve]
 def _drawn(curves: Curves) -> list[str]:
     """Return the arms that are drawn: all, or some that are evenly spread, with the first and the last."""
     arms = list(dict.fromkeys(one.arm for one in curves))
-    count = min(len(arms), MOST_LINES)
+    count = min(len(arms), MAX_LINES)
     return [arms[k * (len(arms) - 1) // max(count - 1, 1)] for k in range(count)]
 
 
 def _words(words: str, curves: Curves) -> list[str]:
     """Return what stands above curves; if there are too many arms, also which of them are drawn."""
     arms = {one.arm for one in curves}
-    few = [f"Drawn are {MOST_LINES} of {len(arms)} arms; the table has them all."] * (len(arms) > MOST_LINES)
+    few = [f"Drawn are {MAX_LINES} of {len(arms)} arms; the table has them all."] * (len(arms) > MAX_LINES)
     return [words, *few]
 
 

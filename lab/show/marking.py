@@ -17,7 +17,7 @@ from hobbes.engine.record import Findings, Json, canonical, excerpt
 from hobbes.engine.said import cut_to_words, visible
 from hobbes.nodes.reading import MAX_DEPTH, MAX_NUMBER, end_of_reasoning
 
-LONGEST = 50_000
+MAX_LENGTH = 50_000
 """In an answer with more characters than this nothing is looked for."""
 
 CUT = "…"
@@ -142,7 +142,7 @@ class _Answer:
     @cached_property
     def objects(self) -> list[_Node]:
         """The outermost objects in the text; the last one is the answer that was read."""
-        return _scanned(self.text) if len(self.text) <= LONGEST else []
+        return _scanned(self.text) if len(self.text) <= MAX_LENGTH else []
 
     @cached_property
     def values(self) -> list[_Node]:

@@ -43,7 +43,7 @@ from hobbes.nodes.journal import TURN_QUESTION, Call
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
 
-MOST_TURNS = 50
+MAX_TURNS = 50
 """How many turns the page of a run lists."""
 
 
@@ -130,19 +130,19 @@ class Pages:
     ) -> str:
         """Return the page of a run: its last turn, the timeline through all turns, results, measures.
 
-        A live page lists the last MOST_TURNS turns, or as many from the first, and links to the others. The
+        A live page lists the last MAX_TURNS turns, or as many from the first, and links to the others. The
         form of an observer has what was `written` in it and refused because of a `problem`. Raise
         MissingError if there is no such turn.
         """
         began = monotonic()
         if first is not None:
             logged(self.store, run, first)
-        last_ones = max(run.turns - MOST_TURNS, 0) if self.live else 0
+        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
         turns = tracing.overview(
             self.store,
             run,
             first=last_ones if first is None else first,
-            most=None if first is None else MOST_TURNS,
+            most=None if first is None else MAX_TURNS,
         )
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
@@ -166,8 +166,8 @@ class Pages:
             models=Counter(run.models.values()),
             config=run.setting.config.model_dump(mode="json"),
             turns=turns,
-            parts_of_turns=range(0, run.turns, MOST_TURNS) if self.live and run.turns > MOST_TURNS else (),
-            most_turns=MOST_TURNS,
+            parts_of_turns=range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
+            most_turns=MAX_TURNS,
             timeline=timeline(self.store, run, looks),
             shown=shown,
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
@@ -350,7 +350,7 @@ class Pages:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
         shown = judgements(self.store, run, self._looks(run), turn)
         number = shown["turn"]
-        turns = range(run.turns) if self.live else sampled(run.turns, MOST_TURNS)
+        turns = range(run.turns) if self.live else sampled(run.turns, MAX_TURNS)
         return self._of_run(
             "judgements.html",
             run,

@@ -33,7 +33,7 @@ from hobbes.nodes.prompt_warnings import prompt_warnings
 SETTLED = 50
 """Milliseconds without a further change after which a save counts as complete."""
 
-LONGEST = 200
+MAX_DELAY = 200
 """Milliseconds after which changes are reported even if they go on."""
 
 WIDE = 120
@@ -115,8 +115,8 @@ async def saves(question: PromptQuestion) -> AsyncIterator[None]:
             watch_filter=None,
             recursive=False,  # folders and not files, since many editors replace a file by a new one
             step=SETTLED,
-            debounce=LONGEST,
-            rust_timeout=LONGEST,
+            debounce=MAX_DELAY,
+            rust_timeout=MAX_DELAY,
             yield_on_timeout=True,  # so that it is known when the watching has begun
         )
         watching = False

@@ -24,7 +24,7 @@ from hobbes.lab.store.home import Store
 if TYPE_CHECKING:
     from hobbes.lab.show.side_by_side import Locked
 
-MOST_PAIRS = 3
+MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
 
 NUMBERS = ("n", "mean", "95% interval")
@@ -139,7 +139,7 @@ def _boards(store: Store, report: Report) -> Iterator[Picture]:
     first: dict[str, tuple[int, tuple[str, str]]] = {}
     for one, _, seed, pair in _to_look_at(report):
         first.setdefault(one.arm, (seed, pair))
-    for arm, (seed, pair) in list(first.items())[:MOST_PAIRS]:
+    for arm, (seed, pair) in list(first.items())[:MAX_PAIRS]:
         try:
             what, at = _where_they_part(store, *pair)
         except LabError:  # the rules have changed since, or the home cannot be written to play them again

@@ -167,10 +167,10 @@ def sign(which: Sign, at: Point) -> str:
             return circle("g", at, 5.5) + path("x", (at[0] - 3, at[1]), "h6m-3-3v6")
 
 
-WIDEST_SWING = 70.0
+MAX_SWING = 70.0
 """How far an arrow swings at most."""
 
-SHORTEST = 12.0
+MIN_LENGTH = 12.0
 """How long an arrow of size 1 is at least, where there is room."""
 
 
@@ -202,13 +202,13 @@ class Shaft:
     @property
     def _swing(self) -> Point:
         """How far it swings, as a vector."""
-        (ux, uy), off = self._along, max(-WIDEST_SWING, min(self.long * self.bend, WIDEST_SWING))
+        (ux, uy), off = self._along, max(-MAX_SWING, min(self.long * self.bend, MAX_SWING))
         return uy * off, -ux * off
 
     @property
     def _kept(self) -> float:
         """The share of the distances to its points that is kept."""
-        free = self.long - SHORTEST * self.size
+        free = self.long - MIN_LENGTH * self.size
         spared = self.before + self.after
         return 1.0 if spared <= free else max(0.0, free / spared)
 

@@ -26,7 +26,7 @@ from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
 from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
 
-MOST_CHOICES = 24
+MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -36,7 +36,7 @@ STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
 STYLE += "".join(  # a choice of the timeline shows what it names, without the script, too
     f'#timeline:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
     for what in ("graph", "map")
-    for k in range(MOST_CHOICES)
+    for k in range(MAX_CHOICES)
 )
 STATIC = "/static/hobbes.js"
 """The address of the script."""

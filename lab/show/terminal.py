@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.reflection import HIGHEST
+from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
 from hobbes.lab.show.palette import PALETTE, Look, Looks, looks_of
 
@@ -53,7 +53,7 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 GAP = 2
 """The columns between two columns of a table, and before what belongs to a line above."""
 
-LONGEST_WORD = 30
+MAX_WORD_LENGTH = 30
 """The columns that a word may need in a narrow table; a longer one is broken."""
 
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
@@ -152,7 +152,8 @@ class FittingTable:
         return [
             (
                 min(
-                    LONGEST_WORD, max(cell_len(word) for cell in column for word in [*cell.plain.split(), ""])
+                    MAX_WORD_LENGTH,
+                    max(cell_len(word) for cell in column for word in [*cell.plain.split(), ""]),
                 ),
                 max(cell_len(line) for cell in column for line in [*cell.plain.splitlines(), ""]),
             )
@@ -241,7 +242,7 @@ def _rating(rating: int | None, *, own: bool) -> Text:
     """Return a rating in its colour, or a dot if there is none."""
     if rating is None:
         return Text("·", style="dim")
-    shade = SHADES[(rating - 1) * len(SHADES) // HIGHEST]
+    shade = SHADES[(rating - 1) * len(SHADES) // MAX_RATING]
     return Text(f"({rating})" if own else f"{rating}", style=shade)
 
 

@@ -10,7 +10,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.textindex import KINDS, Filters, Hit, open_index
 
-MOST_HITS = 50
+MAX_HITS = 50
 """How many texts a page lists."""
 
 RELOAD = 1
@@ -34,7 +34,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "asked": named,
         "choices": CHOICES,
         "first": first,
-        "most": MOST_HITS,
+        "most": MAX_HITS,
     }
     if not query:
         return {**shown, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
@@ -43,7 +43,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         complete = index.update()
         understood = index.understood(query)
         kinds = index.counts(understood, filters)
-        hits = list(index.hits(understood, filters, first, MOST_HITS))
+        hits = list(index.hits(understood, filters, first, MAX_HITS))
         indexed, there = index.progress()
     total = kinds.get(filters.kind, 0) if filters.kind else sum(kinds.values())
     return {
@@ -51,7 +51,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": kinds,
         "hits": [(hit, jump(hit)) for hit in hits],
         "total": total,
-        "next": first + MOST_HITS if first + MOST_HITS < total else None,
+        "next": first + MAX_HITS if first + MAX_HITS < total else None,
         "indexed": None if complete else indexed / there,
         "reload": None if complete else RELOAD,
     }

@@ -18,13 +18,13 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Place, landmarks, measures_by_turn, ratings, rejections
 
-MOST_COLUMNS = 1000
+MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
 
-MOST_POINTS = 100
+MAX_POINTS = 100
 """After how many turns the scores are read at most; more points could not be told apart."""
 
-MOST_ROWS = 100
+MAX_ROWS = 100
 """How many agents have a row of their own in the map."""
 
 HIGH = 10
@@ -43,7 +43,7 @@ Steps = Mapping[Place, tuple[int, str]]
 """How high the column of an agent's turn is, and the class of its colour."""
 
 
-def sampled(turns: int, most: int = MOST_POINTS) -> list[int]:
+def sampled(turns: int, most: int = MAX_POINTS) -> list[int]:
     """Return at most so many turns, evenly spread, with the first and the last."""
     points = min(turns, most)
     return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
@@ -120,7 +120,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         drawn.lane("rejections", _by_turn(dropped), "odd"),
         *(drawn.lane(name, _by_turn(means), "deed") for name, means in marked.items()),
     ]
-    shown = agents[:MOST_ROWS]
+    shown = agents[:MAX_ROWS]
     maps = [
         drawn.map("outcome", {(d.turn, d.agent): _outcome(d) for d in decided}, shown, _OUTCOME_LEGEND),
         drawn.map("rejections", _counted(dropped), shown, _legend_of_counts("odd", "rejections")),
@@ -234,7 +234,7 @@ class _Columns:
 
     def __init__(self, turns: int) -> None:
         self.turns = turns
-        self.columns = min(turns, MOST_COLUMNS)
+        self.columns = min(turns, MAX_COLUMNS)
 
     def _svg(self, inside: Markup, high: int = HIGH) -> Markup:
         size = f"0 0 {self.columns} {high}"

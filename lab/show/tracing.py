@@ -399,7 +399,7 @@ def usage_line(card: Mapping[str, Any]) -> str:
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 """A word diff."""
 
-LONGEST_SAME = 200
+MAX_SAME_LENGTH = 200
 """How many characters that did not change stand together in a diff of values; the middle of more is cut."""
 
 
@@ -447,10 +447,10 @@ def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
 
 def _shortened(pieces: Pieces) -> Pieces:
     """Return a word diff in which only the ends of long pieces that did not change are left."""
-    half = LONGEST_SAME // 2
+    half = MAX_SAME_LENGTH // 2
     short: Pieces = []
     for place, (change, text) in enumerate(pieces):
-        if change != " " or len(text) <= LONGEST_SAME:
+        if change != " " or len(text) <= MAX_SAME_LENGTH:
             short.append((change, text))
             continue
         begin = text[:half] if place else ""

@@ -34,7 +34,7 @@ from hobbes.lab.loop import play_out
 from hobbes.lab.play.answering import as_posted, form_for, the_question
 from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
 from hobbes.lab.play.seats import path_of, seats_of
-from hobbes.lab.play.stepping import MOST_DIGITS
+from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show import seats
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
@@ -69,14 +69,14 @@ def link(*parts: object, **query: object) -> str:
 PLAYING = "playing "
 """The beginning of the name of a thread that plays a run behind the pages, or waits for its process."""
 
-MOST_PLAYED = 8
+MAX_PLAYED = 8
 """How many runs may be played behind the pages when a fork is added, which has a process of its own."""
 
 
 class _Turn(IntegerConvertor):
     """The number of a turn in an address. One that Python does not convert leads to no page."""
 
-    regex = f"[0-9]{{1,{MOST_DIGITS}}}"
+    regex = f"[0-9]{{1,{MAX_DIGITS}}}"
 
 
 register_url_convertor("number", _Turn())
@@ -158,8 +158,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     def play(written: Callable[[], Run], base: str) -> str:
         """Play a run behind the pages as soon as it is written, and return the address of its page."""
-        if len(_started()) >= MOST_PLAYED:
-            raise LabError(f"{MOST_PLAYED} runs are being played behind the pages; wait for one to end")
+        if len(_started()) >= MAX_PLAYED:
+            raise LabError(f"{MAX_PLAYED} runs are being played behind the pages; wait for one to end")
         run = written()
         _show_links_of(home, run, base)
         _start(_play_apart, home, run)

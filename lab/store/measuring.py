@@ -9,7 +9,7 @@ from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
-MOST_KEPT = 400
+MAX_KEPT = 400
 """How many intents of a game that may end early are kept in memory, with their turns."""
 
 
@@ -40,7 +40,7 @@ class RunMeasuring:
             self._of_turns += self._measuring.add(played)
         if self._kept is not None:
             self._kept.append(played)
-            if sum(len(one.intents) for one in self._kept) > MOST_KEPT:
+            if sum(len(one.intents) for one in self._kept) > MAX_KEPT:
                 self._kept = None
 
     def end(self, run: Run) -> Iterable[Measure]:

@@ -24,7 +24,7 @@ from hobbes.nodes.players import parse_spec
 SCOPES = ("run", "first-half", "second-half")
 """The scopes of the column `measures`, in the order of its values."""
 
-MOST_STRETCHES = 40
+MAX_STRETCHES = 40
 """Into how many stretches the rounds of a run are divided at most, so that a row is small."""
 
 DECIMALS = 4
@@ -79,7 +79,7 @@ def drawn(world: AnyWorld) -> tuple[str, ...]:
     return (*world.shares, *world.inequality)
 
 
-def stretch(rounds: int, most: int = MOST_STRETCHES) -> int:
+def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
     """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
     return max(1, math.ceil(rounds / most))
 

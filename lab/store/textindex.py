@@ -28,10 +28,10 @@ KINDS = ("prompt", "answer", "reasoning", "message", "memory")
 MEMORIES = ("notes", "previous_turn_summary", "history_summary")
 """The texts of a memory."""
 
-MOST_CALLS, MOST_TURNS = 1_000, 100
+MAX_CALLS, MAX_TURNS = 1_000, 100
 """How many calls and turns are indexed at a time."""
 
-MOST_CHARACTERS, MOST_WORDS = 1_000, 50
+MAX_CHARACTERS, MAX_WORDS = 1_000, 50
 """How much of a query counts."""
 
 TOKENS = 40
@@ -170,7 +170,7 @@ class TextIndex:
 
         The index of a read-only home, which is not kept, is made at once.
         """
-        calls, turns = (MOST_CALLS, MOST_TURNS) if self.lasting else (-1, -1)
+        calls, turns = (MAX_CALLS, MAX_TURNS) if self.lasting else (-1, -1)
         with self.connection:
             self.connection.execute("update progress set row = row")  # so that another process waits
             self._begin_again_if_replaced()
@@ -242,13 +242,13 @@ class TextIndex:
 
         All of them must be in a text, in any order.
         """
-        query = query[:MOST_CHARACTERS].replace("\0", " ")
+        query = query[:MAX_CHARACTERS].replace("\0", " ")
         try:
             self.connection.execute("select 1 from words where words match ? limit 1", [query]).fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
                 raise
-            words = query.replace('"', " ").split()[:MOST_WORDS]
+            words = query.replace('"', " ").split()[:MAX_WORDS]
             return " ".join(f'"{word}"' for word in words) or '""'
         return query
 

@@ -31,7 +31,7 @@ TEXTS = ("messages", "input")
 """Where a request has the texts for the model: a chat completion, and a response."""
 KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
 """The only headers of requests and responses that are stored; a list of secret headers would have holes."""
-LONGEST_DIFF = 8_000
+MAX_DIFF_LENGTH = 8_000
 
 
 class CassetteMissError(Exception):
@@ -100,7 +100,7 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
             lineterm="",
             n=1,
         )
-        return "\n".join(lines)[:LONGEST_DIFF]
+        return "\n".join(lines)[:MAX_DIFF_LENGTH]
 
 
 @contextmanager

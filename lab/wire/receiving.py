@@ -19,13 +19,13 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 REQUEST_SECONDS = 10.0
 """How long the headers of a request may take to arrive, and then its body."""
 
-MOST_CONNECTIONS = 800
+MAX_CONNECTIONS = 800
 """How many connections a server keeps open: most systems let a process open 1,024 files."""
 
-MOST_FORM_BYTES = 2**20
+MAX_FORM_BYTES = 2**20
 """How long a posted form may be."""
 
-MOST_FIELDS = 10_000
+MAX_FIELDS = 10_000
 """How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
 
 CLOSE = {"connection": "close"}
@@ -33,7 +33,7 @@ CLOSE = {"connection": "close"}
 
 
 class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it at its start
-    """HTTP that closes a connection beyond MOST_CONNECTIONS, or whose next request does not arrive in time.
+    """HTTP that closes a connection beyond MAX_CONNECTIONS, or whose next request does not arrive in time.
 
     A request has arrived when its headers are complete; `body_of` limits the time of its body. Between two
     requests, uvicorn's own limit holds.
@@ -44,7 +44,7 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uv
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Start to wait for the first request."""
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             transport.close()
         else:
             self._wait_for_request()
@@ -103,7 +103,7 @@ async def form_of(request: Request) -> bytes:
     """Return the body of a posted form. Raise HTTPException if a page of another site posted it."""
     if request.headers.get("origin") != f"http://{request.headers.get('host')}":
         raise HTTPException(403, "hobbes: another site's page may not answer\n", CLOSE)
-    return await body_of(request, MOST_FORM_BYTES)
+    return await body_of(request, MAX_FORM_BYTES)
 
 
 def posted_fields(body: bytes) -> list[tuple[str, str]]:
@@ -113,9 +113,9 @@ def posted_fields(body: bytes) -> list[tuple[str, str]]:
     """
     text = body.decode(errors="replace")
     try:
-        posted = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        posted = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError as error:
-        raise HTTPException(400, f"hobbes: the form has more than {MOST_FIELDS} fields\n") from error
+        raise HTTPException(400, f"hobbes: the form has more than {MAX_FIELDS} fields\n") from error
     return [(name, with_line_feeds(value)) for name, value in posted]
 
 

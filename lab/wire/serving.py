@@ -32,7 +32,7 @@ from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import approximate_tokens, view_in
 
-MOST_BYTES = 2**24
+MAX_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""
 
 NO_VIEW = "a line of the last message must be the whole view, as JSON"
@@ -93,7 +93,7 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
 async def _body(request: Request, in_chat_words: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the body of a request in words of the chat protocol; raise BadRequestError if it is wrong."""
     try:
-        said = json.loads(await body_of(request, MOST_BYTES))
+        said = json.loads(await body_of(request, MAX_BYTES))
     except ValueError as error:
         raise BadRequestError("the body is not JSON") from error
     body = in_chat_words(said) if isinstance(said, dict) else {}

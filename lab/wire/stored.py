@@ -25,7 +25,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.nodes import files
 from hobbes.nodes.chat import ADDRESS_HEADER
 
-MOST_BYTES = 256_000_000
+MAX_BYTES = 256_000_000
 """The longest cassette that is read; one of 1,000 calls has 10 MB."""
 
 DAMAGE = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -114,7 +114,7 @@ class CheckedFile(FilesystemPersister):  # type: ignore[misc]  # vcrpy has no ty
         """Return the exchanges of a cassette; raise UsageError if the file is not one."""
         del serializer  # vcrpy's argument; CheckedYaml reads what vcrpy's own serializer has written
         try:
-            files.content_of(cassette_path, MOST_BYTES)
+            files.content_of(cassette_path, MAX_BYTES)
             requests, responses, *_ = super().load_cassette(cassette_path, CheckedYaml)
         except CassetteNotFoundError as error:
             raise UsageError(f"{cassette_path} is empty, or no file; record it again") from error

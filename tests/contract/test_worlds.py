@@ -21,7 +21,7 @@ from hobbes.engine.measuring import measured
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
-from hobbes.engine.reflection import HIGHEST, LOWEST
+from hobbes.engine.reflection import MAX_RATING, MIN_RATING
 from hobbes.engine.turn import Judged, TurnRecord, first_digest
 from hobbes.engine.world import (
     OBSERVER,
@@ -573,7 +573,7 @@ def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
         assert 0 <= spell.turns <= len(played)
         assert count > 0
     for rated in world.ratings(played) if world.ratings else ():
-        assert LOWEST <= rated.rating <= HIGHEST
+        assert MIN_RATING <= rated.rating <= MAX_RATING
         assert world.truths[rated.kind]
 
 

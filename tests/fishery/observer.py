@@ -13,7 +13,7 @@ from hobbes.engine.record import Findings, JsonObject
 from hobbes.engine.said import clean_text, whole
 from hobbes.engine.world import OBSERVER, Observer, Ruled
 from tests.fishery.actions import RulingSaid
-from tests.fishery.state import MOST, Ruling, State
+from tests.fishery.state import MAX_TONNES, Ruling, State
 from tests.fishery.validation import TEXT, Intent
 
 Intents = Mapping[str, Intent]
@@ -23,7 +23,7 @@ SCRIPTED = ("keep", "average")
 CODES: Mapping[str, str] = {
     "observer/unknown-field": "a field that the schema does not have; the rest stands",
     "observer/bad-quota": "the quota is not a whole number; the old one stays",
-    "observer/quota-out-of-range": f"the quota was cut to the range from 0 to {MOST:,}",
+    "observer/quota-out-of-range": f"the quota was cut to the range from 0 to {MAX_TONNES:,}",
     "observer/not-text": "the reason is not text; the quota stands",
     "observer/why/too-long": f"the reason was cut to {TEXT} characters",
     "observer/why/unsafe-characters": "control and invisible characters were removed from the reason",
@@ -71,8 +71,8 @@ def read_ruling(state: State, findings: Findings, answer: JsonObject | None) -> 
     if quota is None:
         findings.drop("schema", "observer/bad-quota", {"quota": answer.get("quota")}, "the quota stays")
         quota = state.quota
-    elif not 0 <= quota <= MOST:
-        kept = max(0, min(quota, MOST))
+    elif not 0 <= quota <= MAX_TONNES:
+        kept = max(0, min(quota, MAX_TONNES))
         findings.mend("rule", "observer/quota-out-of-range", {"quota": quota}, {"quota": kept})
         quota = kept
     if not isinstance(why, str):

@@ -10,10 +10,10 @@ from pydantic import Field, SkipValidation, field_validator
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
-MOST = 1_000_000
+MAX_TONNES = 1_000_000
 """The most tonnes that anything can be."""
 
-Tonnes = Annotated[int, Field(ge=0, le=MOST)]
+Tonnes = Annotated[int, Field(ge=0, le=MAX_TONNES)]
 
 REGULATORS = re.compile(r"keep|average|human|openai:\S+")
 """The regulators that a config may name; the first two are rules."""
@@ -23,8 +23,8 @@ class FisheryConfig(Config):
     """Every number of the rules."""
 
     rounds: int = Field(10, ge=1, le=100_000, description="rounds to play")
-    capacity: int = Field(1000, ge=1, le=MOST, description="tonnes of fish that the sea can feed")
-    stock: int = Field(600, ge=1, le=MOST, description="tonnes of fish at the start")
+    capacity: int = Field(1000, ge=1, le=MAX_TONNES, description="tonnes of fish that the sea can feed")
+    stock: int = Field(600, ge=1, le=MAX_TONNES, description="tonnes of fish at the start")
     growth: int = Field(40, ge=0, le=100, description="how fast the stock regrows, in percent a round")
     quota: Tonnes = Field(30, description="tonnes that each boat may land in a round, at the start")
     storm: Percent = Field(20, description="how often a storm halves all catches, in percent")

@@ -8,7 +8,7 @@ from hobbes.engine.reflection import Reflection, reflect
 from hobbes.engine.said import clean_text, whole
 from hobbes.engine.world import Codec, Validated
 from tests.fishery.actions import FisheryAction
-from tests.fishery.state import MOST, Ruling, State
+from tests.fishery.state import MAX_TONNES, Ruling, State
 
 TEXT = 200
 """The most characters of a message or of a reason."""
@@ -34,7 +34,7 @@ CODES: Mapping[str, str] = {
     "fishery/unknown-field": "a field that the schema does not have; the rest stands",
     "fishery/bad-catch": "the catch is not a whole number of tonnes; it counts as 0",
     "fishery/cut-to-quota": "the catch was cut to the quota",
-    "fishery/bad-request": f"a request is not a whole number from 0 to {MOST:,}",
+    "fishery/bad-request": f"a request is not a whole number from 0 to {MAX_TONNES:,}",
     "fishery/no-request": "a reason without a request",
     "fishery/no-messages": "a message where messages are not allowed",
     "fishery/not-text": "a message or a reason is not text",
@@ -83,7 +83,7 @@ def _catch(state: State, findings: Findings, said: Json) -> int | None:
 def _request(findings: Findings, said: Json) -> int | None:
     """A request is the quota that a boat asks for."""
     request = whole(said)
-    if said is not None and (request is None or not 0 <= request <= MOST):
+    if said is not None and (request is None or not 0 <= request <= MAX_TONNES):
         findings.drop("schema", "fishery/bad-request", {"request": said})
         return None
     return request

@@ -26,7 +26,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_s
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.boards import MOST_ARROWS, MOST_BARS, MOST_LINES, svg, text
+from hobbes.lab.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, svg, text
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.strokes import STYLE
 from hobbes.lab.show.templating import POLICY
@@ -298,9 +298,9 @@ def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_o
 
 def test_a_board_is_told_in_a_few_lines() -> None:
     assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
-    many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MOST_LINES + 5))
+    many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
     assert text(many)[-1] == "  and 5 more"
-    assert len(text(many)) == MOST_LINES + 2
+    assert len(text(many)) == MAX_LINES + 2
 
 
 def crowded(*, mutual: bool) -> Board:
@@ -364,7 +364,7 @@ def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:
 
 
 def test_of_hundreds_of_bars_a_part_is_drawn_and_the_rest_counted() -> None:
-    assert f"and {500 - MOST_BARS} more" in texts(svg(many(lambda _: ())))
+    assert f"and {500 - MAX_BARS} more" in texts(svg(many(lambda _: ())))
 
 
 def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> None:
@@ -375,14 +375,14 @@ def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> No
             yield Arrow("raid", a, a, b, f"{a} raids {b}", succeeded=k < succeed)
             yield Arrow("raid", b, b, a, f"{b} raids {a}", succeeded=False)
 
-    all_counted = svg(many(lambda agents: raids(agents, MOST_ARROWS + 1)))
+    all_counted = svg(many(lambda agents: raids(agents, MAX_ARROWS + 1)))
     told = texts(all_counted)
     assert (told.count("!2"), told.count("!1")) == (498, 2)
     assert "<title>agent-000 raids agent-001; agent-002 raids agent-001</title>" in all_counted
     assert "three of these, not drawn: a raid" in told
-    some_drawn = svg(many(lambda agents: raids(agents, MOST_ARROWS)))
+    some_drawn = svg(many(lambda agents: raids(agents, MAX_ARROWS)))
     told = texts(some_drawn)
-    assert (told.count("!2"), told.count("!1")) == (498 - MOST_ARROWS, 2 + MOST_ARROWS)
+    assert (told.count("!2"), told.count("!1")) == (498 - MAX_ARROWS, 2 + MAX_ARROWS)
     assert "<title>agent-000 raids agent-001</title>" in some_drawn
     assert "three of these, that failed, not drawn: a raid" in told
 

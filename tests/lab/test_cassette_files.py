@@ -34,7 +34,7 @@ from hobbes.lab.wire.recording import (
     source_of,
 )
 from hobbes.lab.wire.serving import stand_in
-from hobbes.lab.wire.stored import MOST_BYTES, describe, description_of
+from hobbes.lab.wire.stored import MAX_BYTES, describe, description_of
 from hobbes.nodes.chat import ADDRESS_HEADER
 
 CANARIES = {
@@ -217,7 +217,7 @@ def test_a_damaged_cassette_is_reported_in_one_line(tmp_path: Path, content: str
 
 def test_a_cassette_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     path = written(tmp_path / "long.yaml", [])
-    os.truncate(path, MOST_BYTES + 1)
+    os.truncate(path, MAX_BYTES + 1)
     with pytest.raises(UsageError, match=r"long\.yaml: it is larger than 256,000,000 bytes"):
         play_cassette(path)
 

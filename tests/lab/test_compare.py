@@ -11,7 +11,7 @@ import pytest
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.comparing import Comparison, compare, word_diff
-from hobbes.lab.show.comparison_table import LONGEST_LINE, MOST_LINES
+from hobbes.lab.show.comparison_table import MAX_LINE_LENGTH, MAX_LINES
 from hobbes.lab.show.palette import MARKS
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -473,17 +473,17 @@ def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, cli: Cli) 
     assert len(diff.splitlines()) == 104
     assert diff.endswith("x" * 996 + "\n")
     lines = cli("compare", a.id, b.id).stdout.partition("first divergence")[2].partition("scores")[0]
-    assert f"… and {104 - MOST_LINES} more lines; --json prints all" in lines
+    assert f"… and {104 - MAX_LINES} more lines; --json prints all" in lines
     assert "+0035x" in lines
     assert "+0036x" not in lines
-    assert lines.count("x") == (MOST_LINES - 4) * (LONGEST_LINE - 5)
+    assert lines.count("x") == (MAX_LINES - 4) * (MAX_LINE_LENGTH - 5)
 
 
 def test_only_the_first_of_many_turns_with_failed_calls_are_printed(opened: Store, cli: Cli) -> None:
-    a = saying(opened, lambda _: "I pass.", values={"rounds": MOST_LINES + 3})
+    a = saying(opened, lambda _: "I pass.", values={"rounds": MAX_LINES + 3})
     text = cli("compare", a.id, a.id).stdout
     *turns, more = rows_under(text, "failed calls by turn")
-    assert turns == [[f"{turn}", "1", "1"] for turn in range(MOST_LINES)]
+    assert turns == [[f"{turn}", "1", "1"] for turn in range(MAX_LINES)]
     assert " ".join(more) == "… and 3 more; --json prints all"
 
 

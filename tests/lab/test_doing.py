@@ -16,7 +16,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.seats import path_of
 from hobbes.lab.show import viewing
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.show.viewing import MOST_PLAYED, link, site
+from hobbes.lab.show.viewing import MAX_PLAYED, link, site
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
@@ -275,7 +275,7 @@ def test_no_more_forks_are_played_at_once_than_a_machine_bears(
 ) -> None:
     run = mining(opened)
     fields = opened_form(pages, f"/{run.id}/fork?turn={TURN}")
-    monkeypatch.setattr(viewing, "_started", lambda: frozenset(map(str, range(MOST_PLAYED))))
+    monkeypatch.setattr(viewing, "_started", lambda: frozenset(map(str, range(MAX_PLAYED))))
     refused = post(pages, f"/{run.id}/fork", fields)
     assert (refused.status_code, "wait for one to end" in refused.text) == (400, True)
     assert not forks(opened, run)

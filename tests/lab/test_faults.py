@@ -223,7 +223,7 @@ def test_a_response_without_end_is_given_up_in_bounded_memory(fault: str) -> Non
         asked()
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert most < 2 * chat.LONGEST_BODY
+    assert most < 2 * chat.MAX_BODY_BYTES
 
 
 WAITS = [("wait-seconds", 1.0), ("wait-fraction", 0.25), ("wait-milliseconds", 0.25)]

@@ -114,7 +114,7 @@ def test_a_long_conversation_is_shown_part_by_part(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = broken_word(opened, monkeypatch)
-    monkeypatch.setattr(conversations, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(conversations, "MAX_ENTRIES", 2)
     page = pages.get(f"/{run.id}/messages").text
     assert "1 to 2 of 5 messages" in page
     later = re.search(r'rel="next"[^>]* href="([^"]+)"', page)

@@ -185,7 +185,7 @@ def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
     assert "turn 1, miner-02: outcome, intent, drops" in shown
     assert '+ "outcome": "unreadable"' in shown
     assert '+  "reflection"' not in shown, "only what differs"
-    monkeypatch.setattr(proving, "MOST_DIFFS", 1)
+    monkeypatch.setattr(proving, "MAX_DIFFS", 1)
     shortened = cli("replay", run.id, "--reread").stdout
     assert "mining/off-grid" not in shortened
     assert "and 1 more diffs, which --json gives" in shortened

@@ -24,7 +24,7 @@ from hobbes.lab.show.viewing import HEADERS, server, site
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire import receiving
 from hobbes.lab.wire.listening import listener
-from hobbes.lab.wire.receiving import MOST_FIELDS, MOST_FORM_BYTES
+from hobbes.lab.wire.receiving import MAX_FIELDS, MAX_FORM_BYTES
 from hobbes.lab.wire.recording import in_thread, running
 from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli, missing
@@ -100,7 +100,7 @@ def test_200_mb_that_are_posted_are_not_read(length: str, origin: str, served: s
 
 
 def test_a_request_to_the_stand_in_server_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hobbes.lab.wire.serving.MOST_BYTES", 100)
+    monkeypatch.setattr("hobbes.lab.wire.serving.MAX_BYTES", 100)
     refused = TestClient(stand_in()).post("/v1/chat/completions", content=b"x" * 101)
     assert refused.status_code == 413
     assert refused.json()["error"]["message"].endswith("the body is longer than 100 bytes")
@@ -109,8 +109,8 @@ def test_a_request_to_the_stand_in_server_is_bounded(monkeypatch: pytest.MonkeyP
 def test_a_form_of_many_fields_is_refused(opened: Store, home: Path) -> None:
     """Each field takes two bytes in the form, and a hundred in memory."""
     mining(opened)
-    form = b"a&" * (MOST_FIELDS + 1)
-    assert len(form) < MOST_FORM_BYTES
+    form = b"a&" * (MAX_FIELDS + 1)
+    assert len(form) < MAX_FORM_BYTES
     refused = TestClient(site(home, "127.0.0.1"), base_url=LOCAL).post(
         "/last/answer", content=form, headers={"origin": LOCAL}
     )
@@ -225,7 +225,7 @@ def test_a_client_that_leaves_in_the_middle_prints_nothing(
 def test_connections_beyond_the_most_are_closed_and_the_others_are_served(
     served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiving, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(receiving, "MAX_CONNECTIONS", 2)
     with connected(served) as one, connected(served) as other:
         for _ in range(5):
             with connected(served) as refused:

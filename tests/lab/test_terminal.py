@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from hobbes.lab.show.terminal import LONGEST_WORD, UNLIMITED, console, table
+from hobbes.lab.show.terminal import MAX_WORD_LENGTH, UNLIMITED, console, table
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import mining
@@ -31,7 +31,7 @@ def two_runs(opened: Store) -> None:
 )
 def test_no_table_breaks_a_word(cli: Cli, command: tuple[str, ...]) -> None:
     wide = cli(*command, env={"COLUMNS": "1000"}).stdout
-    words = {word for word in wide.split() if len(word) <= LONGEST_WORD}
+    words = {word for word in wide.split() if len(word) <= MAX_WORD_LENGTH}
     empty = {"error"}  # a column without a value
     for width in (40, 50, 60, 80):
         narrow = cli(*command, env={"COLUMNS": str(width)}).stdout

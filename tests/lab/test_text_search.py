@@ -210,7 +210,7 @@ def test_another_run_database_in_the_place_of_the_old_one_is_indexed_anew(
 def test_a_large_home_is_indexed_part_by_part(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(textindex, "MOST_CALLS", 5)
+    monkeypatch.setattr(textindex, "MAX_CALLS", 5)
     run = mining(opened)
     for _ in range(2):
         page = pages.get("/search", params={"q": "miner"}).text

@@ -11,7 +11,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import looks_in
-from hobbes.lab.show.timelines import LINES_HIGH, MOST_COLUMNS, Timeline, timeline
+from hobbes.lab.show.timelines import LINES_HIGH, MAX_COLUMNS, Timeline, timeline
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.lab.play import mining, played
@@ -100,9 +100,9 @@ def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str,
 
 
 def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST_COLUMNS == 1000
+    assert MAX_COLUMNS == 1000
     run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
-    monkeypatch.setattr("hobbes.lab.show.timelines.MOST_COLUMNS", 3)
+    monkeypatch.setattr("hobbes.lab.show.timelines.MAX_COLUMNS", 3)
     outcome = shown(opened, run).maps[0]
     assert outcome.name == "outcome"
     assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}

@@ -30,7 +30,7 @@ from hobbes.lab.show.doing import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
-from hobbes.lab.show.timelines import MOST_POINTS, sampled
+from hobbes.lab.show.timelines import MAX_POINTS, sampled
 from hobbes.lab.show.viewing import PLAYING, link
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
@@ -184,7 +184,7 @@ def test_a_long_run_is_listed_part_by_part(
     run = mining(opened)
     assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
     assert ">the last" not in pages.get("/last").text
-    monkeypatch.setattr("hobbes.lab.show.pages.MOST_TURNS", 3)
+    monkeypatch.setattr("hobbes.lab.show.pages.MAX_TURNS", 3)
     page = pages.get("/last").text
     assert turns_on(page, run) == [1, 2, 3]
     links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
@@ -213,7 +213,7 @@ def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() 
     assert sampled(1) == [0]
     assert not sampled(0)
     many = sampled(100_000)
-    assert len(many) == len(set(many)) == MOST_POINTS
+    assert len(many) == len(set(many)) == MAX_POINTS
     assert (many[0], many[-1]) == (0, 99_999)
 
 

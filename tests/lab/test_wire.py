@@ -298,7 +298,7 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
     """
     full, over = (choice(content="{}").ljust(size).encode() for size in (1000, 1001))
     packed = {"content-encoding": "gzip"}
-    monkeypatch.setattr(chat, "LONGEST_BODY", 1000)
+    monkeypatch.setattr(chat, "MAX_BODY_BYTES", 1000)
     assert outcomes(
         opened,
         [

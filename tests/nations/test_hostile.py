@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.nations.validation import IDLE, MOST
+from hobbes.engine.nations.validation import IDLE, MAX_NUMBER
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import EXCERPT, canonical
 from tests.nations.stage import A, B, C, board, digest, one, setting, turn
@@ -23,7 +23,7 @@ for _ in range(100_000):
 @pytest.mark.parametrize("number", [HUGE, 10**5000, 1e300], ids=["10^400", "10^5000", "1e300"])
 def test_a_huge_number_is_cut_to_what_can_be_on_a_board(field: str, number: float) -> None:
     intent, codes = one(board(), A, {field: number})
-    assert getattr(intent, field) == MOST
+    assert getattr(intent, field) == MAX_NUMBER
     assert codes == ["nations/too-large"]
 
 

@@ -35,7 +35,7 @@ from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
-from hobbes.nodes.secrecy import LONGEST_LINE, LONGEST_SEARCHED, SECRETS, safe_line
+from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 """The date of the responses; the clock of this machine shows another one."""
@@ -80,7 +80,9 @@ def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest
     for shapeless in "\ue000\u0378\u0600":  # in the line, a blank stands for each
         assert safe_line(f"bad key canary-01{shapeless}23456789") == "bad key (OPENAI_API_KEY)"
     assert safe_line("wrong key sk-proj-abcd****wxyz!") == "wrong key (a key)!"
-    for padding in range(LONGEST_SEARCHED - 20, LONGEST_SEARCHED + 2):  # around where a long text is cut
+    for padding in range(
+        MAX_SEARCHED_LENGTH - 20, MAX_SEARCHED_LENGTH + 2
+    ):  # around where a long text is cut
         for blank in " \x00\u200b":
             assert "canary" not in safe_line(blank * padding + "canary-0123456789")
 
@@ -88,7 +90,7 @@ def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest
 @given(st.text())
 def test_an_error_line_is_one_short_printable_line(said: str) -> None:
     told = safe_line(said)
-    assert len(told) <= LONGEST_LINE + 1
+    assert len(told) <= MAX_LINE_LENGTH + 1
     assert told.isprintable()
     told.encode()
 

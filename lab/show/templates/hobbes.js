@@ -45,12 +45,12 @@ const hobbes = (() => {
   // --- turns: `kept` holds the last few, or promises of them, so that going back and forth asks for nothing
 
   const kept = new Map();
-  const MOST_KEPT = 60;
+  const MAX_KEPT = 60;
   const arriving = new Map();
 
   function keep(turn, html) {
     kept.set(turn, html);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value);
     html.catch(() => kept.delete(turn));
   }
 
