@@ -206,6 +206,17 @@ class Spell:
     ended: bool
 
 
+class Spells(Protocol[Turn_contra]):
+    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
+
+    def add(self, played: Turn_contra, /) -> None:
+        """Add the next turn."""
+
+    @property
+    def lasted(self) -> Mapping[Spell, int]:
+        """How often each spell occurred in the turns so far."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rated:
     """A rating that an agent gave another one, and the truth about the other one when it was given."""
@@ -345,10 +356,10 @@ class World(Generic[C, S, I]):
     headline                         the measures that an experiment compares unless it names others
     shares                           measures of single turns that say which shares of what agents do are what
     inequality                       measures of single turns that say how unequally something is held
-    spells(history)                  how often each spell occurred in a run; None if nothing lasts there. The
-                                     first line of its docstring says what lasts
-    ratings(history)                 each rating of another agent whose truth the world knows, None if it
-                                     knows none
+    spells()                         counts how often each spell occurs in a run; None if nothing lasts there.
+                                     The first line of its docstring says what lasts
+    ratings(played)                  each rating of another agent in a turn whose truth the world knows, None
+                                     if it knows none
     truths                           what the ratings of each kind are held against, in words
     arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
     load(setting, data)              the state of its JSON; raises ValueError for data of another shape
@@ -423,8 +434,8 @@ class World(Generic[C, S, I]):
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
-    spells: Callable[[History[PlayedTurn[S, I]]], Mapping[Spell, int]] | None = None
-    ratings: Callable[[History[PlayedTurn[S, I]]], Iterator[Rated]] | None = None
+    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
+    ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
     score: str = "score"

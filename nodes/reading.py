@@ -8,6 +8,7 @@ several, the one with the most fields of an answer; json-repair, applied from th
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Self, SupportsIndex
 
@@ -134,6 +135,22 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
     return value
 
 
+class _SaidTwiceError(Exception):
+    """A JSON object has a key twice."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of its keys and values. Raise _SaidTwiceError if a key is there twice."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise _SaidTwiceError
+    return result
+
+
+_PLAIN = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=str)
+"""Reads the JSON of most answers: no key stands twice in an object, and no number is too large."""
+
+
 def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """Return the value of a JSON text.
 
@@ -141,12 +158,12 @@ def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     is clamped to it, which is a mend. NaN and Infinity, which are not JSON, are read as texts. Raise
     ValueError or RecursionError if the text cannot be decoded.
     """
+    if not _MAY_BE_LARGE.search(text):  # twice as fast: Python need not look at each number
+        with suppress(_SaidTwiceError):
+            return _PLAIN.decode(text)
 
     def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) == len(pairs):
-            return result
-        result.clear()
+        result: dict[str, Any] = {}
         for key, value in pairs:
             if key in result:
                 findings.drop("read", "read/duplicate-key", {key: value})
@@ -162,10 +179,13 @@ def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
         findings.mend("read", "read/too-large", digits, clamped)
         return clamped
 
-    decode = partial(json.loads, object_pairs_hook=first_of_each, parse_constant=str)
-    if _MAY_BE_LARGE.search(text):
-        return decode(text, parse_int=partial(number, int), parse_float=partial(number, float))
-    return decode(text)  # twice as fast: Python need not look at each number
+    return json.loads(
+        text,
+        object_pairs_hook=first_of_each,
+        parse_constant=str,
+        parse_int=partial(number, int),
+        parse_float=partial(number, float),
+    )
 
 
 # Matches each JSON escape: a surrogate pair as a whole, a lone surrogate as `half`, and any other, so that

@@ -16,6 +16,7 @@ from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping,
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
+from hobbes.engine.record import Event
 from hobbes.engine.world import PlayedTurn, Spell
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
@@ -51,8 +52,10 @@ def _changed_hands(before: State, after: State) -> Mapping[Cell, str | None]:
     }
 
 
-class _Spells:
-    """Counts ownership spells by their age in rounds: when they came into view, and when they ended.
+class Spells:
+    """Rounds for which plots stay with their owner.
+
+    Ownership spells are counted by their age in rounds: when they came into view, and when they ended.
 
     Source: docs/rules/mining.md#half-life.
     """
@@ -85,9 +88,18 @@ class _Spells:
         """The ages at which spells left the view: they ended, or the last round cut them off."""
         return self.ended + Counter(self.rounds - begin for begin in self.began.values())
 
+    @property
+    def lasted(self) -> Mapping[Spell, int]:
+        """How often each spell occurred."""
+        cut_off = self.left - self.ended
+        return {
+            **{Spell(age, ended=True): count for age, count in self.ended.items()},
+            **{Spell(age, ended=False): count for age, count in cut_off.items()},
+        }
 
-@keeping(_Spells)
-def half_life(spells: _Spells) -> float | None:
+
+@keeping(Spells)
+def half_life(spells: Spells) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
     This is the smallest age t at which the product over ages a <= t of (1 - ended at a / at risk at a) is at
@@ -105,19 +117,6 @@ def half_life(spells: _Spells) -> float | None:
         if surviving <= 1 / 2:
             return float(age)
     return None
-
-
-@keeping(_Spells)
-def ownership(spells: _Spells) -> Mapping[Spell, int]:
-    """Rounds for which plots stay with their owner.
-
-    Source: docs/rules/mining.md#half-life.
-    """
-    ended, cut_off = spells.ended, spells.left - spells.ended
-    return {
-        **{Spell(age, ended=True): count for age, count in ended.items()},
-        **{Spell(age, ended=False): count for age, count in cut_off.items()},
-    }
 
 
 @share
@@ -195,25 +194,37 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#profit-of-mining-and-raiding.
     """
-    before = played.before
+    by_raid = _by_raid(played.before)
     gold = spent = 0
     for event in played.events:
-        if event.type == "mine" and _by_raid(before, event.facts["plot"]) == taken:
+        if event.type == "mine" and (_cell(event) in by_raid) == taken:
             gold += int(str(event.facts["gold"]))
     for intent in played.intents.values():
         for action in intent.actions:
-            if action.kind == kind or (action.kind == "mine" and _by_raid(before, action.cell) == taken):
+            if action.kind == kind or (action.kind == "mine" and (action.cell in by_raid) == taken):
                 spent += action.stamina
     return gold, spent
 
 
-def _by_raid(state: State, plot: Any) -> bool:  # noqa: ANN401  a plot, as an event or an action has it
-    """Return whether the owner of a plot took it by a raid: it got it after the plot was claimed.
+def _cell(event: Event) -> Cell:
+    """Return the plot of an event."""
+    plot: Any = event.facts["plot"]
+    return tuple(plot)
+
+
+@lru_cache(maxsize=2)
+def _by_raid(state: State) -> frozenset[Cell]:
+    """Return the plots that their owners took by a raid: they got them after the plots were claimed.
 
     Source: docs/rules/mining.md#profit-of-mining-and-raiding.
     """
-    row, col = plot
-    return bool(state.since[row][col] != state.claimed[row][col])
+    return frozenset(
+        (r, c)
+        for r, (since, claimed) in enumerate(zip(state.since, state.claimed, strict=True))
+        if since != claimed
+        for c, (got, first) in enumerate(zip(since, claimed, strict=True))
+        if got != first
+    )
 
 
 @share

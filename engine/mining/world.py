@@ -5,7 +5,7 @@ from hobbes.engine.mining import state, validation
 from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
-from hobbes.engine.mining.metrics import BY_NAME, measures, ownership
+from hobbes.engine.mining.metrics import BY_NAME, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
@@ -53,7 +53,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     agent_turns=AGENT_TURNS,
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
-    spells=ownership,
+    spells=Spells,
 )
 """The world `mining`.
 

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from hobbes.engine.measuring import Folding, Formulas, keeping, ratio, share, total
 from hobbes.engine.nations.state import Pairs, State
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.world import History, PlayedTurn, Rated
+from hobbes.engine.world import PlayedTurn, Rated
 
 NationsTurn: TypeAlias = PlayedTurn[State, Intent]
 
@@ -346,29 +346,28 @@ Source: docs/rules/nations.md#ratings-and-their-truth.
 """
 
 
-def ratings(history: History[NationsTurn]) -> Iterator[Rated]:
-    """Yield each rating of another agent, with the truth before the turn in which it was given.
+def ratings(played: NationsTurn) -> Iterator[Rated]:
+    """Yield each rating of another agent in a turn, with the truth before that turn.
 
     Mils are told per turn, so that ratings of early and late turns can stand side by side. In the first turn,
     nothing has happened that a rating could be held against.
 
     Source: docs/rules/nations.md#ratings-and-their-truth.
     """
-    for played in history:
-        for kind, truth_of in TRUTHS.items():
-            given = {
-                rater: report
-                for rater, intent in played.intents.items()
-                if (report := getattr(intent.reflection, f"{kind}_report"))
-            }
-            if not given or not played.before.turn:
-                continue
-            truth = truth_of(played.before)
-            turns = played.before.turn if kind == "aggressor" else 1
-            for rater, report in given.items():
-                for ratee, rating in report.items():
-                    if ratee != rater and ratee in truth:
-                        yield Rated(kind, rating, truth[ratee] / turns)
+    for kind, truth_of in TRUTHS.items():
+        given = {
+            rater: report
+            for rater, intent in played.intents.items()
+            if (report := getattr(intent.reflection, f"{kind}_report"))
+        }
+        if not given or not played.before.turn:
+            continue
+        truth = truth_of(played.before)
+        turns = played.before.turn if kind == "aggressor" else 1
+        for rater, report in given.items():
+            for ratee, rating in report.items():
+                if ratee != rater and ratee in truth:
+                    yield Rated(kind, rating, truth[ratee] / turns)
 
 
 class _Reports:

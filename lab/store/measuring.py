@@ -1,6 +1,7 @@
 """The measures of a run, worked out while it is played."""
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from hobbes.engine.measuring import measured
@@ -18,15 +19,16 @@ class RunMeasuring:
 
     This needs a run that one process plays from its first turn. If the game may end early, nobody knows
     before where its halves are, so its turns are kept until the end. The stored turns of a longer such game,
-    or of a run that was resumed, are read at the end.
+    or of a run that was resumed, are read at the end. With `keep_all`, no turn is ever read: none is stored.
     """
 
-    def __init__(self, store: Store, run: Run) -> None:
+    def __init__(self, store: Store, run: Run, *, keep_all: bool = False) -> None:
         self._store = store
         self._turns = run.setting.config.rounds
         early = run.world.may_end_early
         self._measuring = None if early else run.world.measures(self._turns)
         self._kept: list[PlayedTurn[Any, Any]] | None = [] if early else None
+        self._most = inf if keep_all else MOST_KEPT
         self._next = 0
         self._of_turns: list[Measure] = []
 
@@ -40,7 +42,7 @@ class RunMeasuring:
             self._of_turns += self._measuring.add(played)
         if self._kept is not None:
             self._kept.append(played)
-            if sum(len(one.intents) for one in self._kept) > MAX_KEPT:
+            if sum(len(one.intents) for one in self._kept) > self._most:
                 self._kept = None
 
     def end(self, run: Run) -> Iterable[Measure]:

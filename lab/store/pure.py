@@ -11,17 +11,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.measuring import measured
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
-from hobbes.engine.world import AnyWorld, PlayedTurn, Setting
+from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.figures import columns_of
 from hobbes.lab.store.history import first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
-from hobbes.lab.store.reported import Costs, keep_row, row_of
+from hobbes.lab.store.measuring import RunMeasuring
+from hobbes.lab.store.reported import Costs, SpellsAndRatings, keep_row, row_of
 from hobbes.lab.store.run import Run, ending, observer_asked
 from hobbes.lab.store.runs import update_run
 from hobbes.nodes.journal import (
@@ -86,21 +86,24 @@ def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    history = list[PlayedTurn[Any, Any]]()
+    # No turn is kept, so that Python's garbage collector need not go through thousands of old values.
+    measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
     outcomes = Counter[str]()
     digest, last = run.digest, first_of(run)
     for turn, answers in pure_turns(run.world, run.setting, run.models):
-        history.append(turn.played)
+        played = turn.played
+        measuring.add(played)
+        counted.add(played)
         digest, last = link(digest, turn.record), turn.resolved.state
         outcomes.update(sorted(one.parsed.outcome.value for one in answers.values()))
-    played = replace(run, turns=len(history), digest=digest)
+    ended = replace(run, turns=last.turn, digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
     costs = Costs(outcomes.total(), 0, 0, 0.0, told, {})
-    row = row_of(played, last, history, measured(run.world, history), costs)
-    ended = columns_of(ending(run, outcomes, last))
-    ended |= {"turns": played.turns, "digest": digest, "seconds": time.monotonic() - began}
+    row = row_of(ended, last, counted, measuring.end(ended), costs)
+    columns = columns_of(ending(run, outcomes, last))
+    columns |= {"turns": ended.turns, "digest": digest, "seconds": time.monotonic() - began}
     with store.playing(run.id), store.db.conn as connection:
-        update_run(connection, run.id, ended)
+        update_run(connection, run.id, columns)
         keep_row(connection, row)
 
 
@@ -111,12 +114,12 @@ def play_again(store: Store, run: Run) -> None:
     """
     run.check_versions()
     turns, calls = list[tuple[int, str, str, str]](), list[Call]()
-    history = list[PlayedTurn[Any, Any]]()
+    measuring = RunMeasuring(store, run, keep_all=True)
     digest = run.digest_before(0, "")
     for number, (turn, answers) in enumerate(pure_turns(run.world, run.setting, run.models)):
         digest = link(digest, turn.record)
         turns.append((number, turn.record.text, digest, canonical(turn.resolved.ledgers)))
-        history.append(turn.played)
+        measuring.add(turn.played)
         calls += [
             made_call(
                 Address(number, actor, 1),
@@ -131,4 +134,4 @@ def play_again(store: Store, run: Run) -> None:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
-    RunJournal(store, run).keep_whole(turns, calls, measured(run.world, history))
+    RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import canonical
-from hobbes.engine.world import AnyWorld, History, Measure, won
+from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.experiments import PlayedCell
@@ -87,11 +87,11 @@ def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
 def row_of(
     run: Run,
     last: Any,  # noqa: ANN401  a world's own state
-    history: History[Any],
+    counted: "SpellsAndRatings",
     measures: Iterable[Measure],
     costs: Costs,
 ) -> Row:
-    """Return the row of a run that has finished, from its last state, its turns and all its measures."""
+    """Return the row of a run that has finished, from its last state and all its measures."""
     world, length = run.world, stretch(run.setting.config.rounds)
     of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
     of_turns: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in drawn(world)}
@@ -114,8 +114,8 @@ def row_of(
         "over_time": json.dumps(
             {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
         ),
-        "spells": json.dumps(_spells(world, history)),
-        "ratings": json.dumps(_ratings(world, history)),
+        "spells": json.dumps(counted.spells),
+        "ratings": json.dumps(counted.ratings),
     }
 
 
@@ -143,18 +143,31 @@ def _means(stretches: Mapping[int, Sequence[float]], count: int) -> list[float |
     ]
 
 
-def _spells(world: AnyWorld, history: History[Any]) -> list[tuple[int, bool, int]]:
-    """Return how often each spell occurred: its turns, whether it ended, and how many there were."""
-    found = world.spells(history) if world.spells else {}
-    return sorted((spell.turns, spell.ended, count) for spell, count in found.items())
+class SpellsAndRatings:
+    """The spells and the ratings of a run, as its row has them. Turns are added one by one, none is kept."""
 
+    def __init__(self, world: AnyWorld) -> None:
+        self._world = world
+        self._spells = world.spells() if world.spells else None
+        self._truths: dict[tuple[str, int], list[float]] = defaultdict(list)
 
-def _ratings(world: AnyWorld, history: History[Any]) -> list[tuple[str, int, int, float]]:
-    """Return the kind and value of each rating, how often it was given, and the mean of the truth then."""
-    truths: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for one in world.ratings(history) if world.ratings else ():
-        truths[one.kind, one.rating].append(one.truth)
-    return [(*key, len(of_key), sum(of_key) / len(of_key)) for key, of_key in sorted(truths.items())]
+    def add(self, played: PlayedTurn[Any, Any]) -> None:
+        """Add the next turn."""
+        if self._spells:
+            self._spells.add(played)
+        for one in self._world.ratings(played) if self._world.ratings else ():
+            self._truths[one.kind, one.rating].append(one.truth)
+
+    @property
+    def spells(self) -> list[tuple[int, bool, int]]:
+        """How often each spell occurred: its turns, whether it ended, and how many there were."""
+        found = self._spells.lasted if self._spells else {}
+        return sorted((spell.turns, spell.ended, count) for spell, count in found.items())
+
+    @property
+    def ratings(self) -> list[tuple[str, int, int, float]]:
+        """The kind and value of each rating, how often it was given, and the mean of the truth then."""
+        return [(*key, len(all_), sum(all_) / len(all_)) for key, all_ in sorted(self._truths.items())]
 
 
 def keep_row(connection: sqlite3.Connection, row: Row) -> None:
@@ -176,10 +189,13 @@ def _stored_row_of(store: Store, run: Run) -> Row:
     known = (tokens["in"], tokens["out"]) if spent.tokens is not None else (None, None)
     told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
+    counted = SpellsAndRatings(run.world)
+    for played in StoredHistory(store, run) if run.world.spells or run.world.ratings else ():
+        counted.add(played)
     return row_of(
         run,
         state_before(store, run, run.turns),
-        StoredHistory(store, run),
+        counted,
         (Measure(*one) for one in measures),
         Costs(spent.calls, *known, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
     )

@@ -569,12 +569,16 @@ def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) ->
 @each_case
 def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
     world, played = case.world, [moment.played.played for moment in game(case)]
-    for spell, count in (world.spells(played) if world.spells else {}).items():
+    spells = world.spells() if world.spells else None
+    for turn in played:
+        if spells:
+            spells.add(turn)
+        for rated in world.ratings(turn) if world.ratings else ():
+            assert MIN_RATING <= rated.rating <= MAX_RATING
+            assert world.truths[rated.kind]
+    for spell, count in spells.lasted.items() if spells else ():
         assert 0 <= spell.turns <= len(played)
         assert count > 0
-    for rated in world.ratings(played) if world.ratings else ():
-        assert MIN_RATING <= rated.rating <= MAX_RATING
-        assert world.truths[rated.kind]
 
 
 # Nothing that is said raises.

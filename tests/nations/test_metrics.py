@@ -183,7 +183,7 @@ def test_each_rating_of_another_agent_is_held_against_what_had_happened_until_th
         said,
         {B: {"attacks": {A: 9}}},
     )
-    found = list(ratings([done.played() for done in story(board(), *turns)]))
+    found = [one for done in story(board(), *turns) for one in ratings(done.played())]
     assert found == [
         Rated("aggressor", 9, 3 / 2),  # B sent 3 mils in 2 turns
         Rated("aggressor", 2, 0),
