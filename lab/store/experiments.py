@@ -135,3 +135,9 @@ def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, f
         " group by player"
     )
     return {player: tuple(means) for player, *means in store.db.conn.execute(sql, [world])}
+
+
+def cells_of_runs(store: Store) -> dict[str, tuple[str, str]]:
+    """Return experiment and arm of each run that plays a cell, by the run's id."""
+    cells = store.db.conn.execute("select run, experiment, arm from cells")
+    return {run: (experiment, arm) for run, experiment, arm in cells}
