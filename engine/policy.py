@@ -11,6 +11,7 @@ from inspect import signature
 from typing import TypeAlias
 
 from hobbes.engine.chance import RngStream
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import JsonObject
 
 Policy: TypeAlias = Callable[..., JsonObject]
@@ -48,7 +49,8 @@ class Policies:
         if own and library in LIBRARIES:
             return LIBRARIES[library](own)
         if name not in self.by_name:
-            raise ValueError(f"there is no policy {name!r}; policies: {', '.join(self.by_name)}")
+            there = did_you_mean(name, self.by_name, f"policies: {', '.join(self.by_name)}")
+            raise ValueError(f"there is no policy {name!r}{there}")
         return self.by_name[name]
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hobbes.engine.board import Board, of_picture
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection
@@ -498,8 +499,9 @@ def make_setting(
     """
     unknown = sorted(set(values) - set(world.config.model_fields))
     if unknown:
-        names = " ".join(world.config.model_fields)
-        raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}; settings: {names}")
+        names = world.config.model_fields
+        there = did_you_mean(unknown[0], names, f"settings: {' '.join(names)}")
+        raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}{there}")
     if any(len(agent) > LONGEST_NAME for agent in agents):
         raise ValueError(f"agents: a name has at most {LONGEST_NAME} characters")
     if not agents or len(set(agents)) != len(agents) or not all(agents):

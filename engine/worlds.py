@@ -4,6 +4,7 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 
 
@@ -47,5 +48,6 @@ WORLDS = _Worlds({"mining": _mining, "nations": _nations, "trust": _trust})
 def world_named(name: str) -> AnyWorld:
     """Return the world of this name; ValueError lists the names."""
     if name not in WORLDS:
-        raise ValueError(f"there is no world {name!r}; worlds: {', '.join(WORLDS)}")
+        there = did_you_mean(name, WORLDS, f"worlds: {', '.join(WORLDS)}")
+        raise ValueError(f"there is no world {name!r}{there}")
     return WORLDS[name]

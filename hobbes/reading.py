@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from hobbes.engine.names import did_you_mean
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.command_line import usual_home
@@ -171,7 +172,8 @@ class Run:
         """
         known = self._stored.world.events
         if type is not None and type not in known:
-            raise MissingError(f"{self.world} has no event {type!r}; events: {', '.join(known)}")
+            there = did_you_mean(type, known, f"events: {', '.join(known)}")
+            raise MissingError(f"{self.world} has no event {type!r}{there}")
         return [
             {"turn": turn.number, **event}
             for turn in self.turns

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import options
+from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
 from hobbes.lab.errors import UsageError
 
@@ -24,20 +24,52 @@ class Form(StrEnum):
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
-def runs(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
-    """List all runs, the newest first.
+def runs(  # noqa: PLR0913, PLR0917  its options
+    world: Annotated[
+        str | None, typer.Option(autocompletion=completion.worlds, help="only runs of this world")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="only runs with a player whose name has this in it")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="only runs of which this holds: a setting, a measure or a fact, then =, !=, <, >, <= or "
+            ">=, and a value; may be repeated",
+        ),
+    ] = None,
+    experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(help="a setting, a measure or a fact, such as score; -score shows the highest first"),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="how many rows to print; JSON has all runs")] = 100,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """List runs, the newest first.
 
-    Example: hobbes runs
+    The runs of an experiment share one row; --experiment lists them. Settings are shown where they differ
+    from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang, score (the highest
+    of a run), failed (the share of calls), experiment, arm, parent, tainted, seconds, started and digest.
+
+    Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
     from hobbes.lab.show.run_list import show
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
+    from hobbes.lab.store.listing import Asked, folded, listed
 
+    asked = Asked(world or "", model or "", where or (), experiment or "", sort or "")
     with options.opened(home) as store:
-        rows, hint = store.figures.of_all_runs(), store.command("run", "mining")
+        rows, hint = listed(store, asked), store.command("run", "mining")
     if as_json:
         print_json(rows)
         return
-    OUT.print(show(rows) if rows else plain(f"no runs yet; try: {hint}"), soft_wrap=not rows)
+    none = "no run is like that" if asked != Asked() else f"no runs yet; try: {hint}"
+    in_rows = folded(rows, asked)
+    OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
+    if len(in_rows) > most:
+        remark(f"hobbes: {len(in_rows) - most} more rows; --most {len(in_rows)} prints all")
     for run in rows:
         if run["damage"]:
             remark(f"hobbes: {run['damage']}")

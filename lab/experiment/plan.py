@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import NULL, ExperimentFile
@@ -150,7 +151,8 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
             raise ValueError(
-                f"{place}: {world.name} has no measure {measure!r}; measures: {' '.join(world.formulas)}"
+                f"{place}: {world.name} has no measure {measure!r}"
+                + did_you_mean(measure, world.formulas, f"measures: {' '.join(world.formulas)}")
             )
 
 

@@ -20,7 +20,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import doing, tracing
+from hobbes.lab.show import doing, run_list, tracing
 from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
@@ -121,9 +121,9 @@ class Pages:
         command = self._command("trace", run.id, *words)
         return self._page(name, **{"run": run, "looks": self._looks(run), "command": command, **values})
 
-    def runs(self) -> str:
-        """Return the list of runs."""
-        return self._page("runs.html", runs=self.store.figures.of_all_runs(), command=self._command("runs"))
+    def runs(self, at: Mapping[str, Any]) -> str:
+        """Return the list of the runs that an address asks for."""
+        return self._page("runs.html", **run_list.shown(self.store, at))
 
     def run(
         self, run: Run, first: int | None = None, written: doing.Fields | None = None, problem: str = ""

@@ -1,69 +1,311 @@
-"""What `hobbes runs` prints: a row per run, or two in a narrow terminal; forks follow their parents."""
+"""The list of runs, for `hobbes runs` and the first page: what differs between runs comes first.
 
+The runs of an experiment share one row, and each fork follows its parent.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.measure import Measurement
 from rich.text import Text
 
-from hobbes.lab.show.terminal import OUT, percent, plain, table
+from hobbes.engine.record import canonical
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show.palette import PALETTE, Looks, looks_of
+from hobbes.lab.show.terminal import GAP, OUT, percent, plain, spelled_out, table
+from hobbes.lab.store.figures import failures_among
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.listing import FACTS, Asked, Folded, Row, folded, listed, tree
+from hobbes.nodes.journal import PlayerKind
 
-COLUMNS = ("id", "name", "world", "status", "turns", "failed", "digest", "forked")
+COLUMNS = (
+    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed"),
+    *("forked", "id", "digest"),
+)
+"""The columns of the list in a terminal. One in which nothing stands is left out."""
+
+MOST_ROWS = 100
+"""How many rows the page shows at a time."""
+
+NAMED = ("world", "model", "experiment", "sort")
+"""The fields of `Asked` that are options with one value, and fields of the page."""
+
+BETWEEN = re.compile(r",\s*(?=[\w/-]+\s*(?:!=|<=|>=|=|<|>))")
+"""What stands between two conditions on the page."""
+
+MOST_MARKS = 10
+"""How many agents of a player are shown by their marks."""
+
+MOST_SETTINGS = 6
+"""How many settings of a run are shown in a terminal."""
+
+LONGEST_VALUE = 24
+"""How many characters of a changed setting are shown."""
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+"""The bars of scores in a terminal, from the lowest to the highest."""
+
+BAR, STEP = 20, 6
+"""Pixels on a page: how high the highest bar is, and how far each is from the next."""
 
 
-def show(runs: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """Return the runs as a table; if that is wider than the terminal, two rows of facts per run.
+@dataclass(frozen=True, slots=True)
+class Players:
+    """The agents of a run that have one player."""
 
-    The runs stand in the order given, but each fork follows its parent.
+    spec: str
+    agents: Sequence[str]
+
+    @property
+    def text(self) -> str:
+        """The player and the number of its agents; a policy goes without its kind."""
+        spec = self.spec.removeprefix(f"{PlayerKind.POLICY}:")
+        return f"{spec}*{len(self.agents)}" if len(self.agents) > 1 else spec
+
+    @property
+    def shown(self) -> Sequence[str]:
+        """The agents that are shown by their marks."""
+        return self.agents[:MOST_MARKS]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the list: a run, or the runs of an experiment."""
+
+    name: str
+    """The name of the run, or its id without one; or the name of the experiment."""
+    run: Row | None
+    """None for an experiment."""
+    depth: int
+    """How many forks lead to it from a run of the list."""
+    world: str
+    players: Sequence[Players]
+    looks: Looks
+    settings: Sequence[str]
+    """The settings that differ from the defaults. The rounds are told with the turns."""
+    prompts: str
+    status: str
+    """Empty for a run that has finished and is not tainted, as for most."""
+    turns: str
+    scores: Mapping[str, int]
+    failures: Mapping[str, Any]
+    forked: str
+    runs: int = 1
+
+    @property
+    def failed(self) -> str:
+        """The share of failed calls; empty if none has failed."""
+        return percent(self.failures["share"]) if self.failures["total"] else ""
+
+    @property
+    def high(self) -> dict[str, float]:
+        """How high the bar of each agent's score is, from 0 to 1."""
+        least = min([0, *self.scores.values()])
+        reach = max([0, *self.scores.values()]) - least
+        return {agent: (score - least) / (reach or 1) for agent, score in self.scores.items()}
+
+    @property
+    def bars(self) -> Markup:
+        """The scores as an SVG, a bar in each agent's colour, and in words."""
+        by_colour: dict[int, str] = {}
+        for place, (agent, high) in enumerate(self.high.items()):
+            up = max(1, round(BAR * high))
+            colour = self.looks[agent].colour if agent in self.looks else len(PALETTE) - 1
+            by_colour[colour] = by_colour.get(colour, "") + f"M{place * STEP} {BAR}v{-up}h{STEP - 1}v{up}z"
+        paths = Markup().join(
+            Markup('<path class="i{}" d="{}"/>').format(*one) for one in sorted(by_colour.items())
+        )
+        words = spelled_out(", ".join(f"{agent} {score}" for agent, score in self.scores.items()))
+        wide = len(self.scores) * STEP
+        return Markup(
+            '<svg class="bars" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"><title>{2}</title>'
+            "{3}</svg>"
+        ).format(wide, BAR, words, paths)
+
+
+def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the first page shows; `at` is its address, which may have the fields of `Asked`, `first`.
+
+    What is wrong with these is shown beside them.
     """
-    rows = [_row(run, depth) for run, depth in _tree(runs)]
-    shown = len(COLUMNS) if any(row[-1] for row in rows) else len(COLUMNS) - 1
-    whole = table("", COLUMNS[:shown], [row[:shown] for row in rows])
+    conditions = str(at.get("where", ""))
+    asked = Asked(
+        **{name: str(at.get(name, "")).strip() for name in NAMED},
+        where=[one for one in BETWEEN.split(conditions) if one.strip()],
+    )
+    first = number_in(at, "first")
+    try:
+        runs, problem = listed(store, asked), ""
+    except UsageError as error:
+        runs, problem = [], str(error).replace("--", "")
+    rows = list(entries(folded(runs, asked)))
+    here = {name: getattr(asked, name) for name in NAMED} | {"where": conditions}
+    return {
+        "asked": asked,
+        "here": {name: value for name, value in here.items() if value},
+        "where": conditions,
+        "is_filtered": asked != Asked(where=[]),
+        "problem": problem,
+        "worlds": [*WORLDS],
+        "facts": [*FACTS],
+        "names": {run["id"]: run["name"] or run["id"] for run in runs},
+        "entries": rows[first : first + MOST_ROWS],
+        "first": first,
+        "most": MOST_ROWS,
+        "next": first + MOST_ROWS if first + MOST_ROWS < len(rows) else None,
+        "total": len(rows),
+        "command": store.command("runs", *_options(asked)),
+    }
+
+
+def _options(asked: Asked) -> Iterator[str]:
+    """Yield the options of the command that lists the same."""
+    for name in NAMED:
+        if value := getattr(asked, name):
+            yield f"--{name}={value}"
+    for condition in asked.where:
+        yield from ("--where", condition.strip())
+
+
+def number_in(at: Mapping[str, Any], name: str) -> int:
+    """Return a number from 0 that an address asks for, 0 if it does not say. Raise UsageError."""
+    try:
+        number = int(at.get(name, 0))
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**31:
+        raise UsageError(f"`{name}` in the address is not a number from 0")
+    return number
+
+
+def entries(rows: Sequence[Row | Folded]) -> Iterator[Entry]:
+    """Yield the rows of the list; each fork follows its parent."""
+    for row, depth in tree(rows):
+        yield _of_experiment(row) if isinstance(row, Folded) else _of_run(row, depth)
+
+
+def _of_run(run: Row, depth: int) -> Entry:
+    """Return the row of a run."""
+    agents, models = run["agents"] or (), run["models"] or {}
+    by_player: dict[str, list[str]] = {}
+    for agent in agents:
+        by_player.setdefault(models.get(agent, ""), []).append(agent)
+    config = run["config"] or {}
+    played, rounds = run["turns"], config.get("rounds")
+    whole = run["status"] == "finished" or rounds is None
+    return Entry(
+        name=run["name"] or run["id"],
+        run=run,
+        depth=depth,
+        world=run["world"] or "",
+        players=[Players(*one) for one in by_player.items()],
+        looks=looks_of(agents),
+        settings=[f"{name}={_short(value)}" for name, value in run["changed"].items() if name != "rounds"],
+        prompts=" ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else ""))),
+        status="tainted" if run["tainted"] else "" if run["status"] == "finished" else run["status"],
+        turns="" if played is None else str(played) if whole else f"{played} of {rounds}",
+        scores=run["scores"] or {},
+        failures=run["failures"],
+        forked="" if run["turn"] is None else f"at turn {run['turn']}",
+    )
+
+
+def _of_experiment(folded: Folded) -> Entry:
+    """Return the row of an experiment."""
+    outcomes: dict[str, int] = {}
+    for run in folded.runs:
+        for outcome, n in (run["outcomes"] or {}).items():
+            outcomes[outcome] = outcomes.get(outcome, 0) + n
+    statuses = [run["status"] for run in folded.runs]
+    left = len(statuses) - statuses.count("finished")
+    return Entry(
+        name=folded.experiment,
+        run=None,
+        depth=0,
+        world=folded.runs[0]["world"] or "",
+        players=(),
+        looks={},
+        settings=[f"arm {arm}" for arm in dict.fromkeys(run["arm"] for run in folded.runs)],
+        prompts=" ".join(dict.fromkeys(run["prompts"] or "" for run in folded.runs)),
+        status=f"{left} not finished" if left else "",
+        turns="",
+        scores={},
+        failures=failures_among(outcomes),
+        forked="",
+        runs=len(folded.runs),
+    )
+
+
+def _short(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return a setting in few characters."""
+    text = value if isinstance(value, str) else canonical(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+
+
+def show(rows: Sequence[Row | Folded]) -> RenderableType:
+    """Return the runs as a table; if that is wider than the terminal, some lines per run."""
+    cells = [_cells(entry) for entry in entries(rows)]
+    used = [k for k in range(len(COLUMNS)) if any(row[k] for row in cells)]
+    whole = table("", [COLUMNS[k] for k in used], [[row[k] for k in used] for row in cells])
     if Measurement.get(OUT, OUT.options.update(max_width=10_000), whole).maximum <= OUT.width:
         return whole
-    return Group(*(line for row in rows for line in _two_lines(row)))
+    return Group(*(line for row in cells for line in _lines(row)))
 
 
-def _tree(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], int]]:
-    """Yield each run with its depth in the tree of forks; a fork whose parent is gone is a root."""
-    there = {run["id"] for run in runs}
-    forks: dict[str | None, list[Mapping[str, Any]]] = {}
-    for run in runs:
-        forks.setdefault(run["parent"] if run["parent"] in there else None, []).append(run)
-    left = [(run, 0) for run in reversed(forks.pop(None, []))]
-    while left:
-        run, depth = left.pop()
-        yield run, depth
-        left += [(fork, depth + 1) for fork in reversed(forks.pop(run["id"], []))]
-
-
-def _row(run: Mapping[str, Any], depth: int) -> list[Any]:
-    """Return the cells of a run."""
+def _cells(entry: Entry) -> list[Text]:
+    """Return what stands in each column of a row."""
+    branch = f"{'  ' * (entry.depth - 1)}└ " if entry.depth else ""
+    more = len(entry.settings) - MOST_SETTINGS
+    settings = [*entry.settings[:MOST_SETTINGS], *([f"{more} more"] if more > 0 else [])]
+    run = entry.run or {"id": "", "name": None, "digest": None}
+    players = Text(", ").join(_players(one, entry.looks) for one in entry.players)
+    bars = Text.assemble(*(_bar(agent, high, entry.looks) for agent, high in entry.high.items()))
     return [
-        f"{'  ' * (depth - 1)}└ {run['id']}" if depth else run["id"],
-        run["name"],
-        run["world"],
-        "tainted" if run["tainted"] else run["status"],
-        run["turns"],
-        percent(run["failures"]["share"]),
-        (run["digest"] or "")[:8],
-        None if run["turn"] is None else f"at turn {run['turn']}",
+        Text(branch).append_text(plain(entry.name)),
+        plain(entry.world),
+        players if entry.run else plain(f"experiment: {entry.runs} runs"),
+        Text(", ").join(map(plain, settings)),
+        plain(entry.prompts),
+        plain(entry.status),
+        plain(entry.turns),
+        bars,
+        plain(entry.failed),
+        plain(entry.forked),
+        plain(run["id"] if run["name"] else ""),
+        plain((run["digest"] or "")[:8]),
     ]
 
 
-def _two_lines(row: Sequence[Any]) -> tuple[Text, Text]:
-    """Return id and name, and below them the other facts as far as there is room."""
-    run, name, world, status, turns, failed, digest, forked = row
-    cells = (
-        status,
-        forked and f"forked {forked}",
-        world,
-        f"{turns} turns",
-        failed and f"{failed} failed",
-        digest,
-    )
-    facts = [fact for fact in cells if fact]
-    lines = ["  " + "  ".join(facts[:n]) for n in range(len(facts) + 1)]
-    below = max((line for line in lines if len(line) <= OUT.width), key=len, default="")
-    return Text.assemble((run, "bold"), " ", plain(name or "")), Text(below)
+def _players(players: Players, looks: Looks) -> Text:
+    """Return a player with the marks of its agents."""
+    marks = [(looks[agent].mark, PALETTE[looks[agent].colour]) for agent in players.shown]
+    more = "…" if len(players.agents) > len(players.shown) else ""
+    return Text.assemble(plain(players.text), " ", *marks, more)
+
+
+def _bar(agent: str, high: float, looks: Looks) -> tuple[str, str]:
+    """Return the bar of a score, in the colour of the agent."""
+    colour = PALETTE[looks[agent].colour] if agent in looks else ""
+    return BLOCKS[round(high * (len(BLOCKS) - 1))], colour
+
+
+def _lines(row: Sequence[Text]) -> Iterator[Text]:
+    """Yield the name of a run, and below it the other facts, in as many lines as they need."""
+    yield Text("", style="bold").append_text(row[0])
+    said = dict(zip(COLUMNS, row, strict=True))
+    for column in ("turns", "failed"):
+        said[column] = said[column] and Text.assemble(said[column], f" {column}")
+    said["forked"] = said["forked"] and Text.assemble("forked ", said["forked"])
+    facts = [fact for cell in [*said.values()][1:] if cell for fact in cell.split(", ")]
+    line = Text(" " * GAP)
+    for fact in facts:
+        if line.plain.strip() and line.cell_len + GAP + fact.cell_len > OUT.width:
+            yield line
+            line = Text(" " * GAP)
+        line.append_text(Text(" " * GAP if line.plain.strip() else "").append_text(fact))
+    yield line

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, JsonObject, canonical
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.tracing import names_in, turns_so_far
@@ -32,16 +33,13 @@ def search_for(
     """Return a search; raise UsageError if the run cannot have what it asks for."""
     for event in events:
         if event not in run.world.events:
-            there = ", ".join(run.world.events)
-            raise UsageError(
-                f"--event: {run.world.name} has no events of the type {event!r}; it has: {there}"
-            )
+            there = did_you_mean(event, run.world.events, f"it has: {', '.join(run.world.events)}")
+            raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
     names = names_in(store, run) if agents else set()
     for agent in agents:
         if agent not in names:
-            raise UsageError(
-                f"--agent: nobody in run {run.id} is called {agent!r}; choose of: {', '.join(sorted(names))}"
-            )
+            there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
+            raise UsageError(f"--agent: nobody in run {run.id} is called {agent!r}{there}")
     return Search(events, agents, None if grep is None else _pattern(grep))
 
 

@@ -31,7 +31,8 @@ MAX_CHOICES = 24
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
-    f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }}\n" for k, colour in enumerate(PALETTE)
+    f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }} .i{k} {{ fill: {colour}; }}\n"
+    for k, colour in enumerate(PALETTE)
 )
 STYLE += "".join(  # a choice of the timeline shows what it names, without the script, too
     f'#timeline:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from hobbes.engine.answer import Outcome
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
+from hobbes.lab.show.run_list import number_in
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.textindex import KINDS, Filters, Hit, open_index
 
@@ -28,7 +29,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """
     query = str(at.get("q", "")).strip()
     named = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
-    first = _first(at)
+    first = number_in(at, "first")
     shown: dict[str, Any] = {
         "query": query,
         "asked": named,
@@ -55,17 +56,6 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "indexed": None if complete else indexed / there,
         "reload": None if complete else RELOAD,
     }
-
-
-def _first(at: Mapping[str, Any]) -> int:
-    """Return the number of the first text that an address asks for, from 0."""
-    try:
-        first = int(at.get("first", 0))
-    except ValueError:
-        first = -1
-    if not 0 <= first < 2**31:
-        raise UsageError("`first` in the address is not the number of a text")
-    return first
 
 
 def _checked(store: Store, filters: Filters) -> Filters:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
@@ -249,7 +250,8 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
     turn, record = full.turn, full.turn.record
     number = turn.turn
     if agent not in record.intents:
-        raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
+        there = did_you_mean(agent, record.intents, f"these did: {', '.join(record.intents)}")
+        raise MissingError(f"{agent!r} did not act in turn {number}{there}")
     called = _call_card(store, run, number, agent)
     if called is None:
         raise damaged(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")

@@ -85,7 +85,7 @@ At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
-    "/": lambda pages, _: pages.runs(),
+    "/": lambda pages, at: pages.runs(at),
     "/compare": lambda pages, at: pages.compare(
         _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
     ),

@@ -39,9 +39,6 @@ DECIDING = (
 STORED = ", ".join((*CALL_COLUMNS, "row_hash"))
 """SQL for the columns of a call."""
 
-NO_FAILURES: Row = {"total": 0, "share": None, "by_turn": {}, "by_agent": {}, "by_cause": {}}
-"""The failed calls of a run that has none."""
-
 
 class Decision(NamedTuple):
     """The outcome of the call that counts for an agent in a turn."""

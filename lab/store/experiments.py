@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.store.home import Store
@@ -52,7 +53,8 @@ def experiment_file(store: Store, name: str) -> dict[str, Any]:
     if row is None:
         names = experiment_names(store)
         known = f"there are: {', '.join(names)}" if names else "`hobbes experiment FILE.toml` plays one"
-        raise MissingError(f"there is no experiment {name!r} in {store.home}; {known}")
+        hint = did_you_mean(name, names, known)
+        raise MissingError(f"there is no experiment {name!r} in {store.home}{hint}")
     try:
         return TypeAdapter(dict[str, Any]).validate_json(row[0], strict=True)
     except ValidationError as error:
@@ -133,3 +135,9 @@ def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, f
         " group by player"
     )
     return {player: tuple(means) for player, *means in store.db.conn.execute(sql, [world])}
+
+
+def cells_of_runs(store: Store) -> dict[str, tuple[str, str]]:
+    """Return experiment and arm of each run that plays a cell, by the run's id."""
+    cells = store.db.conn.execute("select run, experiment, arm from cells")
+    return {run: (experiment, arm) for run, experiment, arm in cells}

@@ -1,18 +1,19 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
 
-from hobbes.engine.answer import NO_ANSWER
-from hobbes.engine.measuring import parts
+from hobbes.engine.answer import DECISIONS, NO_ANSWER
+from hobbes.engine.measuring import parts, ratio
 from hobbes.engine.world import Measure
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.calls import NO_FAILURES, Calls, by_turn
+from hobbes.lab.store.calls import Calls, by_turn
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.run import Ending, Run
 from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_run, value_of
@@ -72,10 +73,10 @@ class Figures:
 
     def about(self, run: str) -> dict[str, Any]:
         """Return the columns of a run, without its prompt texts, and its failed calls."""
-        return self._about(self._runs.row(run))
+        return {**_columns(self._runs.row(run)), "failures": self._calls.failures(run)}
 
     def of_all_runs(self) -> list[dict[str, Any]]:
-        """Return all runs, the newest first, each as `about` describes it.
+        """Return all runs, the newest first, each as `about` describes it; failures by cause alone.
 
         A damaged run has the status `damaged`, its error as `damage`, and no other facts.
         """
@@ -84,17 +85,25 @@ class Figures:
     def _about_any(self, row: dict[str, Any]) -> dict[str, Any]:
         try:
             check_row(row)
-            return self._about(row)
+            about = _columns(row)
         except DamagedError as error:
             nothing = dict.fromkeys(column for column in row if column not in NOT_LISTED)
             known = {"id": row["id"], "name": row["name"], "status": "damaged", "damage": str(error)}
-            return {**nothing, **known, "failures": NO_FAILURES}
+            return {**nothing, **known, "failures": failures_among({})}
+        outcomes = about["outcomes"]
+        if outcomes is None:  # it has not finished
+            outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
+        return {**about, "failures": failures_among(outcomes)}
 
-    def _about(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the columns of a run from its row."""
-        columns = {column: plain_value_of(row, column) for column in row if column not in NOT_LISTED}
-        tainted = None if row["tainted"] is None else bool(row["tainted"])
-        return {**columns, "tainted": tainted, "damage": None, "failures": self._calls.failures(row["id"])}
+    def of_measure(self, name: str) -> dict[str, float | None]:
+        """Return a measure of each run that has it, by the run's id."""
+        sql = (
+            "select id, value from runs cross join measures on run = id and measures.name = :name"
+            " and scope = 'run' union all"  # a run that kept no turns has its measures in its row of reported
+            " select run, json_extract(measures, '$.\"' || :name || '\"[0]') from reported"
+            " where json_type(measures, '$.\"' || :name || '\"') = 'array'"
+        )
+        return dict(self._db.conn.execute(sql, {"name": name}).fetchall())
 
     def counts(self, run: str, table: str, column: str) -> dict[str, int]:
         """Count the rows of a run in a table by the values of a column."""
@@ -183,6 +192,19 @@ class Figures:
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
             for scope, within in scopes
         }
+
+
+def failures_among(outcomes: Mapping[str, int]) -> dict[str, Any]:
+    """Return the failed calls among those that count: `total`, `share` (None without calls), `by_cause`."""
+    by_cause = {outcome: n for outcome, n in outcomes.items() if outcome not in DECISIONS}
+    failed = sum(by_cause.values())
+    return {"total": failed, "share": ratio(failed, sum(outcomes.values())), "by_cause": by_cause}
+
+
+def _columns(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of a run that lists have. Raise DamagedError if one cannot be read."""
+    columns = {column: plain_value_of(row, column) for column in row if column not in NOT_LISTED}
+    return {**columns, "tainted": None if row["tainted"] is None else bool(row["tainted"]), "damage": None}
 
 
 def columns_of(ending: Ending) -> dict[str, str | float | None]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from sqlite_utils import Database
 
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
@@ -185,8 +186,10 @@ class Runs:
                 table.rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
             )
         if not rows:
-            listing = f"`{command(self._home, 'runs')}` lists them"
-            raise MissingError(f"there is no run {reference!r} in {self._home}; {listing}")
+            names = self._db.execute("select name from runs where name is not null union select id from runs")
+            known = ["last", *(name for (name,) in names)]
+            hint = did_you_mean(reference, known, f"`{command(self._home, 'runs')}` lists them")
+            raise MissingError(f"there is no run {reference!r} in {self._home}{hint}")
         if len(rows) > 1:
             ids = ", ".join(str(row["id"]) for row in rows)
             raise UsageError(f"{reference!r} matches several runs; write more of the id: {ids}")

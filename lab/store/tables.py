@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
 from hobbes.lab.store.calls import by_turn
@@ -81,7 +82,8 @@ class RunTable:
 def table_of(store: Store, run: Run, name: str) -> RunTable:
     """Return a table of a run; raise MissingError, with the names of all tables, if there is none."""
     if name not in tables_of(run):
-        raise MissingError(f"there is no table {name!r}; tables: {', '.join(tables_of(run))}")
+        hint = did_you_mean(name, tables_of(run), f"tables: {', '.join(tables_of(run))}")
+        raise MissingError(f"there is no table {name!r}{hint}")
     if name == AGENT_TURNS:
         return _agent_turns(store, run)
     if name == "failures":

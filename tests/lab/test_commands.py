@@ -195,7 +195,7 @@ def test_something_is_printed_however_narrow_the_terminal(monkeypatch: pytest.Mo
 
 WRONG: list[tuple[list[str], str]] = [
     (["run", "atlantis"], "worlds: mining"),
-    (["run", "mining", "--set", "staminaa=3"], "settings: rounds"),
+    (["run", "mining", "--set", "staminaa=3"], "did you mean 'stamina' or"),
     (["run", "mining", "--set", "stamina=-3"], "stamina"),
     (["run", "mining", "--set", "stamina=[1,2,3]"], "one per agent"),
     (["run", "mining", "--set", "defense=walls"], "block_all"),

@@ -44,7 +44,9 @@ def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch
     }
     assert [line["failures"] for line in overview(opened, run)] == [1, 2, 0]
     (listed,) = opened.figures.of_all_runs()
-    assert listed["failures"] == opened.calls.failures(run.id)
+    assert listed["failures"] == {
+        kind: opened.calls.failures(run.id)[kind] for kind in ("total", "share", "by_cause")
+    }
 
 
 def test_each_measure_has_its_number_of_decisions_and_failed_calls(

@@ -346,7 +346,7 @@ WRONG = {
     "an unknown setting": (
         "{ immunity = 3 }",
         "{ immune = 3 }",
-        r"small.toml: \[arms.immune\]: mining has no setting named immune; settings: ",
+        r"small.toml: \[arms.immune\]: mining has no setting named immune; did you mean 'immunity'",
     ),
     "an unknown world": ('"mining"', '"mine"', r"small.toml: \[arms.open\]: .*mine"),
     "an unknown variant": (
@@ -417,7 +417,7 @@ WRONG = {
     "an unknown factor": (
         ARMS,
         "[factors]\nimmune = [1, 3]",
-        r"small.toml: \[factors\] immune=1: mining has no setting named immune; settings: ",
+        r"small.toml: \[factors\] immune=1: mining has no setting named immune; did you mean 'immunity'",
     ),
     "two arms of one name": (
         ARMS,

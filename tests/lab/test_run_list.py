@@ -1,10 +1,23 @@
-"""`hobbes runs` in terminals of several widths."""
+"""`hobbes runs` and the first page: what is listed, chosen and sorted, in terminals of several widths."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
+from hobbes.lab.errors import UsageError
+from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
+from hobbes.lab.show.viewing import site
+from hobbes.lab.store.home import Store, open_store
+from hobbes.nodes.caps import Caps
 from tests.conftest import Cli
+from tests.lab.play import played
+from tests.lab.visiting import LOCAL
 
 NAMES = ("baseline", "a-name-of-more-than-twenty-letters", None)
 
@@ -21,16 +34,30 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
     assert text.count("nations") == text.count("unfinished") == len(runs), "world and status of each"
 
 
-def test_in_a_narrow_terminal_a_run_has_two_rows(opened: Store, cli: Cli) -> None:
-    run = begin(opened, RunOptions("mining", 2, name="baseline", values={"rounds": 1}))
+def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: Store, cli: Cli) -> None:
+    run = begin(opened, RunOptions("mining", 2, name="baseline", values={"rounds": 1, "immunity": 0}))
     opened.runs.update(run.id, digest="0123456789abcdef")
-    rows = {
-        width: [line.rstrip() for line in cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines()]
-        for width in (30, 60, 120)
-    }
-    assert rows[60] == [f"{run.id} baseline", "  unfinished  mining  0 turns  01234567"]
-    assert rows[30][-1] == "  unfinished  mining  0 turns", "what does not fit is left out"
-    assert rows[120][1].split() == [run.id, "baseline", "mining", "unfinished", "0", "01234567"]
+    rows = {width: cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines() for width in (24, 60, 150)}
+    assert rows[60] == [
+        "baseline",
+        "  mining  guided*2 ●■  immunity=0  guided  unfinished",
+        f"  0 of 1 turns  {run.id}  01234567",
+    ]
+    assert rows[24][0] == "baseline"
+    assert rows[24][-1] == "  01234567"
+    assert rows[150][0].split() == [
+        "run",
+        "world",
+        "players",
+        "settings",
+        "prompts",
+        "status",
+        "turns",
+        "id",
+        "digest",
+    ]
+    facts = ["mining", "guided*2", "●■", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
+    assert rows[150][1].split() == ["baseline", *facts, "01234567"]
 
 
 def test_runs_that_are_each_forked_from_the_other_are_listed(opened: Store, cli: Cli) -> None:
@@ -39,3 +66,117 @@ def test_runs_that_are_each_forked_from_the_other_are_listed(opened: Store, cli:
         opened.runs.update(run.id, parent=parent.id)
     text = cli("runs").stdout
     assert text.count(one.id) == text.count(other.id) == 1
+
+
+@pytest.fixture(scope="module")
+def home_of_all(tmp_path_factory: pytest.TempPathFactory, small_experiment: Path) -> Path:
+    """A home with the small experiment, a run of its own, and a fork of it."""
+    folder = tmp_path_factory.mktemp("all") / "home"
+    shutil.copytree(small_experiment, folder)
+    with open_store(folder) as store:
+        parent = played(
+            store, RunOptions("trust", 2, models="policy:grudger", values={"rounds": 1}, name="mine")
+        )
+        fork(store, parent, ForkOptions(0, lang="zh", name="forked"), Caps())
+        store.runs.update(parent.id, scores='{"unit-a": 9, "unit-b": -3}')
+    return folder
+
+
+@pytest.fixture
+def names(home_of_all: Path, cli: Cli) -> Callable[..., list[str]]:
+    """The names that `hobbes runs --json` lists with options."""
+
+    def named(*options: str) -> list[str]:
+        listed = json.loads(cli("runs", "--json", *options, "--home", str(home_of_all)).stdout)
+        return [one["name"] for one in listed]
+
+    return named
+
+
+SEEDS = [f"small.immune.{seed}" for seed in (1, 2, 3)]
+
+
+def test_runs_are_chosen_by_world_player_experiment_setting_and_measure(
+    names: Callable[..., list[str]],
+) -> None:
+    assert names("--world", "trust") == ["forked", "mine"]
+    assert names("--model", "grudg") == ["forked", "mine"]
+    assert sorted(names("--where", "immunity=3")) == SEEDS
+    assert names("--where", "immunity = 3", "--where", "seed>2") == ["small.immune.3"]
+    assert names("--where", "lang=zh") == names("--where", "lang!=en") == ["forked"]
+    assert len(names("--experiment", "small")) == len(names("--where", "world=mining")) == 9
+    high, low = names("--where", "gold_gini>=0.1"), names("--where", "gold_gini<0.1")
+    assert sorted([*high, *low]) == sorted(names("--world", "mining"))
+    assert high
+    assert names("--where", "immunity=none", "--world", "trust") == []
+
+
+def test_runs_are_sorted_by_anything_and_those_without_it_come_last(names: Callable[..., list[str]]) -> None:
+    assert names("--sort", "name")[:2] == ["forked", "mine"]
+    assert names("--sort", "-seed", "--where", "immunity=3") == SEEDS[::-1]
+    by_score = names("--sort", "score")
+    assert by_score[-1] == "forked", "it has no scores"
+    by_measure = names("--sort", "-gold_gini")
+    assert {*by_measure[-2:]} == {"mine", "forked"}
+    assert by_measure[:9] == names("--sort", "gold_gini")[:9][::-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--where", "imunity=3"], "--where: runs have no 'imunity'; did you mean 'immunity'"),
+        (["--where", "immunity"], "--where 'immunity': write NAME=VALUE"),
+        (["--sort", "scores"], "--sort: runs have no 'scores'; did you mean 'score'"),
+        (["--world", "trst"], "there is no world 'trst'; did you mean 'trust'?"),
+        (["--experiment", "smal"], "there is no experiment 'smal' in .*; did you mean 'small'?"),
+    ],
+)
+def test_a_name_that_no_run_has_is_refused(
+    options: list[str], told: str, home_of_all: Path, cli: Cli, pages: TestClient
+) -> None:
+    error = cli("runs", *options, "--home", str(home_of_all)).exception
+    assert isinstance(error, UsageError)
+    assert re.search(told, str(error))
+    assert pages.get("/", params={options[0].removeprefix("--"): options[1]}).status_code == 200
+
+
+def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli: Cli) -> None:
+    lines = cli("runs", "--home", str(home_of_all)).stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["mine", "└", "small"]
+    assert "experiment: 9 runs" in lines[3]
+    assert "arm null, arm immune, arm open" in lines[3]
+    assert "forked" in lines[2]
+    assert "plain zh" in lines[2]
+    unfolded = cli("runs", "--experiment", "small", "--home", str(home_of_all)).stdout.splitlines()
+    assert len(unfolded) == 10
+    assert any("immunity=3" in line for line in unfolded)
+    listed = json.loads(cli("runs", "--json", "--experiment", "small", "--home", str(home_of_all)).stdout)
+    assert {(one["experiment"], one["arm"]) for one in listed} == {
+        ("small", arm) for arm in ("open", "immune", "null")
+    }
+    assert {one["changed"].get("immunity") for one in listed} == {None, 3}
+
+
+def test_lists_play_no_game_again(home_of_all: Path, cli: Cli) -> None:
+    def turns() -> int:
+        with open_store(home_of_all) as store:
+            return store.db.table("turns").count
+
+    assert cli("runs", "--sort", "raid_rate", "--home", str(home_of_all)).exit_code == 0
+    with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
+        assert visitor.get("/?where=immunity%3D3").status_code == 200
+    assert turns() == 1, "those of the run of its own"
+
+
+def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
+    with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
+
+        def shown(address: str) -> list[str]:
+            return re.findall(r"<td>.*?<a href=[^>]*><b>([^<]*)</b>", visitor.get(address).text)
+
+        assert shown("/") == ["mine", "forked", "small"]
+        assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1&experiment=small") == SEEDS[:0:-1]
+        page = visitor.get("/?world=trust").text
+        assert "<title>unit-a 9, unit-b -3</title>" in page
+        assert "hobbes runs --world=trust" in page
+        assert "No run is like that" in visitor.get("/?model=nobody").text

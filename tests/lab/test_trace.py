@@ -200,7 +200,10 @@ def test_what_models_say_is_spelled_out_where_it_is_found(opened: Store, cli: Cl
             ["--event", "raid"],
             "nations has no events of the type 'raid'; it has: resource_grant, attack, unpaid,",
         ),
-        (["--agent", "AgentZ"], "nobody in run .* is called 'AgentZ'; choose of: AgentA, AgentB, AgentC$"),
+        (
+            ["--agent", "AgentZ"],
+            "nobody in run .* is called 'AgentZ'; did you mean 'AgentC' or ",
+        ),
         (["--grep", "(a"], r"--grep: '\(a' is not a valid regular expression: "),
         (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
         (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),

@@ -129,8 +129,8 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
         ("/search?q=mine&world=chess", "there is no world 'chess'; choose of: mining, nations, trust"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
-        ("/search?q=mine&first=-1", "`first` in the address is not the number of a text"),
-        (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not the number of a text"),
+        ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
+        (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not a number from 0"),
     ],
 )
 def test_a_wrong_address_is_reported_in_one_line(
@@ -513,7 +513,7 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
-            pages = {"runs": shown.runs(), "run": shown.run(run), "turn": shown.turn(run, 1)}
+            pages = {"runs": shown.runs({}), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
             pages |= {f"fork {agent}": shown.fork(run, 1, agent) for agent in run.setting.agents}

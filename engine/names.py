@@ -1,0 +1,17 @@
+"""What is said of a name that nothing has."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+MOST, LIKE = 3, 0.7
+"""How many names are suggested at most, and how alike two names are at least, from 0 to 1."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Return how the error for an unknown name ends: with the known names most like it, or else `otherwise`.
+
+    It begins with `; ` unless it is empty.
+    """
+    like = [repr(one) for one in get_close_matches(name, [*known], MOST, LIKE)]
+    hint = f"did you mean {' or '.join(like)}?" if like else otherwise
+    return f"; {hint}" if hint else ""

@@ -1,0 +1,202 @@
+"""The runs of a home as lists show them, which of them somebody asks for, and in which order."""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.record import canonical
+from hobbes.engine.worlds import WORLDS, world_named
+from hobbes.lab.errors import UsageError
+from hobbes.lab.store.experiments import cells_of_runs, experiment_file
+from hobbes.lab.store.home import Store
+
+Row: TypeAlias = dict[str, Any]
+"""A run: what `Figures.of_all_runs` says of it, `changed`, `experiment` and `arm`."""
+
+FACTS: Mapping[str, Callable[[Row], Any]] = {
+    "name": lambda run: run["name"] or run["id"],
+    "score": lambda run: max((run["scores"] or {}).values(), default=None),
+    "failed": lambda run: run["failures"]["share"],
+    "agents": lambda run: len(run["agents"] or ()),
+    **{
+        fact: operator.itemgetter(fact)
+        for fact in (
+            *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
+            *("parent", "tainted", "seconds", "started", "digest"),
+        )
+    },
+}
+"""What a run can be chosen and sorted by, besides its settings and its measures. `score` is its highest."""
+
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+"""The signs of conditions."""
+
+CONDITION = re.compile(r"\s*([\w/-]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs are asked for, and in which order; what is empty asks for nothing."""
+
+    world: str = ""
+    model: str = ""
+    """A part of the spec of a player."""
+    where: Sequence[str] = ()
+    """Conditions, such as `immunity=0` or `raid_rate>0.2`, all of which hold."""
+    experiment: str = ""
+    sort: str = ""
+    """A fact, a setting or a measure; with `-` in front, the largest comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The runs of an experiment that are asked for, in one row."""
+
+    experiment: str
+    runs: Sequence[Row]
+
+
+def listed(store: Store, asked: Asked) -> list[Row]:
+    """Return the runs that are asked for, the newest first unless they are sorted otherwise.
+
+    Raise UsageError for a name that nothing has, or a condition that cannot be read.
+    """
+    if asked.world:
+        try:
+            world_named(asked.world)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    if asked.experiment:
+        experiment_file(store, asked.experiment)
+    cells = cells_of_runs(store)
+    runs = []
+    for run in store.figures.of_all_runs():
+        experiment, arm = cells.get(run["id"], (None, None))
+        runs.append({**run, "changed": _changed(run), "experiment": experiment, "arm": arm})
+    chosen = [
+        run
+        for run in runs
+        if asked.world in {"", run["world"]}
+        and asked.experiment in {"", run["experiment"]}
+        and (not asked.model or any(asked.model in spec for spec in (run["models"] or {}).values()))
+    ]
+    for condition in asked.where:
+        holds = _holding(store, condition, chosen)
+        chosen = [run for run in chosen if run["id"] in holds]
+    return _sorted(store, asked.sort, chosen) if asked.sort else chosen
+
+
+def folded(runs: Iterable[Row], asked: Asked) -> list[Row | Folded]:
+    """Return runs with those of each experiment in one row, where the first of them would stand.
+
+    If one experiment is asked for, its runs stand by themselves.
+    """
+    if asked.experiment:
+        return list(runs)
+    of: dict[str, list[Row]] = {}
+    rows: list[Row | Folded] = []
+    for run in runs:
+        name = run["experiment"]
+        if name is None:
+            rows.append(run)
+        elif name in of:
+            of[name].append(run)
+        else:
+            of[name] = [run]
+            rows.append(Folded(name, of[name]))
+    return rows
+
+
+def tree(rows: Sequence[Row | Folded]) -> Iterator[tuple[Row | Folded, int]]:
+    """Yield each row with its depth in the tree of forks: a fork follows its parent, if that has a row."""
+    there = {row["id"] for row in rows if not isinstance(row, Folded)}
+    forks: dict[str | None, list[Row | Folded]] = {}
+    for row in rows:
+        parent = None if isinstance(row, Folded) else row["parent"]
+        forks.setdefault(parent if parent in there else None, []).append(row)
+    left = [(row, 0) for row in reversed(forks.pop(None, []))]
+    while left:
+        row, depth = left.pop()
+        yield row, depth
+        if not isinstance(row, Folded):
+            left += [(fork, depth + 1) for fork in reversed(forks.pop(row["id"], []))]
+
+
+def _changed(run: Row) -> dict[str, Any]:
+    """Return the settings of a run that differ from the defaults of its world."""
+    if run["world"] not in WORLDS or run["config"] is None:
+        return {}
+    usual = _defaults(run["world"])
+    return {name: value for name, value in run["config"].items() if value != usual.get(name)}
+
+
+@cache
+def _defaults(world: str) -> Mapping[str, Any]:
+    defaults: Mapping[str, Any] = json.loads(WORLDS[world].config().model_dump_json())
+    return defaults
+
+
+def _holding(store: Store, condition: str, runs: Sequence[Row]) -> set[str]:
+    """Return the ids of the runs of which a condition holds."""
+    read = CONDITION.fullmatch(condition)
+    if read is None:
+        raise UsageError(f"--where {condition[:60]!r}: write NAME=VALUE, or one of {' '.join(COMPARED)}")
+    name, sign, written = read.groups()
+    try:
+        value = json.loads(written)
+    except (ValueError, RecursionError):
+        value = written
+    compared = COMPARED[sign]
+
+    def holds(found: Any) -> bool:  # noqa: ANN401  any JSON
+        if sign in {"=", "!="}:
+            return compared(found, value) or (sign == "=" and found == written)
+        try:
+            return found is not None and compared(found, value)
+        except TypeError:  # a text and a number
+            return False
+
+    return {run for run, found in _values(store, "--where", name, runs).items() if holds(found)}
+
+
+def _sorted(store: Store, by: str, runs: Sequence[Row]) -> list[Row]:
+    """Return runs in the order of a value; those without it come last."""
+    values = _values(store, "--sort", by.removeprefix("-"), runs)
+    there = [run for run in runs if values.get(run["id"]) is not None]
+    there.sort(key=lambda run: _rank(values[run["id"]]), reverse=by.startswith("-"))
+    return [*there, *(run for run in runs if values.get(run["id"]) is None)]
+
+
+def _rank(value: Any) -> tuple[int, float, str]:  # noqa: ANN401  any JSON
+    """Return what a value is sorted by: numbers come before texts, and these before all else."""
+    if isinstance(value, int | float):
+        return 0, value, ""
+    return (1, 0, value.casefold()) if isinstance(value, str) else (2, 0, canonical(value))
+
+
+def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mapping[str, Any]:
+    """Return a fact, a setting or a measure of each run that has it, by id. Raise UsageError for another."""
+    if fact := FACTS.get(name):
+        return {run["id"]: fact(run) for run in runs}
+    of_worlds = {
+        key: world.name
+        for world in (WORLDS[one] for one in WORLDS)
+        for key in (*world.config.model_fields, *world.formulas)
+    }
+    if name not in of_worlds and f"{name.partition('/')[0]}/AGENT" not in of_worlds:
+        there = did_you_mean(name, [*FACTS, *of_worlds], f"choose a setting, a measure or: {' '.join(FACTS)}")
+        raise UsageError(f"{option}: runs have no {name!r}{there}")
+    settings = {run["id"]: run["config"][name] for run in runs if name in (run["config"] or {})}
+    return settings or store.figures.of_measure(name)
