@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hobbes.engine.board import Board, of_picture
+from hobbes.engine.choices import NOTHING_TO_CHOOSE, Choices
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
@@ -373,6 +374,7 @@ class World(Generic[C, S, I]):
     board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
                                      has none is shown by its picture (`board_of`)
     seat(view, agents)               what a view shows, as shapes to draw; None if it has a map for that
+    choices(config, view)            what a person may choose for each field of an answer, and what that costs
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A field that names an actor says to whom it happened, or, if it is
@@ -428,6 +430,7 @@ class World(Generic[C, S, I]):
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[PlayedTurn[S, I]], Board] | None = None
     seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None
+    choices: Callable[[C, JsonObject], Choices] = lambda _, __: NOTHING_TO_CHOOSE
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[RunQuery, ...] = ()

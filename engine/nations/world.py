@@ -7,6 +7,7 @@ from hobbes.engine import reflection
 from hobbes.engine.nations import phases, state, validation
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board, seat
+from hobbes.engine.nations.choices import choices
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
@@ -71,6 +72,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     picture=picture,
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     board=board,
+    choices=choices,
     seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,

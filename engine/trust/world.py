@@ -6,6 +6,7 @@ from hobbes.engine import reflection
 from hobbes.engine.trust import observer, state, validation
 from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.board import board, seat
+from hobbes.engine.trust.choices import choices
 from hobbes.engine.trust.metrics import BY_NAME, measures
 from hobbes.engine.trust.observer import DESK
 from hobbes.engine.trust.policies import POLICIES
@@ -60,6 +61,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
         Landmark("death", "death"),
     ),
     board=board,
+    choices=choices,
     seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,

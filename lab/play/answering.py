@@ -257,23 +257,50 @@ def as_json(form: Form, text: str) -> str:
 def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
     """Return the answer that the page's form posts, each field by its name.
 
-    As browsers have it, a box that is not ticked is not posted: that is a no.
+    Pairs may be posted one by one, each by the name of the field, a slash and its own name. As browsers have
+    it, a box that is not ticked is not posted: that is a no.
     """
     fields = {field.name: field for field in form.fields}
     values: dict[forms.Path, Json] = {}
-    for name, text in posted:
-        if name not in fields:
-            raise UsageError(f"the form has no field {name!r}; it has: {', '.join(fields)}")
-        field = fields[name]
-        if field.path in values:
-            raise UsageError(f"{name}: write each only once")
-        if text or not field.left_out:
-            try:
-                values[field.path] = forms.read(field, text)
-            except ValueError as error:
-                raise UsageError(f"{name}: {error}") from error
+    pairs: dict[forms.Path, dict[str, Json]] = {}
+    for name, text in _once_each(posted, fields):
+        field = _posted_field(fields, name)
+        if not text and field.left_out:
+            continue
+        try:
+            value = forms.read(field, text)
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from error
+        if name in fields:
+            values[field.path] = value
+        else:
+            pairs.setdefault(field.path[:-1], {})[field.path[-1]] = value
+    if twice := values.keys() & pairs.keys():
+        raise UsageError(f"{' and '.join(path[-1] for path in twice)}: write it as a whole or one by one")
+    values |= pairs
     unticked = {field.path: False for field in fields.values() if field.is_box}
     try:
         return forms.filled_in(form, {**unticked, **values})
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _once_each(posted: Iterable[tuple[str, str]], fields: Mapping[str, Field]) -> Iterable[tuple[str, str]]:
+    """Return each name with its text. Only boxes of texts are posted several times: one time for each box."""
+    texts: dict[str, list[str]] = {}
+    for name, text in posted:
+        texts.setdefault(name, []).append(text)
+    for name, several in texts.items():
+        if len(several) > 1 and _posted_field(fields, name).kind is not Kind.TEXTS:
+            raise UsageError(f"{name}: write each only once")
+    return [(name, ",".join(several)) for name, several in texts.items()]
+
+
+def _posted_field(fields: Mapping[str, Field], name: str) -> Field:
+    """Return the field with this name, or the one of a single pair. Raise UsageError if there is none."""
+    if name in fields:
+        return fields[name]
+    holder, _, key = name.rpartition("/")
+    if holder in fields and fields[holder].kind is Kind.PAIRS:
+        return forms.pair_field(fields[holder], key.replace("~1", "/").replace("~0", "~"))
+    raise UsageError(f"the form has no field {name!r}; it has: {', '.join(fields)}")

@@ -43,7 +43,7 @@ class Kind(StrEnum):
 SIMPLE = {"integer": Kind.WHOLE, "number": Kind.NUMBER, "string": Kind.TEXT, "boolean": Kind.YES_NO}
 """The kinds of simple types of JSON schema."""
 
-PAIRED = {Kind.WHOLE, Kind.TEXT, Kind.TEXTS}
+PAIRED = {Kind.WHOLE, Kind.TEXT, Kind.TEXTS, Kind.CHOICE}
 """The kinds of values that may stand behind the names of pairs."""
 
 LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
@@ -77,7 +77,7 @@ class Field:
 
     A field that is neither `required` nor `defaulted` may be left out; the model then fills it in. A
     `nullable` one may be left empty. `slots` are what an entry of whole numbers holds; `values` is the kind
-    of what stands behind the names of pairs.
+    of what stands behind the names of pairs, and `choices` are then those of each value.
     """
 
     path: Path
@@ -217,6 +217,7 @@ def _field(
     if len(others) == 1:
         schema = {**resolved(others[0], defs), **schema}
     kind = _kind(schema, defs)
+    each = resolved(schema["additionalProperties"], defs) if kind is Kind.PAIRS else schema
     return Field(
         path,
         kind,
@@ -226,11 +227,16 @@ def _field(
         bool(default),
         default[0] if default else None,
         nullable,
-        tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
+        tuple(each.get("enum", ())) or ((each["const"],) if "const" in each else ()),
         _limits(schema, kind),
         _slots(schema, defs) if kind is Kind.NUMBERS else (),
-        _kind(resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
+        _kind(each, defs) if kind is Kind.PAIRS else Kind.TEXT,
     )
+
+
+def pair_field(of: Field, name: str) -> Field:
+    """Return the field of one value of pairs, which may be left out."""
+    return Field((*of.path, name), of.values, name, choices=of.choices)
 
 
 def _limits(schema: Schema, kind: Kind) -> dict[str, Any]:
@@ -366,7 +372,8 @@ def _pairs(of: Field, text: str) -> Json:
         name, equals, value = entry.partition("=")
         if not equals or not name.strip() or name.strip() in pairs:
             raise ValueError(text)
-        pairs[str(_value(of, Kind.TEXT, name.strip()))] = _value(of, of.values, value.strip())
+        key = str(_value(of, Kind.TEXT, name.strip()))
+        pairs[key] = _value(pair_field(of, key), of.values, value.strip())
     return pairs
 
 

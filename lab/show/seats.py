@@ -18,16 +18,17 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from hobbes.engine.board import of_picture
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
+from hobbes.lab.play.forms import pair_field
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
+from hobbes.lab.show.seat_form import seat_form
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import memories_before, state_before
@@ -125,6 +126,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
     questions = asked_at(opened, run, seat)
     asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
     over = run.status in {"finished", "halted"}
+    posted = list(written)
     values = {
         "script": STATIC,
         "live": False,
@@ -132,7 +134,8 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
         "run": run,
         "seat": seat,
         "error": error,
-        "written": dict(written),
+        "written": dict(posted),
+        "posted": posted,
     }
     return environment().get_template("seat.html").render(values | asked)
 
@@ -160,19 +163,21 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
 def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
-    board, drawn = _board(run, view)
+    named, agent = _named(run, view), question.agent != OBSERVER
+    form, choices = form_for(run, question), run.world.choices(run.setting.config, view) if agent else None
     seconds = run.setting.config.seconds_per_turn
     until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
     return {
         "question": question,
-        "view": {name: value for name, value in view.items() if name != drawn},
-        "board": board,
-        "mapped": bool(drawn),
-        "form": form_for(run, question),
+        "view": {name: value for name, value in view.items() if name != _map_of(view)},
+        "board": drawn(run.world.seat(view, named)) if agent and run.world.seat is not None else "",
+        "form": form,
+        "play": seat_form(form, choices, view.get(_map_of(view)), _owners(run)) if choices else None,
+        "pair_field": pair_field,
         "until": until.strftime("%H:%M:%S UTC") if until else None,
         "left": max(0, ceil((until - now).total_seconds())) if until else None,
-        "looks": looks_of(_named(run, view)),
-        "rules": system_text(run.prompts, run.setting) if question.agent != OBSERVER else "",
+        "looks": looks_of(named),
+        "rules": system_text(run.prompts, run.setting) if agent else "",
     }
 
 
@@ -192,17 +197,14 @@ def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
 
 
-def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
-    """Return what a view shows, as an SVG: the map that it holds in text, with its name in the view.
+def _map_of(view: Mapping[str, Json]) -> str:
+    """Return the name of the map in text that a view holds, or nothing."""
+    return next((name for name, value in view.items() if isinstance(value, list) and is_map(value)), "")
 
-    A view without such a map is drawn by its world, and has no name for that.
-    """
-    for name, value in view.items():
-        if isinstance(value, list) and is_map(value):
-            rows = [str(line).split() for line in value]
-            agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
-            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
-            return drawn(board), name
-    if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return drawn(run.world.seat(view, _named(run, view))), ""
-    return "", ""
+
+def _owners(run: Run) -> dict[str, str]:
+    """Return the agent behind each word of a map."""
+    agents = run.setting.agents
+    return {agent: agent for agent in agents} | {
+        word: agent for agent, word in run.world.in_picture(agents).items()
+    }

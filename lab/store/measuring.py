@@ -28,7 +28,7 @@ class RunMeasuring:
         early = run.world.may_end_early
         self._measuring = None if early else run.world.measures(self._turns)
         self._kept: list[PlayedTurn[Any, Any]] | None = [] if early else None
-        self._most = inf if keep_all else MOST_KEPT
+        self._most = inf if keep_all else MAX_KEPT
         self._next = 0
         self._of_turns: list[Measure] = []
 

@@ -222,14 +222,6 @@ def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
     ]
 
 
-def test_a_large_picture_keeps_the_numbers_of_its_rows_and_columns() -> None:
-    picture = [["..", "B!", *[".."] * 18] for _ in range(20)]
-    drawn = svg(of_picture("map", ("ann", "bob"), picture, {"bob": "B!"}, numbered=True))
-    words = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
-    assert [word for word in words if word.isdecimal()] == [*map(str, range(20))] * 2
-    assert words.count("..") == 19 * 20
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 24, 25, 100])
 def test_places_that_are_spread_do_not_touch(n: int) -> None:
     found = spread(n)

@@ -1,5 +1,6 @@
 """Two people play from their seats in Chromium, each on a page of its own; and who opens the other pages."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -62,15 +63,22 @@ def check(page: Page) -> None:
 def test_two_people_play_a_game_with_keyboard_and_mouse(table: Table) -> None:
     first, second = table.first, table.second
     check(first)
+    first.get_by_text("the plots in writing").click()
     first.get_by_label("Reasoning").fill("not yet")
     first.get_by_label("Reasoning").press("Enter")  # which sends nothing
-    first.get_by_label("Claim").fill("99 99")
+    claim = first.get_by_role("textbox", name="Claim")
+    claim.fill("99 99")
     first.get_by_role("button", name="answer", exact=True).click()
     expect(first.get_by_role("alert")).to_contain_text("the plot lies outside the grid", timeout=PATIENCE)
     check(first)
-    assert first.get_by_label("Claim").input_value() == "99 99"
-    first.get_by_label("Claim").fill("0 0")
-    first.get_by_label("Claim").press("Tab")
+    expect(claim).to_have_value("99 99")
+    claim.fill("")
+    for plot in ("0 0", "0 1", "0 1"):  # the second click on a plot takes the first one back
+        first.get_by_role("button", name=f"plot {plot}, free").click()
+    expect(claim).to_have_value("0 0")
+    expect(first.get_by_role("button", name="plot 0 0, free, claim")).to_contain_text("C")
+    expect(first.get_by_text("stamina: 9 of 10 left")).to_be_visible()
+    check(first)
     first.get_by_role("button", name="answer", exact=True).press("Enter")
     expect(first.get_by_role("status")).to_contain_text("You are not asked anything now", timeout=PATIENCE)
     check(first)
@@ -80,9 +88,17 @@ def test_two_people_play_a_game_with_keyboard_and_mouse(table: Table) -> None:
     second.get_by_role("button", name="answer with this text").click()
     for page in (first, second):  # they look again by themselves until the turn is played
         expect(page.get_by_role("heading", level=1)).to_contain_text("turn 1", timeout=PATIENCE)
+    first.get_by_role("radio", name="mine").check()
+    for _ in range(2):
+        first.get_by_role("button", name="plot 0 0, miner-01").click()
+    expect(first.get_by_text("stamina: 8 of 10 left")).to_be_visible()
+    for page in (first, second):
         page.get_by_role("button", name="answer", exact=True).click()
     for page in (first, second):
         expect(page.get_by_text("The game is over")).to_be_visible(timeout=PATIENCE)
+    with open_store(table.home) as store:
+        (call,) = store.calls.of_turn(table.run, 1, "miner-01")
+    assert json.loads(call.reply.text) == {"mine": [{"cell": [0, 0], "s": 2}]}
 
 
 def test_the_seconds_that_are_left_are_counted_down(table: Table) -> None:

@@ -27,13 +27,14 @@ class Form(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
-        if tag == "input" and (found.get("type") != "checkbox" or "checked" in found):
+        can_be_off = found.get("type") in {"checkbox", "radio"}
+        if tag == "input" and "form" not in found and (not can_be_off or "checked" in found):
             self.fields[found["name"]] = found.get("value", "")
         elif tag in {"select", "textarea"}:
             self._at = found["name"]
             self.fields[self._at] = ""
         elif tag == "option" and "selected" in found:
-            self.fields[self._at] = found["value"]
+            self.fields[self._at] = found.get("value", "")
 
     def handle_data(self, data: str) -> None:
         if self._at and self.lasttag == "textarea":

@@ -1,0 +1,43 @@
+"""trust: at whom a person may aim an action, from its view.
+
+Source: docs/rules/trust.md#target.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hobbes.engine.choices import Choice, Choices
+from hobbes.engine.record import JsonObject
+from hobbes.engine.trust.actions import Word
+from hobbes.engine.trust.state import ALL, TrustConfig
+
+
+def choices(config: TrustConfig, view: JsonObject) -> Choices:
+    """Return which units an action, a message and a report may name.
+
+    Source: docs/rules/trust.md#target, docs/rules/trust.md#messages.
+    """
+    shown: dict[str, Any] = {**view}
+    opponents, allies = tuple(shown["opponents"]), tuple(shown.get("allies", ()))
+    others = Choice(tuple(dict.fromkeys((*opponents, *allies))))
+    everyone = Choice(tuple(shown["units"]))
+    return Choices(
+        {
+            "target": others,
+            "messages": Choice((*others.options, *([ALL] if config.messages == "all" else []))),
+            "alliances": Choice(opponents, values={unit: _words(shown, unit) for unit in opponents}),
+            "keeps_word_report": everyone,
+            "aggressor_report": everyone,
+        }
+    )
+
+
+def _words(shown: Mapping[str, Any], unit: str) -> tuple[Word, ...]:
+    """Return what may be said to a unit about an alliance.
+
+    Source: docs/rules/trust.md#declared-alliances.
+    """
+    if unit in shown.get("allies", ()):
+        return ("leave",)
+    proposed = [unit, shown["you"]] in shown.get("alliances", {}).get("proposed", ())
+    return ("propose", "accept") if proposed else ("propose",)
