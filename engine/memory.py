@@ -119,10 +119,14 @@ def feedback_by_agent(drops: Iterable[Drop], mends: Iterable[Mend]) -> dict[str,
 
 
 def in_words(sentences: Mapping[str, str], entry: JsonObject) -> JsonObject:
-    """Return an entry of the feedback with the reason in words (`why`); only the last one may have none."""
+    """Return an entry of the feedback with the reason in words (`why`); only the last one may have none.
+
+    Of a call that brought no answer, nothing stands as rejected.
+    """
     if "code" not in entry:
         return entry
-    return {**entry, "why": reason(sentences, str(entry["code"]), str(entry.get("detail", "")))}
+    told = {name: value for name, value in entry.items() if (name, value) != ("rejected", None)}
+    return {**told, "why": reason(sentences, str(entry["code"]), str(entry.get("detail", "")))}
 
 
 def reason(sentences: Mapping[str, str], code: str, detail: str) -> str:

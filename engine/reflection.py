@@ -44,7 +44,9 @@ class ReflectionFields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     reasoning: str = Field("", description="Why you decide so, briefly")
-    summary_last_turn: str = Field("", description="Your summary of the turn just completed")
+    summary_last_turn: str = Field(
+        "", description="Your summary of the turn just completed; next turn, it is your previous_turn_summary"
+    )
     history_summary: str = Field("", description="Your compressed history of all turns so far")
     notes: str = Field("", description="Private notes to yourself, given back to you next turn")
     keeps_word_report: dict[str, Rating] = Field(

@@ -24,6 +24,12 @@ def test_the_feedback_of_a_view_says_why_in_words() -> None:
     assert reason({"x": "{detail} 拥有"}, "x", "B") == "B 拥有"
 
 
+def test_the_feedback_of_a_missing_answer_names_nothing_as_rejected() -> None:
+    told = feedback_by_agent([Drop("A", "read", "mining/not-yours", None)], [])["A"]
+    shown = Memory(feedback=told).shown((), MEANINGS)
+    assert shown == {"feedback": [{"code": "mining/not-yours", "why": "a plot of somebody else"}]}
+
+
 def test_feedback_is_bounded_whatever_the_answer_was() -> None:
     drops = [Drop("A", "rule", "mining/not-yours", "x" * 500) for _ in range(MAX_FEEDBACK + 5)]
     told = feedback_by_agent(drops, [])["A"]

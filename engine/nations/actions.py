@@ -55,7 +55,9 @@ class NationsAction(BaseModel):
     messages: dict[str, str] = Field(
         default_factory=dict, description=f"agent, or {EVERYBODY!r}: text, read next turn"
     )
-    summary_last_turn: str = Field("", description="your summary of the turn just completed")
+    summary_last_turn: str = Field(
+        "", description="your summary of the turn just completed; next turn, it is your previous_turn_summary"
+    )
     history_summary: str = Field("", description="your compressed history of all turns so far")
     disband_mils: Count = Field(0, description="mils to disband at the end of the turn")
     keeps_word_report: dict[str, Rating] = Field(

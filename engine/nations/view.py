@@ -145,24 +145,36 @@ def _done(account: Account) -> JsonObject:
 
     Source: docs/rules/nations.md#full-observability, docs/rules/nations.md#what-a-view-leaves-out.
     """
+    received = ("received", dict(account.welfare)["trade"])
+    mils = _changes(_changes_of_army(account))
     return {
-        **_changes((*account.money, ("trade", dict(account.welfare)["trade"]))),
+        **_changes((*account.money, received)),
         "total": account.total,
+        **({"mils": mils} if mils else {}),
         **_said(account, ("attacked", "granted_to", "ceded_to")),
     }
 
 
+def _changes_of_army(account: Account) -> Iterable[Line]:
+    """Return what added mils to an army or took them away. No mil counts twice: one that fell is not unpaid.
+
+    Source: docs/rules/nations.md#account-of-a-turn.
+    """
+    lines = dict(account.mils)
+    lines["unpaid"] += lines.pop("counted_twice")
+    del lines["start"]
+    return lines.items()
+
+
 def _account(account: Account) -> JsonObject:
-    """Return an agent's own account: also its mils, its resources, and what others did to it.
+    """Return an agent's own account: also its resources, where its mils fell, and what others did to it.
 
     A target that destroyed none of the agent's mils is left out of `lost_to`: that it destroyed those of
     another attacker is not for the agent to know.
 
     Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
     """
-    _, *mils = account.mils  # the first line is the army at the start
     own: dict[str, Json] = {
-        "mils": _changes(mils),
         "lost_to": _changes(account.lost_to.items()),
         "resources": {resource: dict(lines) for resource, lines in account.resources.items()},
     }

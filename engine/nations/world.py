@@ -46,7 +46,7 @@ def scores(state: State) -> Mapping[str, int]:
 
 NATIONS: World[NationsConfig, State, Intent] = World(
     name="nations",
-    rules_version=3,
+    rules_version=4,
     config=NationsConfig,
     action=validation.action,
     setup=state.setup,

@@ -16,6 +16,7 @@ from hobbes.engine import turn as steps
 from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.nations.state import State
+from hobbes.engine.nations.validation import IDLE
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.reflection import Reflection
 from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text, worded
@@ -89,20 +90,22 @@ PROMPTS = WorldPrompts(
         ({}, {"personas": {A: "austerity"}}, {"`persona`", "persona:", "persona\N{FULLWIDTH COLON}"}),
         ({"observability": "partial"}, {}, {"news"}),
         ({"feedback": False}, {}, {"feedback"}),
+        ({"on_failure": "halt"}, {}, {"readable answer", "可读的回答"}),
         (
             {"constants": {"c_mil_upkeep_price": 0}},
             {},
-            {"unpaid", "counted_twice", "upkeep:", "upkeep\N{FULLWIDTH COLON}"},
+            {"upkeep:", "`upkeep`"},
         ),
         ({"constants": {"c_damage_per_attack_mil": 0}}, {}, {"beyond_income"}),
-        ({"constants": {"c_trade_factor": 0.0}}, {}, {"gross to trade", "到 `trade`"}),
+        ({"constants": {"c_trade_factor": 0.0}}, {}, {"gross to received", "到 `received`"}),
         ({}, {"reports": "published"}, {"published", "the mean", "公布", "平均值"}),
         ({}, {"hide_horizon": True}, {"Nobody is told how many", "谁也不知道一共"}),
         ({"hide_horizon": True}, {}, {"turns_left"}),
         ({"messages": False}, {}, {"messages:", "messages\N{FULLWIDTH COLON}", '"all"'}),
         ({"messages": False, "reports": "published"}, {}, {"keeps_word"}),
     ],
-    unplayed_choices={"map": {"none", "file"}},  # a map from a file is told as a ring and a grid are
+    # A map from a file is told as a ring and a grid are. A run that halts leaves no answer out.
+    unplayed_choices={"map": {"none", "file"}, "on_failure": {"halt"}},
 )
 plays = PROMPTS.plays
 
@@ -199,15 +202,17 @@ def mils_are_bought_for_the_end_of_the_turn(config: Values) -> Numbers:
 
 
 @plays("attack")
-def mils_that_are_not_sent_defend(config: Values) -> None:
+def mils_that_are_not_sent_defend_and_those_that_do_not_fall_come_back(config: Values) -> None:
     played = turn(board(**config, army=10), {A: {"attacks": {B: 4}}})
     assert (played.ledgers["attacked_by"][B], played.ledgers["defending"][A]) == ({A: 4}, 6)
+    assert played.after.army[A] == 10 - played.ledgers["mils_lost"][A] > 6
 
 
 @plays("attacks-scaled")
 def too_many_attacks_are_scaled_in_proportion(config: Values) -> None:
-    played = turn(board(**config, army=8), {A: {"attacks": {B: 30, C: 10}}})
-    assert played.ledgers["attacks"][A] == {B: 6, C: 2}
+    for army, sent in ((8, {B: 6, C: 2}), (7, {B: 5, C: 2}), (6, {B: 5, C: 1})):
+        played = turn(board(**config, army=army), {A: {"attacks": {B: 30, C: 10}}})
+        assert played.ledgers["attacks"][A] == sent
 
 
 @plays("no-conquest")
@@ -386,6 +391,8 @@ def attackers_fall_to_defenders_in_proportion(config: Values) -> Numbers:
     each = defenders_for_one(config)
     assert fallen(config, 2 * each - 1, A=5) == {A: 1, B: 0, C: 0}
     assert fallen(config, 4 * each, A=6, C=2) == {A: 3, B: 0, C: 1}
+    assert fallen(config, 3 * each, A=5, C=3) == {A: 2, B: 0, C: 1}  # 1.875 and 1.125
+    assert fallen(config, each, A=3, C=3) == {A: 1, B: 0, C: 0}  # a tie
     return {each}
 
 
@@ -428,16 +435,17 @@ def the_view_shows_a_nation_its_persona(config: Values) -> None:
 
 
 WAR_AND_TRADE: Answers = {
-    A: {"attacks": {B: 2}, "money_grants": {B: 1}, "cede_territories": {B: ["T1"]}},
+    A: {"attacks": {B: 2}, "money_grants": {B: 1}, "cede_territories": {B: ["T1"]}, "disband_mils": 1},
     C: {"messages": {B: "Beware."}, "aggressor_report": {A: 9}},
 }
 
 
-@plays("view-others", "every other nation, told likewise.", "写法相同。", observability="full")
+@plays("view-others", "in the same words.", "写法相同。", observability="full")
 def the_news_tell_everything_at_full_observability(config: Values) -> None:
     view = see(turn(board(**config), WAR_AND_TRADE).after, C)
-    did = {"attacked": {B: 2}, "granted_to": {B: 1}, "ceded_to": {B: ["T1"]}}
-    assert did.items() <= view["news"][A].items()
+    did = {"attacked": {B: 2}, "granted_to": {B: 1}, "ceded_to": {B: ["T1"]}, "mils": {"disbanded": -1}}
+    told = view["news"][A]
+    assert {name: told[name] for name in did} | {"mils": {"disbanded": told["mils"]["disbanded"]}} == did
     assert set(view["news"]) == {A, B}
     assert set(view["territories"]) == set(view["army"]) == {A, B, C}
 
@@ -492,7 +500,7 @@ def the_view_shows_supplies(config: Values) -> None:
     assert set(shown["supply"]) == ({A} if "observability" in config else {A, B, C})
 
 
-MONEY = ("gross", "damage", "violence_penalty", "beyond_income", "upkeep", "purchases", "grants", "trade")
+MONEY = ("gross", "damage", "violence_penalty", "beyond_income", "upkeep", "purchases", "grants", "received")
 
 
 def eventful(config: Values) -> Turn:
@@ -506,8 +514,8 @@ def eventful(config: Values) -> Turn:
     return turn(board(**config, territories=land, army={A: 40, B: 80}), answers)
 
 
-@plays("view-account", "damage that", "没有扣掉的损失\N{IDEOGRAPHIC FULL STOP}")
-@plays("view-account", "damage and penalty", "没有扣掉的损失和惩罚", **VIOLENT)
+@plays("view-account", "damage beyond", "超出收入的损失\N{FULLWIDTH COMMA}")
+@plays("view-account", "damage and penalty", "超出收入的损失和惩罚", **VIOLENT)
 def the_lines_of_an_account_add_up(config: Values) -> None:
     played = eventful(config)
     assert "account" not in see(played.before, A)
@@ -520,7 +528,8 @@ def the_lines_of_an_account_add_up(config: Values) -> None:
     assert lines["beyond_income"] == -lines["damage"] + penalty - lines["gross"] > 0
     mils, start = account["mils"], played.before.army[A]
     assert start + sum(mils.values()) == see(played.after, A)["army"][A]
-    assert mils["counted_twice"] == -mils["unpaid"] - mils["lost_in_combat"] - start > 0
+    assert -mils["unpaid"] < played.ledgers["mils_unpaid"][A]  # some of them fell as well
+    assert told["mils"] == mils
     who_did_what_is_said(played.after)
     giver_and_receiver_see_what_was_paid(config)
 
@@ -585,6 +594,13 @@ def entries_that_are_not_allowed_are_dropped(config: Values) -> None:
     assert (intent.attacks, intent.cede_territories) == ({B: 1}, {C: ("T1",), B: ()})
     assert (intent.messages, intent.reflection.keeps_word_report) == ({A: "Stay calm."}, {A: 3})
     assert len(codes) == 6
+
+
+@plays("no-answer", on_failure="default")
+def a_nation_without_an_answer_orders_nothing(config: Values) -> None:
+    state = board(**config)
+    late = play(NATIONS, state, {B: None, A: {"attacks": {B: 1}}, C: {}})
+    assert late.judged.intents[B] == IDLE
 
 
 @plays("reasoning")

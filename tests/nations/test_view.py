@@ -87,11 +87,18 @@ def test_an_account_tells_nothing_of_what_others_did_to_each_other(observability
 
 
 def test_what_others_gained_follows_from_the_news() -> None:
-    # B: 50 - 40 damage - 20 penalty + 10 beyond income + 6 trade = 6.
+    # B: 50 - 40 damage - 20 penalty + 10 beyond income + 6 received = 6.
     # A: 50 - 20 penalty - 16 upkeep - 3 grants = 11.
     state = board(army={A: 8}, constants={"c_violence_penalty": 4})
     news = see(turn(state, {A: {"attacks": {B: 8}, "money_grants": {B: 3}}}).after, C)["news"]
-    hit = {"gross": 50, "damage": -40, "violence_penalty": -20, "beyond_income": 10, "trade": 6, "total": 6}
+    hit = {
+        "gross": 50,
+        "damage": -40,
+        "violence_penalty": -20,
+        "beyond_income": 10,
+        "received": 6,
+        "total": 6,
+    }
     spent = {"gross": 50, "violence_penalty": -20, "upkeep": -16, "grants": -3, "total": 11}
     assert news == {A: {**spent, "attacked": {B: 8}, "granted_to": {B: 3}}, B: hit}
 

@@ -622,7 +622,7 @@ def an_amount_has_bounds(config: Values) -> Numbers:
 
 
 @plays("not-allowed", "as does", "读不出来", on_failure="default")
-@plays("not-allowed", "becomes do_nothing; what", "do_nothing。", on_failure="halt")
+@plays("not-allowed", "becomes do_nothing. What", "do_nothing。", on_failure="halt")
 def an_action_that_is_not_allowed_becomes_do_nothing(config: Values) -> None:
     lines: tuple[Any, ...] = ("replicate", "attack z", {"action": "beg", "amount": 5}, {"action": "steal"})
     for line in (None, *lines) if config["on_failure"] == "default" else lines:
