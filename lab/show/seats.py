@@ -28,7 +28,7 @@ from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
-from hobbes.lab.show.templating import STATIC, environment
+from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
@@ -126,7 +126,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
     asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
     over = run.status in {"finished", "halted"}
     values = {
-        "script": STATIC,
+        "script": SCRIPT_ADDRESS,
         "live": False,
         "reload": None if questions or over else RELOAD,
         "run": run,
