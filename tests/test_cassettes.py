@@ -16,6 +16,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import begin, go_on
 from hobbes.lab.store.home import open_store
+from hobbes.lab.wire.cassette_files import read_description, recorded_options
 from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, playing
 from hobbes.lab.wire.recording import (
     STAND_IN,
@@ -27,7 +28,6 @@ from hobbes.lab.wire.recording import (
     record,
 )
 from hobbes.lab.wire.serving import stand_in
-from hobbes.lab.wire.stored import description_of, options_of
 from hobbes.nodes import prompting
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
@@ -65,13 +65,13 @@ SMALL_CASSETTES = [
 
 @pytest.mark.parametrize("path", SMALL_CASSETTES, ids=lambda path: path.name)
 def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_path: Path) -> None:
-    then = description_of(path)
+    then = read_description(path)
     with (
         environment(OPENAI_BASE_URL=NEUTRAL_BASE_URL, OPENAI_API_KEY="none"),
         vcr.use_cassette(str(path), record_mode="none", match_on=["method", "uri", "body"]) as cassette,
         open_store(tmp_path) as store,
     ):
-        run = begin(store, options_of(path, then))
+        run = begin(store, recorded_options(path, then))
         play_out(go_on(store, run, lambda _: None))
         assert store.runs.find(run.id).digest == then["digest"]
     assert cassette.all_played
@@ -97,7 +97,7 @@ def test_the_tests_in_the_docs_pass(tmp_path: Path) -> None:
 
 def test_every_run_file_has_a_cassette_that_names_its_source() -> None:
     assert [cassette_of(file) for file in sorted((ROOT / "cassettes").rglob("*.toml"))] == CASSETTES
-    assert all(description_of(path)["source"] for path in CASSETTES)
+    assert all(read_description(path)["source"] for path in CASSETTES)
 
 
 CODES = {*READING_CODES, *FOLLOW_UP_CODES, *(code for world in WORLDS.values() for code in world.codes)}
@@ -110,7 +110,7 @@ def test_the_cassettes_contain_every_drop_and_mend_and_every_way_of_reading() ->
     reached: set[str] = set()
     found_as: set[str] = set()
     for path in CASSETTES:
-        description = description_of(path)
+        description = read_description(path)
         reached |= {*description["drops"], *description["mends"]}
         found_as |= {*description["found_as"]}
     assert CODES ^ reached == NOT_RECORDED

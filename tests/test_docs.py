@@ -19,7 +19,7 @@ from hobbes.lab.cli import app
 from hobbes.lab.play.asking import Asker
 from hobbes.lab.play.modelsfile import VALUES
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import question_of_new
+from hobbes.lab.play.rendering import question_in_new_run
 from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
 from hobbes.lab.store.canned import queries
@@ -252,7 +252,7 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
 
 def test_the_page_describes_what_watch_prints(opened: Store) -> None:
     heading, shown = "hobbes watch WORLD --json", list[Rendering | Answered]()
-    question = question_of_new(RunOptions("mining", models="openai:policy/guided"), 0, "miner-01")
+    question = question_in_new_run(RunOptions("mining", models="openai:policy/guided"), 0, "miner-01")
 
     async def saved() -> AsyncIterator[None]:
         yield

@@ -5,7 +5,7 @@ Source: docs/rules/mining.md#what-an-agent-may-say.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -30,10 +30,11 @@ class MineOrder(BaseModel):
     s: int = Field(ge=1)
 
 
-# The docstring goes into the schema that agents are shown, so the source stands in this comment:
-# docs/rules/mining.md#answer-fields and docs/rules/mining.md#reflection-fields
+# These models only make the schema that agents are shown, docstrings included. They do not check answers: an
+# answer is checked action by action, so that one wrong action does not make the others invalid.
+# See docs/rules/mining.md#answer-fields and docs/rules/mining.md#reflection-fields
 class MiningAction(ReflectionFields):
-    """The schema of an answer. The order of the keys, and inside a key of its list, is the priority."""
+    """The schema of an answer. What comes first has priority: earlier keys, and earlier items of a list."""
 
     claim: list[Plot] = Field(default_factory=list, description="unowned plots to claim, 1 stamina each")
     raid: list[Plot] = Field(default_factory=list, description="others' plots to raid, 1 stamina each")
@@ -49,7 +50,7 @@ Private: TypeAlias = dict[str, str]
 """Private messages: each miner's name with the text for it alone."""
 
 TALK = frozenset({"message", "keeps_word_report"})
-"""The fields that only agents who can talk have: without words nobody keeps or breaks one."""
+"""The fields that only agents who can talk have. Who cannot talk cannot keep or break its word."""
 
 
 @cache
@@ -64,12 +65,16 @@ def action_model(*, communication: bool, private: bool) -> type[BaseModel]:
         if communication or private or name not in TALK
     }
     if private:
-        told = "{name: text for this miner alone}, read next round"
-        kind: Any = str | Private if communication else Private
+        message_type: Any = str | Private if communication else Private
         to_all = "to all miners, or " if communication else ""
-        fields["message"] = (kind, Field("" if communication else {}, description=f"{to_all}{told}"))
-    model, name = MiningAction, MiningAction.__name__
-    return create_model(name, __config__=model.model_config, __doc__=model.__doc__, **fields)
+        description = f"{to_all}{{name: text for this miner alone}}, read next round"
+        fields["message"] = (message_type, Field("" if communication else {}, description=description))
+    return create_model(
+        MiningAction.__name__,
+        __config__=MiningAction.model_config,
+        __doc__=MiningAction.__doc__,
+        **fields,
+    )
 
 
 MINE_FIELDS = frozenset(MineOrder.model_fields)
@@ -87,50 +92,51 @@ class Action:
     stamina: int = 1
 
 
-Said: TypeAlias = tuple[Kind, Json]
-"""One element of an answer: its kind, and the JSON that the agent gave."""
+Element: TypeAlias = tuple[Kind, Json]
+"""One action of an answer before it is checked: its kind, and the JSON that the agent gave."""
 
 
-def spoken(findings: Findings, answer: JsonObject, fields: Collection[str]) -> list[Said]:
-    """Return the elements of an answer in the order of their priority; further keys are noted.
+def elements_of(findings: Findings, answer: JsonObject, fields: Collection[str]) -> list[Element]:
+    """Return the elements of an answer, those with the highest priority first, and note unknown keys.
 
-    A message is not looked at here: where agents cannot talk, it is rejected with a code of its own.
+    The message is left to `validation._messages`, which rejects it with a code of its own if agents cannot
+    talk.
 
     Source: docs/rules/mining.md#priority, docs/rules/mining.md#answer-fields.
     """
-    said: list[Said] = []
+    elements: list[Element] = []
     for key, value in answer.items():
         if key == "plan":
-            said += _planned(findings, value)
+            elements += _plan_elements(findings, value)
         elif key in KINDS:
             if isinstance(value, list):
-                said += [(key, element) for element in value]
+                elements += [(key, element) for element in value]
             else:
                 findings.drop("schema", "mining/not-a-list", {key: value})
         elif key not in fields and key != "message":
             findings.note("schema", "mining/unknown-field", {key: value})
-    return said
+    return elements
 
 
-def _planned(findings: Findings, plan: Json) -> list[Said]:
+def _plan_elements(findings: Findings, plan: Json) -> list[Element]:
     """Return the elements of a plan. Each of its steps is an object that names a kind.
 
     Source: docs/rules/mining.md#plans-that-mix-kinds.
     """
-    said: list[Said] = []
+    elements: list[Element] = []
     if not isinstance(plan, list):
         findings.drop("schema", "mining/not-a-list", {"plan": plan})
-        return said
+        return elements
     for step in plan:
         if not isinstance(step, dict) or not step:
             findings.drop("schema", "mining/not-a-step", step)
             continue
         for key, element in step.items():
             if key in KINDS:
-                said.append((key, element))
+                elements.append((key, element))
             else:
                 findings.drop("schema", "mining/not-a-step", {key: element})
-    return said
+    return elements
 
 
 def as_action(kind: Kind, element: Json) -> Action | None:
@@ -139,18 +145,16 @@ def as_action(kind: Kind, element: Json) -> Action | None:
     Source: docs/rules/mining.md#shape-and-type.
     """
     cell: Json = element
-    said: Json = 1
+    stamina: Json = 1
     if kind == "mine":
         if not isinstance(element, dict) or element.keys() != MINE_FIELDS:
             return None
-        cell, said = element["cell"], element["s"]
+        cell, stamina = element["cell"], element["s"]
     if not isinstance(cell, list) or len(cell) != 2:  # noqa: PLR2004  [row, col]
         return None
     row, col = cell
-    if not (type(row) is type(col) is type(said) is int):
-        row, col, said = whole(row), whole(col), whole(said)
-    return None if row is None or col is None or said is None else _action(kind, (row, col), said)
-
-
-# Agents say the same few hundred actions again and again, so equal actions share one object.
-_action = lru_cache(maxsize=4096)(Action)
+    if not (type(row) is type(col) is type(stamina) is int):
+        row, col, stamina = whole(row), whole(col), whole(stamina)
+    if row is None or col is None or stamina is None:
+        return None
+    return Action(kind, (row, col), stamina)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel
 
 from hobbes.engine.chance import chance
-from hobbes.engine.mining.actions import Action, Kind, Said, action_model, as_action, spoken
+from hobbes.engine.mining.actions import Action, Element, Kind, action_model, as_action, elements_of
 from hobbes.engine.mining.state import Cell, MiningConfig, State
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, fields_of, reflect
@@ -106,8 +106,8 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     if answer is None:
         return Validated(IDLE)
     findings, fields = Findings(agent), fields_of(model_for(state.config))
-    removed: list[Said] = []
-    allowed = _clean(state, findings, spoken(findings, answer, fields), removed)
+    removed: list[Element] = []
+    allowed = _clean(state, findings, elements_of(findings, answer, fields), removed)
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
     if state.config.fault_policy == "rationalize":
         actions = _rationalize(state, findings, actions, removed)
@@ -127,7 +127,7 @@ def model_for(config: MiningConfig) -> type[BaseModel]:
     return action_model(communication=config.communication, private=config.private_messages)
 
 
-def _clean(state: State, findings: Findings, said: list[Said], removed: list[Said]) -> list[Action]:
+def _clean(state: State, findings: Findings, said: list[Element], removed: list[Element]) -> list[Action]:
     """Return the allowed actions, with mining cut to the cap, and add all others to `removed`.
 
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#mining-over-the-cap.
@@ -194,7 +194,7 @@ def _repeat(config: MiningConfig, kind: Kind) -> str | None:
 
 
 def _within_stamina(
-    findings: Findings, actions: list[Action], stamina: int, removed: list[Said]
+    findings: Findings, actions: list[Action], stamina: int, removed: list[Element]
 ) -> list[Action]:
     """Remove whole actions from the end until the stamina pays for the rest.
 
@@ -210,7 +210,9 @@ def _within_stamina(
     return kept
 
 
-def _rationalize(state: State, findings: Findings, kept: list[Action], removed: list[Said]) -> list[Action]:
+def _rationalize(
+    state: State, findings: Findings, kept: list[Action], removed: list[Element]
+) -> list[Action]:
     """Replace each removed action by a random legal one that costs no more, while stamina is left.
 
     Source: docs/rules/mining.md#fault-policy.

@@ -1,4 +1,4 @@
-"""Each agent's account of a turn, line by line, so that it can be checked by hand.
+"""The account of an agent and a turn: its money, welfare and mils as sums that can be checked by hand.
 
 Source: docs/rules/nations.md#account-of-a-turn.
 """
@@ -14,22 +14,22 @@ from hobbes.engine.world import Codec
 
 @dataclass(frozen=True)
 class Account:
-    """What a turn brought one agent. The lines of each list add up to the total that follows them.
+    """What a turn brought one agent. Each tuple of lines adds up to the field that follows it.
 
     Source: docs/rules/nations.md#account-of-a-turn.
     """
 
     money: tuple[Line, ...]
-    """The lines that add up to `left`."""
     left: int
+    """The money left at the end of the turn."""
     welfare: tuple[Line, ...]
-    """The lines that add up to `gained`."""
     gained: int
+    """The welfare of this turn."""
     total: int
-    """The welfare gathered so far, this turn included."""
+    """The welfare of all turns so far, this one included."""
     mils: tuple[Line, ...]
-    """The lines that add up to `army`."""
     army: int
+    """The mils at the end of the turn."""
     attacked: Mapping[str, int] = field(default_factory=dict)
     """Mils sent, by target."""
     attacked_by: Mapping[str, int] = field(default_factory=dict)
@@ -43,16 +43,18 @@ class Account:
     received_from: Mapping[str, int] = field(default_factory=dict)
     """Money received, by giver."""
     ceded_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Territories given, by receiver."""
     ceded_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Territories received, by giver."""
     resources: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
-    """For each resource, the lines that add up to the amount that the territories had."""
+    """For each resource, the lines that add up to what the agent's territories had of it."""
 
     def amount(self, label: str) -> int:
         """Return the amount of one line of `money`, without its sign."""
         return abs(dict(self.money)[label])
 
     def to_json(self) -> JsonObject:
-        """Return the account as plain JSON. It is made once, and must not be changed."""
+        """Return the account as plain JSON. Every call returns the same object: do not change it."""
         return self._json
 
     @cached_property

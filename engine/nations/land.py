@@ -16,7 +16,7 @@ Edge: TypeAlias = tuple[str, str]
 
 @lru_cache(maxsize=4096)
 def by_number(territory: str) -> tuple[str, int, str, str]:
-    """Return the key by which territories are sorted: T6 before T10, and other names as text.
+    """Return a sort key for territories: T6 before T10, and other names as text.
 
     Source: docs/rules/nations.md#order-of-territories.
     """
@@ -26,8 +26,8 @@ def by_number(territory: str) -> tuple[str, int, str, str]:
     return prefix, len(number), number, territory
 
 
-def in_order(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Return the edges in one order, each named from its first territory and listed once.
+def sort_edges(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Return the edges sorted, each once and with the lower territory first.
 
     Source: docs/rules/nations.md#map-from-a-file.
     """
@@ -54,14 +54,15 @@ class Land:
         """
         owner = {territory: agent for agent, held in owned.items() for territory in held}
         capitals = set(self.capitals.values())
-        found: dict[str, dict[str, set[str]]] = {agent: {} for agent in owned}
-        for territory, neighbour in (pair for edge in self.edges for pair in (edge, edge[::-1])):
+        by_giver: dict[str, dict[str, set[str]]] = {agent: {} for agent in owned}
+        both_ways = (pair for edge in self.edges for pair in (edge, edge[::-1]))
+        for territory, neighbour in both_ways:
             giver, receiver = owner.get(territory), owner.get(neighbour)
             if giver and receiver and giver != receiver and territory not in capitals:
-                found[giver].setdefault(receiver, set()).add(territory)
+                by_giver[giver].setdefault(receiver, set()).add(territory)
         return {
             giver: {receiver: sorted(land, key=by_number) for receiver, land in sorted(by_receiver.items())}
-            for giver, by_receiver in found.items()
+            for giver, by_receiver in by_giver.items()
         }
 
 
@@ -86,5 +87,5 @@ def grid(territories: Sequence[str]) -> tuple[Edge, ...]:
     return (*across, *zip(territories, territories[width:], strict=False))
 
 
-DRAWN: Mapping[str, Callable[[Sequence[str]], tuple[Edge, ...]]] = {"ring": ring, "grid": grid}
-"""The graphs that are drawn from the list of territories. The edges of `file` come with the config."""
+GENERATED_MAPS: Mapping[str, Callable[[Sequence[str]], tuple[Edge, ...]]] = {"ring": ring, "grid": grid}
+"""The maps that are generated from the list of territories. For the map `file`, the config has the edges."""

@@ -24,7 +24,7 @@ from pydantic import (
 
 from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import EVERYBODY, RESOURCES
-from hobbes.engine.nations.land import DRAWN, Edge, Land, by_number, in_order
+from hobbes.engine.nations.land import GENERATED_MAPS, Edge, Land, by_number, sort_edges
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import Codec, Config, Setting
 
@@ -120,7 +120,7 @@ class NationsConfig(Config):
     map: Literal["none", "ring", "grid", "file"] = Field(
         "none", description="what touches what; with a map, only what touches may be ceded, and no capital"
     )
-    map_edges: Annotated[tuple[Edge, ...], AfterValidator(in_order)] = Field(
+    map_edges: Annotated[tuple[Edge, ...], AfterValidator(sort_edges)] = Field(
         (), description="with map file: the pairs of territories that touch, as read from the file"
     )
     resources: bool = Field(default=False, description="income needs energy, food and minerals")
@@ -190,11 +190,11 @@ class State:
         if self.config.map == "none":
             return Land((), {})
         start = starting_territories(self.setting)
-        drawn = DRAWN.get(self.config.map)
+        generate = GENERATED_MAPS.get(self.config.map)
         edges = (
             self.config.map_edges
-            if drawn is None
-            else in_order(drawn([t for held in start.values() for t in held]))
+            if generate is None
+            else sort_edges(generate([t for held in start.values() for t in held]))
         )
         return Land(edges, {agent: held[0] for agent, held in start.items() if held})
 

@@ -172,7 +172,7 @@ def pauses(play: Play) -> Iterator[Effect]:
     """
     for deed in play.did("do_nothing"):
         # `idle` counts the rounds before this one.
-        if play.state.unit[deed.unit].idle + 1 >= play.config.do_nothing_rounds:
+        if play.state.units_by_id[deed.unit].idle + 1 >= play.config.do_nothing_rounds:
             yield paid(play.config, deed.unit, PAUSE)
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.trust.actions import Word
-from hobbes.engine.trust.state import Declared, Pact, State
+from hobbes.engine.trust.state import Declaration, Pact, State
 
 WORDS: tuple[Word, ...] = get_args(Word)
 
@@ -40,7 +40,7 @@ def words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
         if refusal is not None:
             findings.drop("rule", refusal, {"alliances": {unit: value}})
         elif word is not None:
-            kept[state.unit[unit].team] = word
+            kept[state.units_by_id[unit].team] = word
     return kept
 
 
@@ -50,7 +50,7 @@ def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | No
         return "trust/alliance/bad-word"
     if unit not in state.opponents(agent):
         return "trust/alliance/bad-unit"
-    own, other = state.unit[agent].team, state.unit[unit].team
+    own, other = state.units_by_id[agent].team, state.units_by_id[unit].team
     if word == "leave":
         return None if state.allied(agent, unit) else "trust/alliance/not-allied"
     if state.allied(agent, unit):
@@ -61,12 +61,12 @@ def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | No
 def _proposed(state: State, one: str, other: str) -> bool:
     """Return whether one agent proposed an alliance to another in the last round."""
     return any(
-        (past.step, state.unit[past.unit].team, past.target) == ("propose", one, other)
+        (past.step, state.units_by_id[past.unit].team, past.target) == ("propose", one, other)
         for past in state.declared
     )
 
 
-def declared(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declared, ...]:
+def declared(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declaration, ...]:
     """Return what is declared in a round, from each unit's words; of a team, its first unit by name counts.
 
     An alliance begins if one agent accepts, or if two propose it to each other in the same round.
@@ -76,24 +76,24 @@ def declared(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Decl
     counted: dict[tuple[str, str], tuple[Word, str]] = {}
     for unit in sorted(said):
         for other, word in said[unit].items():
-            counted.setdefault((state.unit[unit].team, other), (word, unit))
+            counted.setdefault((state.units_by_id[unit].team, other), (word, unit))
     return tuple(_steps(counted))
 
 
-def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Declared]:
+def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Declaration]:
     for (own, other), (word, unit) in counted.items():
         if word == "leave":
-            yield Declared("leave", unit, other)
+            yield Declaration("leave", unit, other)
             continue
         if word == "propose":
-            yield Declared("propose", unit, other)
+            yield Declaration("propose", unit, other)
         back = counted.get((other, own), ("", ""))[0]
         # Of two who propose to each other, the second by name completes the alliance.
         if word == "accept" or (back == "propose" and own > other):
-            yield Declared("ally", unit, other)
+            yield Declaration("ally", unit, other)
 
 
-def pacts_after(state: State, news: Collection[Declared], living: Collection[str]) -> tuple[Pact, ...]:
+def pacts_after(state: State, news: Collection[Declaration], living: Collection[str]) -> tuple[Pact, ...]:
     """Return the alliances after a round: without those that were left or lost an agent, with new ones.
 
     Source: docs/rules/trust.md#declared-alliances.
@@ -105,9 +105,9 @@ def pacts_after(state: State, news: Collection[Declared], living: Collection[str
     return tuple([pact for pair, pact in pacts if set(pair) <= set(living)])
 
 
-def _pair(state: State, one: Declared) -> tuple[str, str]:
+def _pair(state: State, one: Declaration) -> tuple[str, str]:
     """Return the two agents of a declaration, sorted."""
-    first, second = sorted((state.unit[one.unit].team, one.target))
+    first, second = sorted((state.units_by_id[one.unit].team, one.target))
     return first, second
 
 
@@ -118,7 +118,7 @@ def seen(state: State, agent: str) -> JsonObject:
 
     Source: docs/rules/trust.md#view-of-alliances.
     """
-    own, known = state.unit[agent].team, state.config.alliances_known
+    own, known = state.units_by_id[agent].team, state.config.alliances_known
     pairs = sorted(sorted(pair) for pair in state.alliances if known or own in pair)
     view: dict[str, Json] = {"allied": [list(pair) for pair in pairs]}
     if state.config.alliances == "declared":
@@ -126,6 +126,6 @@ def seen(state: State, agent: str) -> JsonObject:
             view[key] = [
                 [one.unit, one.target]
                 for one in state.declared
-                if one.step == step and (known or own in (state.unit[one.unit].team, one.target))
+                if one.step == step and (known or own in (state.units_by_id[one.unit].team, one.target))
             ]
     return view

@@ -7,17 +7,17 @@ from hobbes.engine.world import PlayedTurn
 
 
 def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
-    """Return the sats of each unit that acted or was born, as what it had before and each effect.
+    """Return, for each unit that acted or was born, its sats before the round plus each effect on them.
 
     Source: docs/rules/trust.md#arithmetic-of-sats.
     """
-    past, before = played.after.history[-1], played.before.unit
+    effects, before = played.after.history[-1].effects, played.before.units_by_id
     return {
         unit.id: {
             "sats": as_sum(
                 (
                     ("before", before[unit.id].sats if unit.id in before else 0),
-                    *((effect.cause, effect.sats) for effect in past.effects if effect.unit == unit.id),
+                    *((effect.cause, effect.sats) for effect in effects if effect.unit == unit.id),
                 )
             )
         }

@@ -113,13 +113,13 @@ def _arrows_seen(deeds: Mapping[str, list[Any] | None], teams: Mapping[str, str]
 
 def _is_shown(played: PlayedTurn[State, Intent], unit: Unit) -> bool:
     """Return whether a unit is shown: each agent's own, and of the others those that lived in this round."""
-    then = played.before.unit.get(unit.id)
+    then = played.before.units_by_id.get(unit.id)
     return unit.id == unit.team or unit.alive or (then is not None and then.alive)
 
 
 def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) -> Iterator[Place]:
     """Yield each unit: the more sats it has, the larger."""
-    before = played.before.unit
+    before = played.before.units_by_id
     begged = {event.agent: event.facts for event in played.events if event.type == "beg"}
     slipped = {event.agent for event in played.events if event.type in {"miss", "fumble"}}
     blocked = {event.agent for event in played.events if event.type == "block"}
@@ -168,7 +168,7 @@ def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Itera
     missed = {event.agent for event in events if event.type == "miss"}
     for event in events:
         unit, target = event.agent, str(event.facts.get("target"))
-        team = after.unit[unit].team
+        team = after.units_by_id[unit].team
         match event.type:
             case "high_five":
                 returned = bool(event.facts["returned"])
@@ -194,7 +194,7 @@ def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Itera
 
 def _bars(played: PlayedTurn[State, Intent], units: list[Unit]) -> Iterator[Bar]:
     """Yield the sats of each unit and what it did."""
-    before = played.before.unit
+    before = played.before.units_by_id
     deeds = played.after.history[-1].deed_of if played.after.history else {}
     for unit in units:
         deed = deeds.get(unit.id)

@@ -31,7 +31,9 @@ def words(state: State, findings: Findings, said: Json) -> dict[str, str]:
         return {}
     kept: dict[str, str] = {}
     for to, text in sorted(said.items()):
-        if to != ALL and (to == findings.agent or to not in state.unit or not state.unit[to].alive):
+        if to != ALL and (
+            to == findings.agent or to not in state.units_by_id or not state.units_by_id[to].alive
+        ):
             findings.drop("rule", "trust/message/bad-unit", {"messages": {to: text}})
         elif not isinstance(text, str):
             findings.drop("schema", "trust/message/not-text", {"messages": {to: text}})

@@ -82,7 +82,7 @@ def _faces_one_near(state: State, unit: str) -> bool:
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
     enough = near_threshold(state.config.threshold, state.config.high_five)
-    return any(state.unit[opponent].sats >= enough for opponent in state.opponents(unit))
+    return any(state.units_by_id[opponent].sats >= enough for opponent in state.opponents(unit))
 
 
 @share
@@ -272,7 +272,7 @@ def _ended_by(last: State, following: Round | None, pair: frozenset[str]) -> str
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
-    if any(not last.unit[unit].alive for unit in pair):
+    if any(not last.units_by_id[unit].alive for unit in pair):
         return "death"
     if following is None:
         return "end"
@@ -308,14 +308,14 @@ class _Alliances:
         self.agents = before.setting.agents
         self.made += sum(one.step == "ally" for one in after.declared)
         self.rounds += len(before.pacts)
-        left = frozenset(before.unit[one.unit].team for one in after.declared if one.step == "leave")
+        left = frozenset(before.units_by_id[one.unit].team for one in after.declared if one.step == "leave")
         self.first = self.first or left or None
         deeds = _last(played).deed_of
         for one in before.declared:
             deed = deeds.get(one.unit)
             if one.step == "leave" and deed is not None and deed.chosen:
                 self.decided += 1
-                if deed.target is not None and before.unit[deed.target].team == one.target:
+                if deed.target is not None and before.units_by_id[deed.target].team == one.target:
                     self.next_did[deed.meant] += 1
 
 
@@ -423,7 +423,7 @@ def amount_against_need(played: TrustTurn) -> tuple[int, int]:
     """
     rulings, before = played.after.rulings, played.before
     asked = sum(ruling.asked for ruling in rulings.values())
-    return asked, sum(max(0, before.config.threshold - before.unit[unit].sats) for unit in rulings)
+    return asked, sum(max(0, before.config.threshold - before.units_by_id[unit].sats) for unit in rulings)
 
 
 @share
@@ -434,7 +434,7 @@ def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
     """
     before, beggars = played.before, played.after.rulings
     deadly = before.config.attack + before.config.beg
-    return sum(before.unit[unit].sats <= deadly for unit in beggars), len(beggars)
+    return sum(before.units_by_id[unit].sats <= deadly for unit in beggars), len(beggars)
 
 
 def _ended(*how: str) -> Formula[TrustTurn, float | None]:

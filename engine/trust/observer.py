@@ -22,7 +22,7 @@ from hobbes.engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from hobbes.engine.said import clean_text, whole
 from hobbes.engine.trust.actions import ObserverAnswer, RulingSaid
 from hobbes.engine.trust.acts import carry_out
-from hobbes.engine.trust.state import OBSERVERS, Ruling, State, TrustConfig
+from hobbes.engine.trust.state import OBSERVER_PATTERN, Ruling, State, TrustConfig
 from hobbes.engine.trust.validation import REASON_LIMIT, Intent
 from hobbes.engine.world import OBSERVER, Observer, Ruled
 
@@ -115,7 +115,7 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
     begging = {
         unit: intent
         for unit, intent in intents.items()
-        if intent.action == "beg" and unit in state.unit and state.unit[unit].alive
+        if intent.action == "beg" and unit in state.units_by_id and state.units_by_id[unit].alive
     }
     if not begging:
         return []
@@ -126,9 +126,9 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
             "unit": deed.unit,
             "amount": begging[deed.unit].amount,
             "reason": begging[deed.unit].reason,
-            "sats": state.unit[deed.unit].sats,
-            "begged_before": state.unit[deed.unit].begged,
-            "granted_before": state.unit[deed.unit].granted,
+            "sats": state.units_by_id[deed.unit].sats,
+            "begged_before": state.units_by_id[deed.unit].begged,
+            "granted_before": state.units_by_id[deed.unit].granted,
         }
         for deed in deeds.values()
         if deed.did == "beg"
@@ -158,7 +158,7 @@ def budget_of(config: TrustConfig) -> int | None:
 @lru_cache
 def _numbers(observer: str) -> tuple[int | None, int]:
     """Return the budget and the patience of an observer. Source: docs/rules/trust.md#sparing."""
-    found = OBSERVERS.fullmatch(observer)
+    found = OBSERVER_PATTERN.fullmatch(observer)
     if found is None or not observer.startswith(("sparing", "reading")):
         return None, PATIENCE
     return int(found["budget"] or found["purse"] or BUDGET), int(found["patience"] or PATIENCE)

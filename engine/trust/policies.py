@@ -19,7 +19,7 @@ from hobbes.engine.reflection import MAX_RATING, MIN_RATING
 from hobbes.engine.trust.state import TrustConfig, near_threshold
 
 UNKNOWN_WORD = 5
-"""How a policy rates the word of a unit of which it has seen nothing."""
+"""The rating of how well a unit keeps its word, before a policy has seen it act."""
 
 MAX_REQUEST = 10
 """The most sats that a policy begs for at a time. Source: docs/rules/trust.md#beggar."""
@@ -27,7 +27,7 @@ MAX_REQUEST = 10
 
 @dataclass(frozen=True)
 class Sight:
-    """A view, in the form in which policies need it. Source: docs/rules/trust.md#what-a-policy-knows."""
+    """A view, with what policies read from it. Source: docs/rules/trust.md#what-a-policy-knows."""
 
     view: Mapping[str, Any]
 
@@ -64,15 +64,15 @@ class Sight:
         history = self.view["history"]
         return history[-1] if history else None
 
-    def at_me(self, action: str, ago: int = 1) -> list[str]:
-        """Return the living opponents that aimed an action at this unit, `ago` rounds before this one."""
+    def attackers(self, rounds_ago: int = 1) -> list[str]:
+        """Return the living opponents that were seen to attack this unit that many rounds ago."""
         history, me, opponents = self.view["history"], self.me, self.opponents
-        if len(history) < ago:
+        if len(history) < rounds_ago:
             return []
         return [
             unit
-            for unit, (did, target, _) in history[-ago]["others"].items()
-            if did == action and target == me and unit in opponents
+            for unit, (did, target, _) in history[-rounds_ago]["others"].items()
+            if did == "attack" and target == me and unit in opponents
         ]
 
     @cached_property
@@ -82,7 +82,7 @@ class Sight:
         Source: docs/rules/trust.md#grudger.
         """
         notes = str(self.memory.get("notes", ""))
-        attackers = self.at_me("attack")
+        attackers = self.attackers()
         return [other for other in self.opponents if other in attackers or f'"{other}"' in notes]
 
     def richest(self, units: Sequence[str]) -> str | None:
@@ -108,8 +108,8 @@ class Sight:
         living = [unit for unit, sats in self.sats.items() if sats > 0]
         # An odd number gets an empty seat; the first seat stays, and the others move around it.
         seats: list[str | None] = [*living, None] if len(living) % 2 else [*living]
-        k = self.view["turn"] % (len(seats) - 1)
-        circle = [seats[0], *seats[1 + k :], *seats[1 : 1 + k]]
+        turned = self.view["turn"] % (len(seats) - 1)
+        circle = [seats[0], *seats[1 + turned :], *seats[1 : 1 + turned]]
         partner = circle[-1 - circle.index(self.me)]
         return partner if partner in self.opponents else self.richest(self.opponents)
 
@@ -123,12 +123,12 @@ Definition = Callable[[Sight, RngStream], Move]
 
 def high_five(sight: Sight, why: str) -> Move:
     """Return a high five at the partner, or a request if nobody is left."""
-    return _at(sight, "high_five", sight.partner, why)
+    return _aim(sight, "high_five", sight.partner, why)
 
 
 def attack(sight: Sight, target: str | None, why: str) -> Move:
     """Return an attack on a unit, or a request if nobody is left."""
-    return _at(sight, "attack", target, why)
+    return _aim(sight, "attack", target, why)
 
 
 def beg(sight: Sight, why: str) -> Move:
@@ -142,7 +142,7 @@ def beg(sight: Sight, why: str) -> Move:
     return {"action": "beg", "amount": min(MAX_REQUEST, missing), "reason": reason, "reasoning": why}
 
 
-def _at(sight: Sight, action: str, target: str | None, why: str) -> Move:
+def _aim(sight: Sight, action: str, target: str | None, why: str) -> Move:
     """Return an action at a target; if there is no target, beg, because nothing else brings sats.
 
     Source: docs/rules/trust.md#partner.
@@ -177,7 +177,7 @@ def copycat(sight: Sight, _: RngStream) -> Move:
 
     Source: docs/rules/trust.md#copycat.
     """
-    attackers = sight.at_me("attack")
+    attackers = sight.attackers()
     if attackers:
         return attack(sight, sight.richest(attackers), "You attacked me, so I attack you.")
     return high_five(sight, "Nobody attacked me.")
@@ -188,7 +188,7 @@ def copykitten(sight: Sight, _: RngStream) -> Move:
 
     Source: docs/rules/trust.md#copykitten.
     """
-    twice = [unit for unit in sight.at_me("attack") if unit in sight.at_me("attack", 2)]
+    twice = [unit for unit in sight.attackers() if unit in sight.attackers(rounds_ago=2)]
     if twice:
         return attack(sight, sight.richest(twice), "Twice in a row is no accident.")
     return high_five(sight, "Once may be an accident.")
@@ -212,7 +212,7 @@ def detective(sight: Sight, rng: RngStream) -> Move:
     """
     turn = sight.view["turn"]
     if turn < len(PROBES):
-        return _at(sight, PROBES[turn], sight.partner, "I find out who you are.")
+        return _aim(sight, PROBES[turn], sight.partner, "I find out who you are.")
     if sight.grudges:
         return copycat(sight, rng)
     return attack(sight, sight.partner, "You never strike back.")
@@ -249,10 +249,10 @@ def racer(sight: Sight, _: RngStream) -> Move:
 
 
 CHOICES = ("high_five", "block", "do_nothing", "attack")
-"""What an opportunist chooses from; of choices that pay the same, the first is taken."""
+"""The actions that an opportunist compares; of two that pay the same, it takes the earlier one."""
 
-RULES = TrustConfig()
-"""The numbers with which an opportunist reckons. Source: docs/rules/trust.md#opportunist."""
+DEFAULTS = TrustConfig()
+"""What an opportunist assumes of the numbers that no view shows. Source: docs/rules/trust.md#opportunist."""
 
 
 def opportunist(sight: Sight, _: RngStream) -> Move:
@@ -264,49 +264,49 @@ def opportunist(sight: Sight, _: RngStream) -> Move:
     if sight.partner is None or sight.partner not in seen:
         return high_five(sight, "I have not seen you act yet.")
     theirs = seen[sight.partner][0]
-    mine = max(CHOICES, key=lambda choice: _expected(sight, choice, theirs))
+    mine = max(CHOICES, key=lambda choice: _expected_payoff(sight, choice, theirs))
     why = f"Your last action was {theirs}, and {mine} pays most against it."
     if mine in ("high_five", "attack"):
-        return _at(sight, mine, sight.partner, why)
+        return _aim(sight, mine, sight.partner, why)
     return {"action": mine, "reasoning": why}
 
 
-def _expected(sight: Sight, mine: str, theirs: str) -> int:
-    """Return what an action pays against another, misses included, in sats times 10,000.
+def _expected_payoff(sight: Sight, mine: str, theirs: str) -> int:
+    """Return the expected payoff of an action against another, misses included, in sats times 10,000.
 
     Source: docs/rules/trust.md#opportunist.
     """
     return sum(
-        chance * other * _pays(sight, did, done)
-        for did, chance in _ways(mine)
-        for done, other in _ways(theirs)
+        my_chance * their_chance * _payoff(sight, my_deed, their_deed)
+        for my_deed, my_chance in _outcomes(mine)
+        for their_deed, their_chance in _outcomes(theirs)
     )
 
 
-def _ways(action: str) -> list[tuple[str, int]]:
-    """Return what may become of an action, each with its chance in percent: a high five may miss."""
-    if action != "high_five":
-        return [(action, 100)]
-    return [("attack", RULES.miss), ("high_five", 100 - RULES.miss)]
+def _outcomes(action: str) -> list[tuple[str, int]]:
+    """Return the deeds that an action may become, with their chances in percent: a high five may miss."""
+    if action == "high_five":
+        return [("attack", DEFAULTS.miss), ("high_five", 100 - DEFAULTS.miss)]
+    return [(action, 100)]
 
 
-def _pays(sight: Sight, mine: str, theirs: str) -> int:
-    """Return what a deed pays a unit whose partner does another to it.
+def _payoff(sight: Sight, mine: str, theirs: str) -> int:
+    """Return the sats that a unit gains by a deed if its partner does `theirs`.
 
     Source: docs/rules/trust.md#payoffs.
     """
-    attacked = -RULES.attack if theirs == "attack" else 0
+    attacked = -DEFAULTS.attack if theirs == "attack" else 0
     match mine:
         case "high_five":
             returned = theirs == "high_five"
-            return attacked + (sight.view["rules"]["high_five"] if returned else -RULES.left_hanging)
+            return attacked + (sight.view["rules"]["high_five"] if returned else -DEFAULTS.left_hanging)
         case "attack":
-            return attacked + (-RULES.blocked if theirs == "block" else RULES.attack)
+            return attacked + (-DEFAULTS.blocked if theirs == "block" else DEFAULTS.attack)
         case "block":
-            return (RULES.block_reward if attacked else 0) - RULES.block
+            return (DEFAULTS.block_reward if attacked else 0) - DEFAULTS.block
         case _:
-            costs = sight.view["did_nothing"] + 1 >= RULES.do_nothing_rounds
-            return attacked - (RULES.do_nothing if costs else 0)
+            costs = sight.view["did_nothing"] + 1 >= DEFAULTS.do_nothing_rounds
+            return attacked - (DEFAULTS.do_nothing if costs else 0)
 
 
 def random(sight: Sight, rng: RngStream) -> Move:
@@ -314,25 +314,25 @@ def random(sight: Sight, rng: RngStream) -> Move:
 
     Source: docs/rules/trust.md#random.
     """
-    return _any_move(sight, rng, "")
+    return _random_move(sight, rng, "")
 
 
-def _any_move(sight: Sight, rng: RngStream, event: str) -> Move:
+def _random_move(sight: Sight, rng: RngStream, event: str) -> Move:
     """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.may_replicate else []
     move: Move = {"action": rng.pick(options, f"{event}action"), "reasoning": "I act at random."}
     if move["action"] in ("high_five", "attack"):
-        allowed = [o for o in sight.opponents if move["action"] != "attack" or not _ally(sight, o)]
+        allowed = [o for o in sight.opponents if move["action"] != "attack" or not _is_ally(sight, o)]
         target = rng.pick(allowed, f"{event}target") if allowed else None
-        return _at(sight, move["action"], target, move["reasoning"])
+        return _aim(sight, move["action"], target, move["reasoning"])
     if move["action"] == "beg":
         return move | {"amount": 1 + rng.below(MAX_REQUEST, f"{event}amount"), "reason": "I want them."}
     return move
 
 
-def _ally(sight: Sight, unit: str) -> bool:
+def _is_ally(sight: Sight, unit: str) -> bool:
     """Return whether a unit is an ally."""
     return unit in sight.view.get("allies", ())
 
@@ -347,25 +347,25 @@ def decide(name: str, sight: Sight, rng: RngStream) -> Move:
     if name != "random" and sight.may_replicate:
         return {"action": "replicate", "reasoning": "I can replicate, so I do."}
     move = DEFINITIONS[name](sight, rng)
-    if move["action"] == "attack" and _ally(sight, move["target"]):
+    if move["action"] == "attack" and _is_ally(sight, move["target"]):
         return {"action": "block", "reasoning": "I do not attack an ally; I block."}
     return move
 
 
-def playing(name: str) -> Policy:
-    """Return a policy that chooses an action and also writes notes and ratings as a model does."""
+def make_policy(name: str) -> Policy:
+    """Return the policy of a definition; it also writes notes, ratings and messages, as a model does."""
 
     def policy(view: JsonObject, rng: RngStream) -> JsonObject:
         sight = Sight(view)
         move = decide(name, sight, rng)
-        return {**move, **_words(sight, move), **_reflection(sight)}
+        return {**move, **_words_to_others(sight, move), **_reflection(sight)}
 
     policy.__doc__ = DEFINITIONS[name].__doc__
     return policy
 
 
-def _words(sight: Sight, move: Move) -> JsonObject:
-    """Return what a policy says to others: why it acts, and what it makes of alliances.
+def _words_to_others(sight: Sight, move: Move) -> JsonObject:
+    """Return what a policy says to others: to its partner why it acts, and its words about alliances.
 
     Source: docs/rules/trust.md#words-of-a-policy.
     """
@@ -374,11 +374,11 @@ def _words(sight: Sight, move: Move) -> JsonObject:
         said["messages"] = {sight.partner: move["reasoning"]}
     alliances = sight.view.get("alliances", {})
     if "proposed" in alliances:
-        said["alliances"] = _on_alliances(sight, alliances["proposed"])
+        said["alliances"] = _words_on_alliances(sight, alliances["proposed"])
     return said
 
 
-def _on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, str]:
+def _words_on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, str]:
     """Leave allies that attacked in the last round, accept every proposal, and propose to a partner.
 
     Source: docs/rules/trust.md#words-of-a-policy.
@@ -386,7 +386,7 @@ def _on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, 
     allies = sight.view["allies"]
     teams = sight.view.get("teams", {})
     own = teams.get(sight.me, sight.me)
-    said = {unit: "leave" for unit in sight.at_me("attack") if unit in allies}
+    said = {unit: "leave" for unit in sight.attackers() if unit in allies}
     open_to = [unit for unit in sight.opponents if unit not in allies]
     said |= {unit: "accept" for unit, target in proposed if target == own and unit in open_to}
     if sight.partner in open_to and sight.partner not in said:
@@ -395,7 +395,7 @@ def _on_alliances(sight: Sight, proposed: Sequence[Sequence[str]]) -> dict[str, 
 
 
 def notes(sight: Sight) -> str:
-    """Return the note on who ever attacked, the only thing that a definition reads of its memory.
+    """Return the note on who ever attacked. Policies read nothing else of their memory.
 
     Source: docs/rules/trust.md#notes-of-a-policy.
     """
@@ -404,9 +404,9 @@ def notes(sight: Sight) -> str:
 
 
 def _reflection(sight: Sight) -> JsonObject:
-    """Return a summary of the last round, notes, and ratings of the others, if these are asked for."""
-    # A memory has the reports that are asked for.
-    ratings = {report: dict(_ratings(sight, report)) for report in CHANGES if report in sight.memory}
+    """Return a summary of the last round, notes, and the ratings that the run asks for."""
+    # The memory has exactly the reports that the run asks for.
+    ratings = {report: dict(_ratings(sight, report)) for report in RATING_CHANGES if report in sight.memory}
     return {"summary_last_turn": _summary(sight), "notes": notes(sight), **ratings}
 
 
@@ -419,7 +419,7 @@ def _summary(sight: Sight) -> str:
     return f"I did: {mine}. {others}."
 
 
-CHANGES: Mapping[str, tuple[int, Mapping[str, int]]] = {
+RATING_CHANGES: Mapping[str, tuple[int, Mapping[str, int]]] = {
     "keeps_word_report": (UNKNOWN_WORD, {"high_five": +1, "attack": -2}),
     "aggressor_report": (MIN_RATING, {"high_five": -1, "attack": +2}),
 }
@@ -430,16 +430,16 @@ Source: docs/rules/trust.md#notes-of-a-policy.
 
 
 def _ratings(sight: Sight, report: str) -> Iterator[tuple[str, int]]:
-    """Yield each opponent with its new rating: the old one, changed by what it was seen to do last round.
+    """Yield each opponent and its new rating: its old one, plus the change for its last action.
 
     Source: docs/rules/trust.md#notes-of-a-policy.
     """
-    stranger, changes = CHANGES[report]
+    first_rating, changes = RATING_CHANGES[report]
     before = sight.memory.get(report, {})
     seen = {} if sight.last is None else sight.last["others"]
     for unit in sight.opponents:
         change = changes.get(seen[unit][0], 0) if unit in seen else 0
-        yield unit, max(MIN_RATING, min(MAX_RATING, before.get(unit, stranger) + change))
+        yield unit, max(MIN_RATING, min(MAX_RATING, before.get(unit, first_rating) + change))
 
 
 STRANGER = "unit-nobody"
@@ -505,8 +505,8 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
     """
     if not rng.happens(share, "tremble"):
         return answer
-    beside = {name: value for name, value in answer.items() if name not in SPOILED}
-    return {**_any_move(Sight(view), rng, "tremble/"), **beside}
+    other_fields = {name: value for name, value in answer.items() if name not in SPOILED}
+    return {**_random_move(Sight(view), rng, "tremble/"), **other_fields}
 
 
 DEFINITIONS: Mapping[str, Definition] = {
@@ -525,6 +525,6 @@ DEFINITIONS: Mapping[str, Definition] = {
 }
 
 POLICIES = Policies(
-    {name: playing(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil, tremble=tremble
+    {name: make_policy(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil, tremble=tremble
 )
 """The scripted policies and the one that plays by default. Source: docs/rules/trust.md#default-policy."""

@@ -95,7 +95,7 @@ def apply_effects(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
 
     Source: docs/rules/trust.md#sum-of-effects, docs/rules/trust.md#death.
     """
-    change = dict.fromkeys(play.state.unit, 0)
+    change = dict.fromkeys(play.state.units_by_id, 0)
     for effect in effects:
         change[effect.unit] += effect.sats
     return tuple([_settled(play, unit, change[unit.id]) if unit.alive else unit for unit in play.state.units])
@@ -216,8 +216,8 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
         if effect.cause == "shock":
             yield Event("shock", effect.unit, {"sats": effect.sats})
     for unit in play.state.living:
-        if not after.unit[unit.id].alive:
-            yield Event("death", unit.id, {"sats": after.unit[unit.id].sats})
+        if not after.units_by_id[unit.id].alive:
+            yield Event("death", unit.id, {"sats": after.units_by_id[unit.id].sats})
     if over(after):
         for agent, sats in scores(after).items():
             yield Event("end", agent, {"result": result(after, agent), "sats": sats})
@@ -251,7 +251,7 @@ def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> E
             facts["amount"] = play.intents[deed.unit].amount
         case "replicate":
             clone = clones[deed.unit].id if deed.unit in clones else None
-            facts = {"succeeded": after.unit[deed.unit].alive, "clone": clone}
+            facts = {"succeeded": after.units_by_id[deed.unit].alive, "clone": clone}
         case "do_nothing":
             paid_for_it = [
                 e.sats for e in after.history[-1].effects if (e.unit, e.cause) == (deed.unit, PAUSE)

@@ -22,7 +22,7 @@ Count = Annotated[int, Field(ge=0)]
 ALL = "all"
 """The addressee of a message to all units. Source: docs/rules/trust.md#messages."""
 
-OBSERVERS = re.compile(
+OBSERVER_PATTERN = re.compile(
     r"never|always|human|openai:\S+|sparing(\((?P<budget>\d{1,7}),(?P<patience>\d{1,7})\))?"
     r"|reading(\((?P<purse>\d{1,7})\))?"
 )
@@ -97,8 +97,8 @@ class TrustConfig(Config):
 
     @field_validator("observer")
     @classmethod
-    def _an_observer(cls, said: str) -> str:
-        if OBSERVERS.fullmatch(said) is None:
+    def _check_observer(cls, said: str) -> str:
+        if OBSERVER_PATTERN.fullmatch(said) is None:
             raise ValueError(
                 "give never, always, sparing, sparing(BUDGET,PATIENCE), reading, reading(BUDGET), human or "
                 "openai:NAME"
@@ -106,19 +106,19 @@ class TrustConfig(Config):
         return said
 
     @model_validator(mode="after")
-    def _who_replicates_survives_it(self) -> "TrustConfig":
+    def _check_replicate_cost(self) -> "TrustConfig":
         if self.replicate_cost >= self.threshold:
             raise ValueError("replicate_cost: must be less than threshold, or replicating kills the unit")
         return self
 
     @model_validator(mode="after")
-    def _alliances_are_of_two_or_more(self) -> "TrustConfig":
-        if any(len(set(allied)) < 2 or len(set(allied)) < len(allied) for allied in self.listed):  # noqa: PLR2004
+    def _check_alliances(self) -> "TrustConfig":
+        if any(len(set(allied)) < 2 or len(set(allied)) < len(allied) for allied in self.listed_alliances):  # noqa: PLR2004
             raise ValueError("alliances: each must name two or more different agents")
         return self
 
     @property
-    def listed(self) -> tuple[tuple[str, ...], ...]:
+    def listed_alliances(self) -> tuple[tuple[str, ...], ...]:
         """The alliances that the config lists; none if agents declare theirs."""
         return () if self.alliances == "declared" else self.alliances
 
@@ -191,8 +191,8 @@ Step: TypeAlias = Literal["propose", "ally", "leave"]
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """What a unit declared about an alliance with another agent.
+class Declaration:
+    """What a unit said about an alliance with another agent.
 
     Source: docs/rules/trust.md#declared-alliances.
     """
@@ -263,7 +263,7 @@ class State:
     """The observer's answers of the last round, by unit."""
     messages: tuple[Message, ...] = ()
     """The messages of the last round, sorted by sender."""
-    declared: tuple[Declared, ...] = ()
+    declared: tuple[Declaration, ...] = ()
     """What was declared about alliances in the last round."""
     pacts: tuple[Pact, ...] = ()
     """The alliances that agents have declared and not left."""
@@ -274,7 +274,7 @@ class State:
         return self.setting.config
 
     @cached_property
-    def unit(self) -> Mapping[str, Unit]:
+    def units_by_id(self) -> Mapping[str, Unit]:
         """Every unit by its id."""
         return {unit.id: unit for unit in self.units}
 
@@ -285,32 +285,33 @@ class State:
 
     def opponents(self, unit: str) -> tuple[str, ...]:
         """Return the names of the living units of other teams. Source: docs/rules/trust.md#target."""
-        team = self.unit[unit].team
+        team = self.units_by_id[unit].team
         return tuple([other.id for other in self.living if other.team != team])
 
     @cached_property
     def alliances(self) -> frozenset[frozenset[str]]:
-        """The pairs of allied agents, listed or declared. Source: docs/rules/trust.md#alliances."""
-        listed = (pair for allied in self.config.listed for pair in combinations(allied, 2))
-        return frozenset(map(frozenset, (*listed, *((pact.one, pact.other) for pact in self.pacts))))
+        """The pairs of allied agents, listed_alliances or declared. Source: docs/rules/trust.md#alliances."""
+        listed = (pair for allied in self.config.listed_alliances for pair in combinations(allied, 2))
+        declared = ((pact.one, pact.other) for pact in self.pacts)
+        return frozenset(frozenset(pair) for pair in (*listed, *declared))
 
     def allied(self, one: str, other: str) -> bool:
         """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
-        return frozenset((self.unit[one].team, self.unit[other].team)) in self.alliances
+        return frozenset((self.units_by_id[one].team, self.units_by_id[other].team)) in self.alliances
 
 
 CODEC = Codec(State)
 
-NEAR = 3
-"""How many mutual high fives from the threshold a unit is near to it."""
+NEAR_HIGH_FIVES = 3
+"""A unit is near the threshold if so many mutual high fives or fewer would take it there."""
 
 
 def near_threshold(threshold: int, high_five: int) -> int:
-    """Return the sats from which on a unit is near the threshold: 100 - 3 x 3 = 91.
+    """Return the fewest sats of a unit that is near the threshold: by default 100 - 3 x 3 = 91.
 
     Source: docs/rules/trust.md#racer, docs/rules/trust.md#aggression-near-the-threshold.
     """
-    return threshold - NEAR * high_five
+    return threshold - NEAR_HIGH_FIVES * high_five
 
 
 def actors(state: State) -> tuple[str, ...]:
@@ -326,7 +327,7 @@ def owner(state: State, unit: str) -> str:
 
     Source: docs/rules/trust.md#new-units.
     """
-    return state.unit[unit].team
+    return state.units_by_id[unit].team
 
 
 def over(state: State) -> bool:
@@ -367,7 +368,7 @@ def _check_names(setting: Setting[TrustConfig]) -> None:
         raise ValueError(f"agents: {OBSERVER!r} is the observer's name; choose another")
     if setting.config.messages != "off" and ALL in setting.agents:
         raise ValueError(f"agents: {ALL!r} is the addressee of messages to all units; choose another name")
-    named = {agent for allied in setting.config.listed for agent in allied}
+    named = {agent for allied in setting.config.listed_alliances for agent in allied}
     strangers = sorted(named - set(setting.agents))
     if strangers:
         raise ValueError(f"alliances: there is no agent {', '.join(strangers)}")

@@ -108,7 +108,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     for name, value in answer.items():
         if name not in declared:
             findings.drop("schema", "trust/unknown-field", {name: value})
-    reflection = reflect(findings, answer, state.unit, declared)
+    reflection = reflect(findings, answer, state.units_by_id, declared)
     intent = (
         NO_DECISION if order is None else Intent(order.kind, order.target, order.amount or 0, order.reason)
     )
@@ -203,11 +203,11 @@ def _there(state: State, agent: str, order: Order) -> str | None:
     """A target must be a living unit other than the author. Source: docs/rules/trust.md#target."""
     if order.target is None:
         return "trust/no-target"
-    if order.target not in state.unit:
+    if order.target not in state.units_by_id:
         return "trust/unknown-target"
     if order.target == agent:
         return "trust/self-target"
-    return None if state.unit[order.target].alive else "trust/dead-target"
+    return None if state.units_by_id[order.target].alive else "trust/dead-target"
 
 
 def _no_ally(state: State, agent: str, order: Order) -> str | None:
@@ -228,7 +228,7 @@ def _amount(_: State, __: str, order: Order) -> str | None:
 
 def _affordable(state: State, agent: str, order: Order) -> str | None:
     """A unit cannot send more sats than it has. Source: docs/rules/trust.md#send."""
-    return None if (order.amount or 0) <= state.unit[agent].sats else "trust/not-enough-sats"
+    return None if (order.amount or 0) <= state.units_by_id[agent].sats else "trust/not-enough-sats"
 
 
 def _reason(_: State, __: str, order: Order) -> str | None:
@@ -243,7 +243,7 @@ def _replicable(state: State, _: str, __: Order) -> str | None:
 
 def _at_threshold(state: State, agent: str, _: Order) -> str | None:
     """A unit may replicate only from the threshold on. Source: docs/rules/trust.md#replicate."""
-    return None if state.unit[agent].sats >= state.config.threshold else "trust/below-threshold"
+    return None if state.units_by_id[agent].sats >= state.config.threshold else "trust/below-threshold"
 
 
 CODES: Mapping[str, str] = {

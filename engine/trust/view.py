@@ -47,7 +47,7 @@ def observe(state: State, agent: str) -> JsonObject:
     Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts, docs/rules/trust.md#view-of-a-ruling,
     docs/rules/trust.md#horizon, docs/rules/trust.md#budget, docs/rules/trust.md#final-standing.
     """
-    unit, config = state.unit[agent], state.config
+    unit, config = state.units_by_id[agent], state.config
     ruling = state.rulings.get(agent)
     view: dict[str, Json] = {
         "world": "trust",

@@ -61,9 +61,11 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.settings_asked(settings, rounds=rounds, observer=observer)
     with suppress(KeyboardInterrupt), options.opened(home) as store:
-        question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
+        question = question_asked(
+            store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
+        )
         if question.lang not in languages(question.world.name, question.variant):
-            question.prompts()  # raises UsageError: there is nothing to watch
+            question.load_prompts()  # raises UsageError: there is nothing to watch
         caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
         asker = Asker(store, question, caps) if ask else None
         edits = Edits(question, show_json if as_json else Terminal().show, asker.ask if asker else None)

@@ -1,14 +1,19 @@
 """The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
 from hobbes.lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from hobbes.lab.store.home import Store
+    from hobbes.lab.store.run import Run
 
 app = typer.Typer()
 
@@ -83,7 +88,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     event: Annotated[
         list[str] | None, typer.Option(help="list the events of this type; may be repeated")
     ] = None,
-    of: Annotated[
+    only_agents: Annotated[
         list[str] | None,
         typer.Option(
             "--agent",
@@ -107,46 +112,76 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
-    from hobbes.lab.show import boards, cards, searching, tracing
+    if turn is not None and (event or only_agents or grep is not None):
+        raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
+    with options.opened(home) as store, store.as_of_now():
+        stored = store.runs.find(run)
+        if turn is None:
+            _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
+        elif agent is None:
+            _trace_turn(store, stored, turn, as_json=as_json)
+        else:
+            _trace_agent(store, stored, turn, agent, as_json=as_json)
+
+
+def _trace_run(  # noqa: PLR0913  its options
+    store: "Store",
+    run: "Run",
+    events: Collection[str],
+    agents: Collection[str],
+    grep: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Show a run turn by turn or, with types of events or a pattern, what they find in it."""
+    from hobbes.lab.show import cards, searching, tracing
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.terminal import print_json
+
+    search = searching.search_for(store, run, events, agents, grep)
+    if events or grep is not None:
+        matches = searching.search_run(store, run, search)
+        if as_json:
+            print_json(list(matches))
+        else:
+            cards.show_found(matches, search.pattern, looks_in(store, run))
+    elif as_json:
+        print_json(tracing.overview(store, run, agents))
+    else:
+        turns = tracing.turns_so_far(store, run, agents)
+        cards.show_overview(turns, looks_in(store, run), run.world.causes)
+
+
+def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None:
+    """Show a turn agent by agent, and the world after it."""
+    from hobbes.lab.show import boards, cards, tracing
     from hobbes.lab.show.palette import looks_in, words_of
     from hobbes.lab.show.terminal import OUT, picture, plain, print_json
     from hobbes.lab.store.history import state_before
 
-    with options.opened(home) as store, store.as_of_now():
-        stored = store.runs.find(run)
-        if turn is None:
-            search = searching.search_for(store, stored, event or (), of or (), grep)
-            if event or grep is not None:
-                matches = searching.found(store, stored, search)
-                if as_json:
-                    print_json(list(matches))
-                else:
-                    cards.show_found(matches, search.pattern, looks_in(store, stored))
-            elif as_json:
-                print_json(tracing.overview(store, stored, search.agents))
-            else:
-                turns = tracing.turns_so_far(store, stored, search.agents)
-                cards.show_overview(turns, looks_in(store, stored), stored.world.causes)
-            return
-        if event or of or grep is not None:
-            raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-        board = None
-        if agent is None:
-            full = tracing.full_turn(store, stored, turn)
-            shown: Any = tracing.turn_card(store, stored, turn, lambda *_: full)
-            board = tracing.board_in(stored, full)
-        else:
-            shown = tracing.agent_card(store, stored, turn, agent)
-        looks, last = looks_in(store, stored), min(turn + 1, stored.turns)
-        after = stored.world.picture(state_before(store, stored, last))
+    full = tracing.full_turn(store, run, turn)
+    card = tracing.turn_card(store, run, turn, lambda *_: full)
     if as_json:
-        print_json(shown)
-    elif agent is None:
-        cards.show_turn(shown, looks)
-        OUT.print(picture(after, words_of(stored, looks)), end="")
-        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+        print_json(card)
+        return
+    looks, board = looks_in(store, run), tracing.board_in(run, full)
+    after = run.world.picture(state_before(store, run, min(turn + 1, run.turns)))
+    cards.show_turn(card, looks)
+    OUT.print(picture(after, words_of(run, looks)), end="")
+    OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+
+
+def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: bool) -> None:
+    """Show everything about one agent in one turn."""
+    from hobbes.lab.show import cards, tracing
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.terminal import print_json
+
+    card = tracing.agent_card(store, run, turn, agent)
+    if as_json:
+        print_json(card)
     else:
-        cards.show_card(shown, looks)
+        cards.show_card(card, looks_in(store, run))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -183,7 +218,7 @@ def export(
     to: Annotated[
         Path | None,
         typer.Option(
-            help="the folder to create, or the file as inspect; by default exports/RUN-FORMAT or "
+            help="the folder to create, or with --format inspect the file; by default exports/RUN-FORMAT or "
             "exports/RUN.eval in the home folder"
         ),
     ] = None,
@@ -192,8 +227,8 @@ def export(
 ) -> None:
     """Export a run as tables, web pages or a log for inspect.
 
-    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. As
-    inspect, one new file is a log that `inspect view` opens.
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. With
+    --format inspect, it writes one file, a log that `inspect view` opens.
 
     Example: hobbes export last --format parquet --to tables
     """

@@ -134,11 +134,13 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.settings_asked(settings, rounds=rounds, observer=observer)
     with options.opened(home) as store:
-        question = question_asked(store, world, (turn, agent), run, values, (prompts, lang), own)
-        prompts_now = question.prompts()
-        prompt = question.filled_in(prompts_now)
+        question = question_asked(
+            store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
+        )
+        prompts_now = question.load_prompts()
+        prompt = question.render(prompts_now)
     parts = {"system": prompt.system, "turn": prompt.turn}
-    tokens = token_counts(prompt, question.words(prompts_now, prompt))
+    tokens = token_counts(prompt, question.fixed_words(prompts_now, prompt))
     if as_json:
         print_json({**parts, "tokens": tokens})
         return
@@ -151,34 +153,35 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     ERR.print(Text(f"{shared}; a provider can keep in its cache: {kept}"))
 
 
-def question_asked(  # noqa: PLR0913, PLR0917  what decides a question
+def question_asked(  # noqa: PLR0913  what decides a question
     store: "Store",
     world: str,
-    turn_and_agent: tuple[int, str | None],
+    turn: int,
+    agent: str | None,
+    *,
     run: str | None,
-    values: dict[str, Any],
-    variant_and_lang: tuple[str | None, str | None],
-    own: dict[str, Any],
+    variant: str | None,
+    lang: str | None,
+    settings: dict[str, Any],
+    **of_new_run: int | str | None,
 ) -> "PromptQuestion":
     """Return the question that the options of `prompts render` ask for.
 
-    `values` are the settings, and `own` the other options that only a run that is not played yet can have.
+    `settings` and `of_new_run` (agents, seed and models) are options of a run that is not played yet.
     """
     from hobbes.lab.play.modelsfile import read_models
-    from hobbes.lab.play.rendering import question_in_run, question_of_new
+    from hobbes.lab.play.rendering import question_in_new_run, question_in_run
 
-    turn, agent = turn_and_agent
-    who = agent or options.world_asked(world).names(1)[0]
+    agent = agent or options.world_asked(world).names(1)[0]
     if run is None:
-        prompts, lang = variant_and_lang
-        asked = options.run_options(world, values, prompts=prompts, lang=lang, **own)
-        return question_of_new(asked, turn, who, read_models(store.home))
-    if values or any(value is not None for value in own.values()):
+        asked = options.run_options(world, settings, prompts=variant, lang=lang, **of_new_run)
+        return question_in_new_run(asked, turn, agent, read_models(store.home))
+    if settings or any(value is not None for value in of_new_run.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
     stored = store.runs.find(run)
     if stored.world.name != world:
         raise UsageError(f"--run: run {stored.id} is a run of {stored.world.name}, not of {world}")
-    return question_in_run(store, stored, turn, who, variant_and_lang)
+    return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)
 
 
 @app.command("diff", context_settings=options.ENV, cls=options.NamesWorlds)

@@ -139,15 +139,15 @@ def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str
 
 
 def _replay_cassette(path: Path) -> dict[str, Any]:
+    from hobbes.lab.wire.cassette_files import read_description
     from hobbes.lab.wire.cassettes import CassetteMissError
     from hobbes.lab.wire.recording import first_difference, play_cassette
-    from hobbes.lab.wire.stored import description_of
 
     result: dict[str, Any] = {"run": str(path), "divergence": None}
     try:
         then, now = play_cassette(path)
     except CassetteMissError as miss:
-        result["recorded"] = description_of(path)["digest"]
+        result["recorded"] = read_description(path)["digest"]
         at = {"turn": miss.turn, "agent": miss.agent, "layer": "prompt", "diff": miss.diff}
         return {**result, "turns": 0, "same": False, "digest": "", "divergence": at}
     result["recorded"] = then["digest"]

@@ -58,8 +58,8 @@ class Asker:
         A failed call is an answer that says how it failed. Raise HaltedError if a cap is reached.
         """
         question = self._question
-        world, state, agent = question.world, question.state, question.agent
-        start = state_at(world, question.setting, {agent: question.player}, state, question.memories, "")
+        world, state, agent = question.world, question.start.state, question.agent
+        start = state_at(world, question.setting, {agent: question.player}, *question.start, "")
         # A player that has seen its server fail asks no more, so each wording has a new one.
         players = RunPlayers(world, question.setting, prompts, self._meter, models=self._named)
         asking = Asking(
@@ -75,6 +75,6 @@ class Asker:
                 judged = turns.judge(world, state, {agent: answer.parsed})
         finally:
             await players.close()
-        prompt = question.filled_in(prompts)
+        prompt = question.render(prompts)
         call = made_call(Address(state.turn, agent), prompt, TURN_QUESTION, answer.reply, answer.parsed)
         return JudgedCall(call, judged)

@@ -1,8 +1,8 @@
-"""What is asked in one turn, and the exact prompt for it: `hobbes prompts render` and `hobbes watch`."""
+"""The question to an agent or observer in a turn, and its prompt: `hobbes prompts render`, `hobbes watch`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
@@ -21,38 +21,43 @@ from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.reading import read
 
-Before = tuple[Any, Mapping[str, Memory]]
-"""The state and the memories at the start of a turn."""
+
+class TurnStart(NamedTuple):
+    """What a turn starts with."""
+
+    state: Any
+    """The world's state."""
+    memories: Mapping[str, Memory]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptQuestion:
-    """What an agent or the observer is asked in a turn, apart from the prompt files, which people edit."""
+    """What an agent or the observer is asked in a turn, apart from the texts of the prompt files.
+
+    People edit these files, so each method is given what `load_prompts` has read.
+    """
 
     world: AnyWorld
     setting: Setting[Any]
     variant: str
     lang: str
-    state: Any
-    """The world's state at the start of the turn."""
-    memories: Mapping[str, Memory]
-    """The memories at the start of the turn."""
+    start: TurnStart
     agent: str
     view: JsonObject
     """What the agent sees; for the observer, the requests of the turn."""
     intents: Mapping[str, Any]
-    """What the agents intend that request something of the observer; empty for an agent's question."""
+    """The agents' intents with their requests to the observer; empty if an agent is asked."""
     player: str
     """The spec of the player that answers."""
     models: Models
     """The settings of the models that the spec may name."""
 
-    def prompts(self) -> prompting.PromptSet:
+    def load_prompts(self) -> prompting.PromptSet:
         """Return the prompt files as they are now; raise UsageError if they are wrong."""
         return prompts_for(self.world, self.variant, self.lang, self.setting)
 
-    def filled_in(self, prompts: prompting.PromptSet) -> Prompt:
-        """Return the prompt; raise UsageError if the templates cannot be filled in under these settings."""
+    def render(self, prompts: prompting.PromptSet) -> Prompt:
+        """Return the prompt; raise UsageError if the templates cannot be rendered under these settings."""
         if self.agent == OBSERVER:
             return Prompt(prompts.observer, prompting.one_line_json(self.view))
         try:
@@ -62,73 +67,87 @@ class PromptQuestion:
         except prompting.PromptError as error:
             raise UsageError(str(error)) from error
 
-    def words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
+    def fixed_words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
         """Return the beginning of the turn text that is the same for all agents and turns."""
         return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)
 
 
-def question_in_run(
-    store: Store, run: Run, turn: int, agent: str, variant_and_lang: tuple[str | None, str | None]
+def question_in_run(  # noqa: PLR0913  what decides a question
+    store: Store, run: Run, turn: int, agent: str, *, variant: str | None = None, lang: str | None = None
 ) -> PromptQuestion:
-    """Return the question of one turn and agent, or observer, of a run.
+    """Return the question to an agent or the observer in a turn of a run.
 
-    `variant_and_lang` may have None for the run's own variant or language.
+    Without a variant or language, it is the run's own.
     """
     if turn > run.turns:
         raise UsageError(f"--turn {turn}: run {run.id} has {run.turns} turns so far, and the first is turn 0")
-    variant, lang = variant_and_lang
-    way = run.at(turn)
-    before = state_before(store, run, turn), memories_before(store, run, turn)
-    intents: Mapping[str, Any] = {}
-    if agent == OBSERVER:
-        intents = intents_of(run, logged(store, run, turn))
-    wording = variant or way.prompts.variant, lang or way.prompts.lang
-    return _question(run.world, way.setting, wording, before, agent, intents, way.models, way.model_settings)
+    run_at_turn = run.at(turn)
+    return _question(
+        run.world,
+        run_at_turn.setting,
+        TurnStart(state_before(store, run, turn), memories_before(store, run, turn)),
+        agent,
+        variant=variant or run_at_turn.prompts.variant,
+        lang=lang or run_at_turn.prompts.lang,
+        intents=intents_of(run, logged(store, run, turn)) if agent == OBSERVER else {},
+        players=run_at_turn.models,
+        models=run_at_turn.model_settings,
+    )
 
 
-def question_of_new(options: RunOptions, turn: int, agent: str, named: Models = NO_MODELS) -> PromptQuestion:
+def question_in_new_run(
+    options: RunOptions, turn: int, agent: str, models: Models = NO_MODELS
+) -> PromptQuestion:
     """Return the question to an agent or the observer in a turn of a run with these options.
 
-    `named` has the models of the models file, which `options` may name.
+    `models` has the models of the models file, which `options` may name.
 
     Scripted policies play the turns before it. No model is called: the world's default policy answers in its
     place, and in the place of an observer that is a model or a person.
     """
     try:
         world, setting = settle_options(options)
-        models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
+        players = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, models)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    wording = options.prompts or world.prompts(setting.config), options.lang
     last = 0
-    for last, before in enumerate(_playing_out(world, setting, models)):
+    for last, start in enumerate(_play_scripted(world, setting, players)):
         if last == turn:
-            judged = _judged(world, setting, models, before)
-            return _question(world, setting, wording, before, agent, judged.intents, models, named)
+            return _question(
+                world,
+                setting,
+                start,
+                agent,
+                variant=options.prompts or world.prompts(setting.config),
+                lang=options.lang,
+                intents=_judge_scripted(world, setting, players, start).intents,
+                players=players,
+                models=models,
+            )
     raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
 
 
-def token_counts(prompt: Prompt, words: str) -> dict[str, Any]:
+def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
     """Return the approximate tokens of a prompt: of both texts, and of each section.
 
-    `words` begin the turn text of all agents and turns (`PromptQuestion.words`). `shared` is the share of the
-    prompt, from 0 to 1, that is the same for all agents and turns and stands before all else, `cacheable` the
-    share that a provider can keep in its cache: as much, unless it is too short for a cache.
+    `fixed_words` is the beginning of the turn text that is the same for all agents and turns
+    (`PromptQuestion.fixed_words`). `shared` is the share of the prompt, from 0 to 1, that is the same for all
+    agents and turns: all sections but the last, the view. `cacheable` is the share that a provider can keep
+    in its cache: the same, or 0 if that is too short for a cache.
     """
-    empty = prompting.approximate_tokens("")  # what a message takes beside its text
-    counts = [
-        (text, title, prompting.approximate_tokens(section) - empty)
-        for text, title, section in prompting.sections(prompt.system, prompt.turn, words)
+    per_message = prompting.approximate_tokens("")
+    sections: list[dict[str, Any]] = [
+        {"text": text, "section": title, "tokens": prompting.approximate_tokens(section) - per_message}
+        for text, title, section in prompting.sections(prompt.system, prompt.turn, fixed_words)
     ]
-    *_, view = counts
-    whole = sum(count for *_, count in counts)
-    same = whole - view[-1]
+    total = sum(section["tokens"] for section in sections)
+    shared = total - sections[-1]["tokens"]
     return {
         "system": prompting.approximate_tokens(prompt.system),
         "turn": prompting.approximate_tokens(prompt.turn),
-        "sections": [dict(zip(("text", "section", "tokens"), one, strict=True)) for one in counts],
-        "shared": same / whole,
-        "cacheable": prompting.cacheable(same) / whole,
+        "sections": sections,
+        "shared": shared / total,
+        "cacheable": prompting.cacheable(shared) / total,
     }
 
 
@@ -142,18 +161,20 @@ def prompts_for(
         raise UsageError(str(error)) from error
 
 
-def _question(  # noqa: PLR0913, PLR0917  what a question depends on
+def _question(  # noqa: PLR0913  what decides a question
     world: AnyWorld,
     setting: Setting[Any],
-    wording: tuple[str, str],
-    before: Before,
+    start: TurnStart,
     agent: str,
+    *,
+    variant: str,
+    lang: str,
     intents: Mapping[str, Any],
     players: Mapping[str, str],
     models: Models,
 ) -> PromptQuestion:
-    """Return a question; raise UsageError if this agent or observer is not asked, with those that are."""
-    state, memories = before
+    """Return a question. Raise UsageError if this agent or observer is not asked in the turn."""
+    state = start.state
     if agent == OBSERVER:
         view = _requests(world, state, intents)
         player = world.observer.asks(state) if world.observer else ""
@@ -164,9 +185,9 @@ def _question(  # noqa: PLR0913, PLR0917  what a question depends on
                 f"{agent!r} does not act in turn {state.turn}; "
                 f"the agents that act: {', '.join(agents) or 'none'}"
             )
-        view, intents = turns.view_of(world, state, memories, agent), {}
+        view, intents = turns.view_of(world, state, start.memories, agent), {}
         player = players[world.owner(state, agent)]
-    return PromptQuestion(world, setting, *wording, state, memories, agent, view, intents, player, models)
+    return PromptQuestion(world, setting, variant, lang, start, agent, view, intents, player, models)
 
 
 def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject:  # noqa: ANN401  a world's own state
@@ -183,33 +204,33 @@ def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonOb
     return question
 
 
-def _playing_out(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> Iterator[Before]:
-    """Yield state and memories before each turn of a run that scripted policies play."""
+def _play_scripted(world: AnyWorld, setting: Setting[Any], players: Mapping[str, str]) -> Iterator[TurnStart]:
+    """Yield the start of each turn of a run that scripted policies play."""
     state = world.setup(setting.config, setting.agents, setting.seed)
     memories: Mapping[str, Memory] = {}
     while not world.over(state):
-        yield state, memories
-        judged = _judged(world, setting, models, (state, memories))
+        start = TurnStart(state, memories)
+        yield start
+        judged = _judge_scripted(world, setting, players, start)
         question, ruling = turns.question_of(world, state, judged.intents), None
         if world.observer and question and (spec := world.observer.asks(state)):
-            ruling = _scripted(world, spec, setting, OBSERVER, question)
+            ruling = _scripted_answer(world, spec, setting, OBSERVER, question)
         played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
         state, memories = played.resolved.state, played.memories
 
 
-def _judged(
-    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], before: Before
+def _judge_scripted(
+    world: AnyWorld, setting: Setting[Any], players: Mapping[str, str], start: TurnStart
 ) -> turns.Judged[Any]:
-    """Return what scripted policies answer in a turn, judged."""
-    state, memories = before
+    """Return what the rules accept of the answers that scripted policies give in a turn."""
     answers = {
-        agent: _scripted(world, models[world.owner(state, agent)], setting, agent, view)
-        for agent, view in turns.views(world, state, memories).items()
+        agent: _scripted_answer(world, players[world.owner(start.state, agent)], setting, agent, view)
+        for agent, view in turns.views(world, start.state, start.memories).items()
     }
-    return turns.judge(world, state, answers)
+    return turns.judge(world, start.state, answers)
 
 
-def _scripted(
+def _scripted_answer(
     world: AnyWorld, spec: str, setting: Setting[Any], agent: str, view: JsonObject
 ) -> ParsedAnswer:
     """Return the parsed answer of the policy that a spec names, or of the default one for other players."""

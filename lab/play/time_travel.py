@@ -57,13 +57,13 @@ class Stretches:
         """Yield the players of a turn."""
         first = next((one.until for one in self._run.earlier if state["turn"] < one.until), 0)
         if first not in self._opened:
-            way = self._run.at(state["turn"])
+            run_at_turn = self._run.at(state["turn"])
             self._opened[first] = RunPlayers(
-                way.world,
-                way.setting,
-                way.prompts,
+                run_at_turn.world,
+                run_at_turn.setting,
+                run_at_turn.prompts,
                 self._meter,
-                models=way.model_settings,
+                models=run_at_turn.model_settings,
                 past=self._past,
             )
         yield self._opened[first]

@@ -10,7 +10,12 @@ from hobbes.engine.world import AnyWorld, Setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.play.playing import settle_options
-from hobbes.lab.wire.stored import CheckedFile, description_file, description_of, options_of
+from hobbes.lab.wire.cassette_files import (
+    CheckedPersister,
+    description_file,
+    read_description,
+    recorded_options,
+)
 from hobbes.nodes import prompting
 
 CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
@@ -71,7 +76,7 @@ def _cassettes(worlds: Container[str]) -> Iterator[Recorded]:
     for path in sorted(CASSETTES.rglob(f"*{CASSETTE_SUFFIX}")):
         if not description_file(path).exists():  # somebody else's cassette, which is no run of ours
             continue
-        options = options_of(path, description_of(path))
+        options = recorded_options(path, read_description(path))
         if options.world not in worlds:
             continue
         world, setting = settle_options(options)
@@ -94,7 +99,7 @@ def _has_changed(
     except prompting.PromptError:
         return True
     system = prompting.system_text(prompts, setting)
-    requests, _ = CheckedFile.load_cassette(cassette)
+    requests, _ = CheckedPersister.load_cassette(cassette)
     conversations = [json.loads(request.body)["messages"] for request in requests]
     sent = [(messages[0]["content"], messages[-1]["content"]) for messages in conversations]
     if not {said for said, _ in sent} <= {system, prompts.observer}:

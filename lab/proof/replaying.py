@@ -158,13 +158,15 @@ async def _replay_on(
 
     The prompts are those of their files now or, with `reread`, the recorded ones.
     """
-    world, way = run.world, run.at(state["turn"])
-    now = partial(load_prompts, world, way.prompts.variant, way.prompts.lang, way.setting)
-    prompts = way.prompts if reread else now
-    players = RunPlayers(world, way.setting, prompts, models=way.model_settings)
+    world, run_at_turn = run.world, run.at(state["turn"])
+    now = partial(
+        load_prompts, world, run_at_turn.prompts.variant, run_at_turn.prompts.lang, run_at_turn.setting
+    )
+    prompts = run_at_turn.prompts if reread else now
+    players = RunPlayers(world, run_at_turn.setting, prompts, models=run_at_turn.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
-    here = world.load(way.setting, state["world"])
+    here = world.load(run_at_turn.setting, state["world"])
     digest = run.digest_before(state["turn"], state["digest"])
     memories = memories_from(state["memories"])
-    first = state_at(world, way.setting, way.models, here, memories, digest)
+    first = state_at(world, run_at_turn.setting, run_at_turn.models, here, memories, digest)
     return await replay(nodes, first, until)

@@ -274,7 +274,7 @@ def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dic
     }
 
 
-def _odd_prompts(way: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
+def _odd_prompts(run_at_turn: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
     """Name the prompts of models that the templates of the run do not give, whatever the view in them is.
 
     A whole view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
@@ -283,26 +283,27 @@ def _odd_prompts(way: Run, at: _Position, attempts: Mapping[str, list[Call]]) ->
     if not any(call.prompt.system for calls in attempts.values() for call in calls):
         return  # policies and people get the view alone
     try:
-        system = system_text(way.prompts, way.setting)
+        system = system_text(run_at_turn.prompts, run_at_turn.setting)
     except PromptError as error:
         yield f"the templates of the prompts cannot be filled in: {error}"
         return
     for agent, calls in attempts.items():
-        of_agent = way.prompts.observer if agent == OBSERVER else system
+        of_agent = run_at_turn.prompts.observer if agent == OBSERVER else system
         for call in calls:
             first = agent != OBSERVER and call.question == TURN_QUESTION
             if call.prompt.system and (
-                call.prompt.system != of_agent or (first and not _is_worded(way, at, agent, call.prompt.turn))
+                call.prompt.system != of_agent
+                or (first and not _is_worded(run_at_turn, at, agent, call.prompt.turn))
             ):
                 attempt = f"attempt {call.address.attempt}"
                 yield f"the prompt of {agent}, {attempt}, is not what the templates of the run give"
 
 
-def _is_worded(way: Run, at: _Position, agent: str, text: str) -> bool:
+def _is_worded(run_at_turn: Run, at: _Position, agent: str, text: str) -> bool:
     """Return whether a turn text is what the template of a run makes of a view."""
     try:
-        view = view_in(text) or turns.view_of(way.world, at.state, at.memories, agent)
-        return turn_text(way.prompts, view) == text
+        view = view_in(text) or turns.view_of(run_at_turn.world, at.state, at.memories, agent)
+        return turn_text(run_at_turn.prompts, view) == text
     except ValueError:
         return False
 

@@ -20,7 +20,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import doing, run_list, tracing
+from hobbes.lab.show import page_forms, run_list, tracing
 from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
@@ -126,7 +126,7 @@ class Pages:
         return self._page("runs.html", **run_list.shown(self.store, at))
 
     def run(
-        self, run: Run, first: int | None = None, written: doing.Fields | None = None, problem: str = ""
+        self, run: Run, first: int | None = None, written: page_forms.Fields | None = None, problem: str = ""
     ) -> str:
         """Return the page of a run: its last turn, the timeline through all turns, results, measures.
 
@@ -268,17 +268,17 @@ class Pages:
         )
 
     def fork(
-        self, run: Run, turn: int, agent: str, filled_in: doing.Fields | None = None, problem: str = ""
+        self, run: Run, turn: int, agent: str, posted: page_forms.Fields | None = None, problem: str = ""
     ) -> str:
         """Return the form of a fork, with what it will cost, or with a problem that its fields have.
 
-        Without `filled_in`, the form is that of a fork that changes nothing. Raise MissingError if the run
+        Without `posted`, the form is that of a fork that changes nothing. Raise MissingError if the run
         has no such turn or agent.
         """
-        fields = filled_in or doing.unchanged(self.store, run, turn, agent)
+        fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
         plan = None
         try:
-            plan = None if problem else doing.forking(self.store, run, fields)
+            plan = None if problem else page_forms.plan_fork(self.store, run, fields)
         except LabError as error:
             problem = str(error)
         full = self._full_turn(self.store, run, turn) if turn < run.turns else None
@@ -289,14 +289,14 @@ class Pages:
             fields=fields,
             asked=plan,
             problem=problem,
-            is_changed=filled_in is not None,
-            fingerprint=doing.fingerprint(fields) if plan else "",
-            variants=doing.prompts_of(self.store, run),
-            langs=doing.LANGS,
+            is_changed=posted is not None,
+            fingerprint=page_forms.fingerprint(fields) if plan else "",
+            variants=page_forms.available_prompts(self.store, run),
+            langs=page_forms.LANGS,
             specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
-            command=doing.words_of_fork(self.store, run, fields, plan) if self.live and plan else None,
+            command=page_forms.fork_command(self.store, run, fields, plan) if self.live and plan else None,
         )
 
     def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
@@ -304,13 +304,13 @@ class Pages:
         run: Run,
         turn: int,
         agent: str,
-        filled_in: doing.Fields | None = None,
+        posted: page_forms.Fields | None = None,
         problem: str = "",
         files: Iterable[object] | None = None,
     ) -> str:
         """Return the form of a test of a turn, with the files that were written, if any."""
         logged(self.store, run, turn)
-        fields = filled_in or doing.pin_fields(run, turn, agent)
+        fields = posted or page_forms.default_test(run, turn, agent)
         return self._page(
             "pin.html",
             run=run,
@@ -320,7 +320,7 @@ class Pages:
             files=[str(file) for file in files or ()],
             agents=self._asked_in(run, turn),
             looks=self._looks(run),
-            command=doing.words_of_pin(self.store, run, fields),
+            command=page_forms.test_command(self.store, run, fields),
         )
 
     def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.forking import fork
-from hobbes.lab.show import doing
+from hobbes.lab.show import page_forms
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
@@ -39,14 +39,14 @@ class Forms:
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
-        fields = doing.filled_in(self.ours(body), (SHOWN, *doing.FORK_FIELDS))
-        turn = doing.whole_number("turn", fields["turn"])
+        fields = page_forms.parse_form(self.ours(body), (SHOWN, *page_forms.FORK_FIELDS))
+        turn = page_forms.whole_number("turn", fields["turn"])
         with open_store(self.home) as opened:
             run = opened.runs.find(request.path_params["run"])
             problem = ""
             try:
-                plan = doing.forking(opened, run, fields)
-                if not plan.cost.calls or fields[SHOWN] == doing.fingerprint(fields):
+                plan = page_forms.plan_fork(opened, run, fields)
+                if not plan.cost.calls or fields[SHOWN] == page_forms.fingerprint(fields):
                     base = str(request.base_url).rstrip("/")
                     return RedirectResponse(
                         self.play(partial(fork, opened, run, plan.options, plan.caps), base), 303
@@ -58,12 +58,12 @@ class Forms:
 
     def pin(self, request: Request, body: bytes) -> Response:
         """Write a test, and say where it is."""
-        fields = doing.filled_in(self.ours(body), doing.PIN_FIELDS)
-        turn = doing.whole_number("turn", fields["turn"])
+        fields = page_forms.parse_form(self.ours(body), page_forms.PIN_FIELDS)
+        turn = page_forms.whole_number("turn", fields["turn"])
         with open_store(self.home, writes=False) as opened, opened.as_of_now():
             run, files, problem = opened.runs.find(request.path_params["run"]), None, ""
             try:
-                files = doing.pinned(opened, run, fields)
+                files = page_forms.write_test(opened, run, fields)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)

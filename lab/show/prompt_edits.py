@@ -177,8 +177,8 @@ class Edits:
         question, number, before = self._question, self._renderings, self._last
         self._renderings += 1
         try:
-            prompts = question.prompts()
-            prompt = question.filled_in(prompts)
+            prompts = question.load_prompts()
+            prompt = question.render(prompts)
         except UsageError as error:
             self._show(Rendering(number, before=before, error=str(error)))
             return
@@ -186,7 +186,7 @@ class Edits:
         problems = prompting.check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
-        words = question.words(prompts, prompt)
+        words = question.fixed_words(prompts, prompt)
         self._show(Rendering(number, prompt, before, words, problems, tuple(warnings)))
         if prompt != before:
             self._to_ask.put_nowait((number, prompts))

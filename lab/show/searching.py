@@ -1,8 +1,8 @@
-"""`hobbes trace --event --agent --grep`: what a run holds of something, turn by turn."""
+"""`hobbes trace --event --agent --grep`: search the events, answers and reasoning of a run."""
 
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +14,20 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import ReasoningSource
 
-AROUND = 60
-"""How many characters are shown before and after what was found in a text."""
+CONTEXT = 60
+"""How many characters are shown before and after a match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: events of these types and of these agents (all if empty), a pattern in texts."""
+    """What to look for in a run."""
 
     events: Collection[str]
+    """Types of events; all if empty."""
     agents: Collection[str]
+    """Names of agents; all if empty."""
     pattern: re.Pattern[str] | None
+    """What texts must match; None if any text will do."""
 
 
 def search_for(
@@ -40,11 +43,11 @@ def search_for(
         if agent not in names:
             there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
             raise UsageError(f"--agent: nobody in run {run.id} is called {agent!r}{there}")
-    return Search(events, agents, None if grep is None else _pattern(grep))
+    return Search(events, agents, None if grep is None else _compile(grep))
 
 
-def _pattern(grep: str) -> re.Pattern[str]:
-    """Return a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
+def _compile(grep: str) -> re.Pattern[str]:
+    """Compile a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", FutureWarning)
@@ -53,45 +56,51 @@ def _pattern(grep: str) -> re.Pattern[str]:
         raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
 
 
-def found(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
-    """Yield what a search finds, in order: turn, agent, where it was found, and the event or the text.
+def search_run(store: Store, run: Run, search: Search) -> Iterator[dict[str, Any]]:
+    """Yield each match with its turn, agent and place (`found_in`), and its event or an excerpt of its text.
 
-    Without a type of event, answers and reasoning are searched, too.
+    If the search names no type of event, it covers answers and reasoning, too.
     """
     for number, record, *_ in turns_so_far(store, run, search.agents):
         if search.pattern is not None and not search.events:
-            intents = record.intents if record else {}
-            for agent, answer, reasoning, source in store.calls.answers(run.id, number):
-                if search.agents and agent not in search.agents:
-                    continue
-                reflection: Any = intents.get(agent, {}).get("reflection", {})
-                texts = (
-                    ("reasoning", source, reasoning),
-                    ("reasoning", ReasoningSource.ANSWER, reflection.get("reasoning", "")),
-                    ("answer", None, answer),
-                )
-                for where, of, text in texts:
-                    if match := search.pattern.search(text):
-                        found_at = {"turn": number, "agent": agent, "found_in": where, "source": of}
-                        yield {**found_at, "text": _around(match)}
-                        break  # the reasoning is often a part of the answer
+            yield from _in_texts(store, run, number, record.intents if record else {}, search)
         for event in record.events if record else ():
             if search.events and event.type not in search.events:
                 continue
             fields = event.to_json()
-            where = "message" if event.type == MESSAGE else "event"
-            if search.pattern is None or search.pattern.search(_line(fields)):
-                yield {"turn": number, "agent": event.agent, "found_in": where, "event": fields}
+            found_in = "message" if event.type == MESSAGE else "event"
+            if search.pattern is None or search.pattern.search(_searched_line(fields)):
+                yield {"turn": number, "agent": event.agent, "found_in": found_in, "event": fields}
 
 
-def _line(event: JsonObject) -> str:
-    """Return an event as the line in which a pattern is looked for."""
+def _in_texts(
+    store: Store, run: Run, turn: int, intents: Mapping[str, Any], search: Search
+) -> Iterator[dict[str, Any]]:
+    """Yield the first match in each agent's reasoning or answer of a turn."""
+    for agent, answer, reasoning, source in store.calls.answers(run.id, turn):
+        if search.agents and agent not in search.agents:
+            continue
+        reflection = intents.get(agent, {}).get("reflection", {})
+        texts = (
+            ("reasoning", source, reasoning),
+            ("reasoning", ReasoningSource.ANSWER, reflection.get("reasoning", "")),
+            ("answer", None, answer),
+        )
+        for found_in, text_source, text in texts:
+            if search.pattern and (match := search.pattern.search(text)):
+                place = {"turn": turn, "agent": agent, "found_in": found_in, "source": text_source}
+                yield {**place, "text": _excerpt(match)}
+                break  # the reasoning is often a part of the answer
+
+
+def _searched_line(event: JsonObject) -> str:
+    """Return an event as the line that is searched."""
     texts = (value if isinstance(value, str) else canonical(value) for value in event.values())
     return " ".join(texts)
 
 
-def _around(match: re.Match[str]) -> str:
-    """Return what was found with some text around it."""
-    start, end = match.start() - AROUND, match.end() + AROUND
-    cut = match.string[max(start, 0) : end]
-    return f"{'…' * (start > 0)}{cut}{'…' * (end < len(match.string))}"
+def _excerpt(match: re.Match[str]) -> str:
+    """Return a match with the text around it."""
+    start, end = match.start() - CONTEXT, match.end() + CONTEXT
+    excerpt = match.string[max(start, 0) : end]
+    return f"{'…' * (start > 0)}{excerpt}{'…' * (end < len(match.string))}"

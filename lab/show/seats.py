@@ -29,7 +29,7 @@ from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.seat_form import seat_form
-from hobbes.lab.show.templating import STATIC, environment
+from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
@@ -128,7 +128,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
     over = run.status in {"finished", "halted"}
     posted = list(written)
     values = {
-        "script": STATIC,
+        "script": SCRIPT_ADDRESS,
         "live": False,
         "reload": None if questions or over else RELOAD,
         "run": run,

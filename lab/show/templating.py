@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -39,7 +40,7 @@ STYLE += "".join(  # a choice of the timeline shows what it names, without the s
     for what in ("graph", "map")
     for k in range(MAX_CHOICES)
 )
-STATIC = "/static/hobbes.js"
+SCRIPT_ADDRESS = "/static/hobbes.js"
 """The address of the script."""
 
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
@@ -59,8 +60,8 @@ POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
 """The content security policy: only our style sheets, our script, embedded images, and the same site."""
 
 
-def _shown(value: object) -> object:
-    """Return a value of a template as it is shown."""
+def _to_text(value: object) -> object:
+    """Return a value of a template as text: floats rounded, invisible characters spelled out."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, float):
@@ -75,7 +76,7 @@ INPUTS: Mapping[Kind, str] = {
     Kind.PAIRS: "textarea",
     Kind.NUMBERS: "textarea",
 }
-"""The type of the input that a field is filled in with, if it is not text; a text area has several lines."""
+"""The type of the input for each kind of field; text for all others."""
 
 ATTRIBUTES = {
     "minimum": "min",
@@ -83,35 +84,55 @@ ATTRIBUTES = {
     "minLength": "minlength",
     "maxLength": "maxlength",
 }
-"""The limits that a browser checks, too, and what it calls them."""
+"""The limits in a schema that a browser checks, too, with the names of their HTML attributes."""
 
 
-def control(field: Field, written: str | None = None) -> tuple[dict[str, object], str, tuple[str, ...]]:
-    """Return what a field is filled in with: its attributes, what stands there, the choices if it has any.
+class Control(NamedTuple):
+    """The HTML element in which a field of a form is filled in."""
 
-    What somebody has `written` stands there as it is, in place of the default; a box is ticked unless that is
-    empty.
-    """
-    default = spelled(field, field.default) if written is None else written
-    attributes: dict[str, object] = {"name": field.name}
+    attributes: dict[str, object]
+    value: str
+    """What stands in it."""
+    choices: tuple[str, ...] = ()
+    """The options of a select; empty for any other element."""
+
+
+def control(field: Field, written: str | None = None) -> Control:
+    """Return the element of a field, with what somebody has `written` in it, or else the default."""
+    value = spelled(field, field.default) if written is None else written
     if field.is_box:
-        ticked = {"checked": "checked"} if (field.default if written is None else written) else {}
-        return {**attributes, "type": "checkbox", "value": "yes", **ticked}, default, ()
+        ticked = bool(field.default if written is None else written)
+        attributes = {"type": "checkbox", "value": "yes", **({"checked": "checked"} if ticked else {})}
+        return Control({"name": field.name, **attributes}, value)
     if field.kind in {Kind.CHOICE, Kind.YES_NO}:
-        choices = [spelled(field, one) for one in field.choices or (True, False)]
-        empty = [""] if field.nullable or field.left_out or not field.defaulted else []
-        must = {"required": "required"} if field.required and not field.nullable else {}
-        return {**attributes, **must}, default, tuple(dict.fromkeys([*empty, *choices]))
-    attributes |= {"type": INPUTS.get(field.kind, "text"), "value": default}
-    limits = {ATTRIBUTES[limit]: bound for limit, bound in field.limits.items() if limit in ATTRIBUTES}
-    attributes |= limits if field.kind is not Kind.TEXTS else {}
-    if attributes["type"] == "number":
+        required = {"required": "required"} if field.required and not field.nullable else {}
+        return Control({"name": field.name, **required}, value, _choices(field))
+    may_be_empty = field.nullable or (
+        not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
+    )
+    attributes = {"type": INPUTS.get(field.kind, "text"), "value": value}
+    required = {} if may_be_empty else {"required": "required"}
+    return Control({"name": field.name, **attributes, **_limits(field), **required}, value)
+
+
+def _choices(field: Field) -> tuple[str, ...]:
+    """Return the options of a select; the first is empty if the field may be, or has no default."""
+    may_be_empty = field.nullable or field.left_out or not field.defaulted
+    choices = [spelled(field, choice) for choice in field.choices or (True, False)]
+    return tuple(dict.fromkeys([*([""] if may_be_empty else []), *choices]))
+
+
+def _limits(field: Field) -> dict[str, object]:
+    """Return the attributes by which a browser checks what is written."""
+    limits: dict[str, object] = {}
+    if field.kind is not Kind.TEXTS:
+        limits |= {ATTRIBUTES[limit]: bound for limit, bound in field.limits.items() if limit in ATTRIBUTES}
+    if INPUTS.get(field.kind) == "number":
         step = field.limits.get("multipleOf", 1 if field.kind is Kind.WHOLE else "any")
-        counted = step == "any" or not field.limits.get("minimum", 0) % step
-        attributes["step"] = step if counted else 1  # a browser counts steps from the least value on
-    may_be_empty = not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
-    may_be_empty |= field.nullable
-    return {**attributes, **({} if may_be_empty else {"required": "required"})}, default, ()
+        # A browser counts steps from the minimum on: a minimum between two steps would allow wrong numbers.
+        begins_at_a_step = step == "any" or not field.limits.get("minimum", 0) % step
+        limits["step"] = step if begins_at_a_step else 1
+    return limits
 
 
 def hint_of(field: Field) -> str:
@@ -122,15 +143,15 @@ def hint_of(field: Field) -> str:
 @cache
 def environment() -> Environment:
     """Return the environment of the templates, which escapes every value."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_to_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {
+    templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
@@ -156,10 +177,10 @@ def environment() -> Environment:
         "short_reasoning": short_reasoning,
         "usage_line": usage_line,
     }
-    return made
+    return templates
 
 
 def part(name: str, *values: object) -> str:
-    """Return a building block of the pages as HTML: a macro of `parts.html`, such as `table`."""
+    """Return the HTML that a macro of `parts.html`, such as `table`, makes of its arguments."""
     parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
     return str(getattr(parts, name)(*values))

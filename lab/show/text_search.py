@@ -62,7 +62,7 @@ def _checked(store: Store, filters: Filters) -> Filters:
     """Return the filters with the id of the run that they name."""
     for name, choices in CHOICES.items():
         if (value := getattr(filters, name)) and value not in choices:
-            raise UsageError(f"there is no {name} {value!r}; choose of: {', '.join(choices)}")
+            raise UsageError(f"there is no {name} {value!r}; choose from: {', '.join(choices)}")
     return filters._replace(run=store.runs.find(filters.run).id) if filters.run else filters
 
 

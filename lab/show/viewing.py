@@ -39,7 +39,7 @@ from hobbes.lab.show import seats
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
-from hobbes.lab.show.templating import POLICY, SCRIPT, STATIC
+from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
@@ -105,7 +105,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
-OPEN = re.compile(rf"{re.escape(STATIC)}|{seats.OWN.pattern}")
+OPEN = re.compile(rf"{re.escape(SCRIPT_ADDRESS)}|{seats.OWN.pattern}")
 """The paths that need no token of the whole site."""
 
 
@@ -167,7 +167,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     forms = Forms(home, form_token, pages, play)
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
-    routes.append(Route(STATIC, lambda _: Response(SCRIPT, media_type="text/javascript")))
+    routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
         for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))

@@ -98,13 +98,21 @@ class Turns:
 
         Those of scripted policies are not stored, because they follow from the turn before.
         """
-        way = run.at(turn)
+        run_at_turn = run.at(turn)
         if turn:
             (last,) = self.of(run, turn - 1, turn - 1)
-            state, memories = way.world.load(way.setting, last.record.state), last.record.memories
+            state, memories = (
+                run_at_turn.world.load(run_at_turn.setting, last.record.state),
+                last.record.memories,
+            )
         else:
-            state, memories = way.world.setup(way.setting.config, way.setting.agents, way.setting.seed), {}
-        return {agent: canonical(view) for agent, view in views(way.world, state, memories).items()}
+            state, memories = (
+                run_at_turn.world.setup(
+                    run_at_turn.setting.config, run_at_turn.setting.agents, run_at_turn.setting.seed
+                ),
+                {},
+            )
+        return {agent: canonical(view) for agent, view in views(run_at_turn.world, state, memories).items()}
 
     def copy(self, parent: Run, turns: int, run: str) -> str:
         """Copy the first turns of a run to its fork. Return the digest of the last one, empty without any.

@@ -20,7 +20,7 @@ from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
-from hobbes.lab.wire.stored import CheckedFile, save
+from hobbes.lab.wire.cassette_files import CheckedPersister, save_cassette
 from hobbes.nodes import calling
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.secrecy import without_secrets
@@ -114,7 +114,7 @@ def recording(path: Path) -> Iterator[RunCassette]:
         finally:
             # vcrpy would save on its exit, where a failure would leave the transport patched.
             cassette.dirty = False
-            save(path, cassette)
+            save_cassette(path, cassette)
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def playing(path: Path) -> Iterator[RunCassette]:
     """Answer requests from a cassette, without a network and without the waits between retries."""
     before = calling.wait.set(_no_wait)
     try:
-        with RunCassette.use(path=path, record_mode=RecordMode.NONE, persister=CheckedFile) as cassette:
+        with RunCassette.use(path=path, record_mode=RecordMode.NONE, persister=CheckedPersister) as cassette:
             yield cassette
     finally:
         calling.wait.reset(before)

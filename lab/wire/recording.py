@@ -28,9 +28,14 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.play.runfile import read_run_file
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.temporary import temporary
+from hobbes.lab.wire.cassette_files import (
+    description_file,
+    read_description,
+    recorded_options,
+    write_description,
+)
 from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, playing, recording
 from hobbes.lab.wire.serving import server, stand_in
-from hobbes.lab.wire.stored import describe, description_file, description_of, options_of
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
 
@@ -70,7 +75,7 @@ def record(file: Path, base_url: str, source: str, model: str | None) -> dict[st
     description_file(path).unlink(missing_ok=True)
     with environment(OPENAI_BASE_URL=base_url), recording(path), _fresh() as home:
         description = {"source": source, "run": asdict(request), **_played(home, request)}
-    describe(path, description)
+    write_description(path, description)
     return description
 
 
@@ -89,11 +94,11 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
     Raise CassetteMissError, with turn and agent, at the first prompt that differs from the recorded one.
     """
-    then = description_of(path)
+    then = read_description(path)
     # Nothing is sent, but the client needs a URL and a key.
     no_server = environment(OPENAI_BASE_URL=NEUTRAL_BASE_URL, OPENAI_API_KEY="none")
     with no_server, playing(path), _fresh() as home:
-        return then, _played(home, options_of(path, then))
+        return then, _played(home, recorded_options(path, then))
 
 
 def _played(home: Store, request: RunOptions) -> dict[str, Any]:

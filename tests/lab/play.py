@@ -64,4 +64,4 @@ def played(store: Store, request: RunOptions) -> Run:
 
 def prompt_of(question: PromptQuestion) -> Prompt:
     """Return the prompt of a question as the files say it now."""
-    return question.filled_in(question.prompts())
+    return question.render(question.load_prompts())

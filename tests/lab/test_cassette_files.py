@@ -16,6 +16,7 @@ from vcr.request import Request
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.wire import cassettes, faults
+from hobbes.lab.wire.cassette_files import MAX_BYTES, read_description, write_description
 from hobbes.lab.wire.cassettes import (
     ENDPOINTS,
     NEUTRAL_BASE_URL,
@@ -34,7 +35,6 @@ from hobbes.lab.wire.recording import (
     source_of,
 )
 from hobbes.lab.wire.serving import stand_in
-from hobbes.lab.wire.stored import MAX_BYTES, describe, description_of
 from hobbes.nodes.chat import ADDRESS_HEADER
 
 CANARIES = {
@@ -81,7 +81,7 @@ def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
     calls = yaml.safe_load(text)["interactions"]
     assert {name for call in calls for name in call["request"]["headers"]} == {ADDRESS_HEADER, "content-type"}
     assert {name for call in calls for name in call["response"]["headers"]} == {"content-type", "retry-after"}
-    assert description_of(cassette_of(file))["source"] == "models.example"
+    assert read_description(cassette_of(file))["source"] == "models.example"
     # A failed call plays as the failure that it was.
     then, now = play_cassette(cassette_of(file))
     assert now["outcomes"] == then["outcomes"] == {"answered": 1, "provider-error": 1}
@@ -126,7 +126,7 @@ def written(path: Path, calls: list[tuple[Request, dict[str, Any]]]) -> Path:
     with recording(path) as cassette:
         for request, response in calls:
             cassette.append(request, response)
-    describe(path, {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": []})
+    write_description(path, {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": []})
     return path
 
 

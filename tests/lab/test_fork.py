@@ -148,9 +148,7 @@ def test_each_turn_has_the_settings_players_and_prompts_that_it_was_played_with(
     assert [way.models["miner-01"] for way in ways] == ["policy:guided"] * 3 + ["policy:random"]
     assert [one.after.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
     assert [one.before.config.immunity for one in StoredHistory(opened, second)] == [1, 20, 20, 7]
-    shown = [
-        prompt_of(question_in_run(opened, second, turn, "miner-01", (None, None))).system for turn in range(4)
-    ]
+    shown = [prompt_of(question_in_run(opened, second, turn, "miner-01")).system for turn in range(4)]
     assert len(set(shown)) == 3
 
 

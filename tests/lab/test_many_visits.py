@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import viewing
-from hobbes.lab.show.templating import STATIC
+from hobbes.lab.show.templating import SCRIPT_ADDRESS
 from hobbes.lab.show.viewing import PAGES, server, site
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import running
@@ -33,7 +33,7 @@ EXAMPLES = {
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",
     "/{run}/{turn:number}.html": "/one/1.html",
-    STATIC: STATIC,
+    SCRIPT_ADDRESS: SCRIPT_ADDRESS,
 }
 """A page of each kind."""
 

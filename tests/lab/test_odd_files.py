@@ -13,7 +13,7 @@ from hobbes.engine.world import LONGEST_NAME
 from hobbes.lab.cli import main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.play.rendering import question_of_new
+from hobbes.lab.play.rendering import question_in_new_run
 from hobbes.lab.show.prompt_edits import Edits, Rendering, Show, saves
 from hobbes.lab.store.home import Store
 from hobbes.nodes.files import FileError, content_of, text_of
@@ -150,7 +150,7 @@ def test_a_prompt_that_cannot_be_read_is_told_in_one_line(damage: str, cli: Cli,
 def test_a_prompt_that_cannot_be_read_is_watched_until_it_can(damage: str, variant: Path) -> None:
     file = variant / "system.en.md"
     whole = file.read_text()
-    question = question_of_new(RunOptions("mining", 3, prompts=str(variant)), 0, "miner-01")
+    question = question_in_new_run(RunOptions("mining", 3, prompts=str(variant)), 0, "miner-01")
     make, told = DAMAGES[damage]
     make(file)
     shown: list[Rendering] = []

@@ -14,7 +14,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.asking import Asker, JudgedCall
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import PromptQuestion, question_in_run, question_of_new
+from hobbes.lab.play.rendering import PromptQuestion, question_in_new_run, question_in_run
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
 from hobbes.lab.show.terminal import OUT
 from hobbes.lab.store.home import Store
@@ -54,7 +54,7 @@ def server() -> Iterator[None]:
 
 def question(variant: Path, model: str | None = None, turn: int = 0) -> PromptQuestion:
     """What the first agent is asked."""
-    return question_of_new(RunOptions("mining", 3, models=model, prompts=str(variant)), turn, "miner-01")
+    return question_in_new_run(RunOptions("mining", 3, models=model, prompts=str(variant)), turn, "miner-01")
 
 
 def save(file: Path, text: str) -> None:
@@ -126,7 +126,9 @@ def test_a_prompt_that_cannot_be_rendered_is_one_line_and_the_watching_goes_on(
 ) -> None:
     text = system.read_text(encoding="utf-8")
     texts = [text + "{{ stamna }}", text + "{% if %}", text + "{{ 1 // (stamina - 7) }}", text + "More."]
-    asked = question_of_new(RunOptions("mining", prompts=str(variant), values={"stamina": 7}), 0, "miner-01")
+    asked = question_in_new_run(
+        RunOptions("mining", prompts=str(variant), values={"stamina": 7}), 0, "miner-01"
+    )
     _, unknown, syntax, under_setting, after = renderings(asked, system, texts)
     assert unknown.error
     assert f"{system}: unknown placeholder stamna" in unknown.error
@@ -151,7 +153,7 @@ def test_what_check_finds_is_shown_with_each_rendering(variant: Path, system: Pa
 
 def test_the_question_is_that_of_a_turn_of_a_run(opened: Store, variant: Path, system: Path) -> None:
     run = mining(opened)
-    asked = question_in_run(opened, run, 2, "miner-02", (str(variant), None))
+    asked = question_in_run(opened, run, 2, "miner-02", variant=str(variant))
     _, second = renderings(asked, system, ["Play."])
     assert second.prompt
     assert second.prompt.system == "Play."
@@ -247,7 +249,7 @@ def test_while_a_model_answers_saves_are_rendered_and_only_the_last_is_asked_abo
 @pytest.mark.usefixtures("server")
 def test_an_observer_that_is_a_model_is_asked_for_its_rulings(opened: Store) -> None:
     options = RunOptions("trust", models="policy:beggar", values={"observer": "openai:policy/generous"})
-    asked = question_of_new(options, 0, OBSERVER)
+    asked = question_in_new_run(options, 0, OBSERVER)
     (one,) = answers(opened, asked, Path(), [], NO_CAPS)
     assert one.card
     assert set(one.card["rulings"]) == {"unit-a", "unit-b"}

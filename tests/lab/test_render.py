@@ -17,7 +17,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import question_in_run, question_of_new
+from hobbes.lab.play.rendering import question_in_new_run, question_in_run
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from tests.conftest import Cli
@@ -95,8 +95,8 @@ def test_a_rendered_prompt_is_the_one_on_record(opened: Store, name: str) -> Non
     assert any(view.get("memory", view).get(name) for view in views for name in EMPTY_MEMORY.to_json())
     for call in seen:
         at = (call.address.turn, call.address.agent)
-        assert prompt_of(question_of_new(options, *at)) == call.prompt
-        assert prompt_of(question_in_run(opened, run, *at, (None, None))) == call.prompt
+        assert prompt_of(question_in_new_run(options, *at)) == call.prompt
+        assert prompt_of(question_in_run(opened, run, *at)) == call.prompt
 
 
 def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
@@ -105,7 +105,7 @@ def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
     rendered = cli("prompts", "render", "mining", "--turn", "3", *asked, *model, "--json")
     spec = "policy:random?noise=0.5"
     options = RunOptions("mining", 3, 9, spec, lang="zh", values={"communication": True, "rounds": 4})
-    prompt = prompt_of(question_of_new(options, 3, "miner-01"))
+    prompt = prompt_of(question_in_new_run(options, 3, "miner-01"))
     told = json.loads(rendered.stdout)
     assert (told["system"], told["turn"]) == (prompt.system, prompt.turn)
 

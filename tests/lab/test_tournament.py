@@ -34,7 +34,7 @@ other = ["always-attack", "copykitten", "random"]
 
 def test_who_has_won_is_said_by_the_rules_or_else_by_the_highest_score_if_one_agent_alone_has_it() -> None:
     ended = play(game(sats={"a": 100, "b": 90}), a="replicate", b="block").after
-    assert ended.unit["a"].sats < ended.unit["b"].sats
+    assert ended.units_by_id["a"].sats < ended.units_by_id["b"].sats
     assert won(TRUST, ended) == {"a": True, "b": False}
     silent = replace(TRUST, winners=None)
     assert won(silent, ended) == {"a": False, "b": True}

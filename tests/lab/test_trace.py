@@ -8,7 +8,7 @@ import pytest
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.searching import AROUND
+from hobbes.lab.show.searching import CONTEXT
 from hobbes.lab.store.history import logged
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -182,7 +182,7 @@ def test_what_is_found_in_a_long_answer_is_shown_with_what_is_around_it(opened: 
     with answering(lambda _: said):
         played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}))
     (found,) = trace(cli, "--grep", "need.e")
-    assert found["text"] == f"…{'x' * (AROUND - 1)} needle {'y' * (AROUND - 1)}…"
+    assert found["text"] == f"…{'x' * (CONTEXT - 1)} needle {'y' * (CONTEXT - 1)}…"
 
 
 def test_what_models_say_is_spelled_out_where_it_is_found(opened: Store, cli: Cli) -> None:

@@ -26,8 +26,8 @@ from hobbes.lab.play.answering import as_posted, waiting
 from hobbes.lab.play.forms import form_of
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show import viewing
-from hobbes.lab.show.doing import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.exporting import export
+from hobbes.lab.show.page_forms import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.timelines import MAX_POINTS, sampled
@@ -127,7 +127,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
         ("/last/messages?first=-1", "`first` in the address is not the number of a message"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
-        ("/search?q=mine&world=chess", "there is no world 'chess'; choose of: mining, nations, trust"),
+        ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
         ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
         (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not a number from 0"),

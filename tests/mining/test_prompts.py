@@ -24,7 +24,7 @@ from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import question_of_new, token_counts
+from hobbes.lab.play.rendering import question_in_new_run, token_counts
 from hobbes.nodes import prompting
 from hobbes.nodes.prompting import PromptError
 from tests.prompt_plays import (
@@ -974,10 +974,10 @@ class TestPrompts(PromptTests):
     @pytest.mark.parametrize("name", ["guided", "unguided"])
     def test_a_call_has_at_most_1400_tokens_most_of_them_shared(self, name: str) -> None:
         for turn, most in ((0, 1_400), (5, 1_650)):
-            question = question_of_new(RunOptions("mining", prompts=name), turn, "miner-01")
-            prompts = question.prompts()
-            prompt = question.filled_in(prompts)
-            tokens = token_counts(prompt, question.words(prompts, prompt))
+            question = question_in_new_run(RunOptions("mining", prompts=name), turn, "miner-01")
+            prompts = question.load_prompts()
+            prompt = question.render(prompts)
+            tokens = token_counts(prompt, question.fixed_words(prompts, prompt))
             assert tokens["system"] + tokens["turn"] <= most
             assert tokens["shared"] >= 0.7
 

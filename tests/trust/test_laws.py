@@ -124,14 +124,16 @@ def test_sats_are_the_sum_of_effects_and_only_sources_and_sinks_change_the_total
     after = resolved(state, said).state
     effects = after.history[-1].effects
     for unit in after.units:
-        before = state.unit[unit.id].sats if unit.id in state.unit else 0
+        before = state.units_by_id[unit.id].sats if unit.id in state.units_by_id else 0
         assert unit.sats == before + sum(e.sats for e in effects if e.unit == unit.id)
-        assert unit.alive == (unit.sats > 0) or (unit.id in state.unit and not state.unit[unit.id].alive)
+        assert unit.alive == (unit.sats > 0) or (
+            unit.id in state.units_by_id and not state.units_by_id[unit.id].alive
+        )
     between = {"attack", "attacked", "sent", "received"}
     assert sum(e.sats for e in effects if e.cause in between) == 0
     total = sum(u.sats for u in after.units) - sum(u.sats for u in state.units)
     assert total == sum(e.sats for e in effects if e.cause not in between)
-    acted = {*actors(state), *(u.id for u in after.units if u.id not in state.unit)}
+    acted = {*actors(state), *(u.id for u in after.units if u.id not in state.units_by_id)}
     assert {e.unit for e in effects} <= acted
 
 
@@ -204,7 +206,7 @@ def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
     """Change everything in the state that is private to other units: the view stays the same."""
     state, said = turn
     after = resolved(state, said).state
-    for viewer in after.unit:
+    for viewer in after.units_by_id:
         data = TRUST.state.to_json(after)
         hide(data, viewer, after.config)
         view = observe(after, viewer)

@@ -15,7 +15,7 @@ from hobbes.engine import turn as turns
 from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.trust.observer import read_ruling, requests
 from hobbes.engine.trust.rules import result
-from hobbes.engine.trust.state import OBSERVERS, State, TrustConfig, actors
+from hobbes.engine.trust.state import OBSERVER_PATTERN, State, TrustConfig, actors
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
@@ -175,7 +175,7 @@ def the_first_replicate_wins(config: Values) -> None:
     same = play(board(config, a=enough, b=enough), a="replicate", b="replicate").after
     assert (same.winner, same.drawn) == (None, True)
     killed = play(board({**config, "attack": RICH}, a=enough, b=5), a="replicate", b="attack").after
-    assert (killed.unit["a"].alive, killed.winner) == (False, None)
+    assert (killed.units_by_id["a"].alive, killed.winner) == (False, None)
     assert [actors(killed), TRUST.over(killed)] == [("b",), False]
     none = play(board({**config, "beg": 5, "observer": "never"}, a=1, b=1), a="beg 1 for x", b="beg 1 for x")
     assert (none.after.drawn, TRUST.over(none.after)) == (True, True)
@@ -197,10 +197,13 @@ def the_last_team_wins(config: Values) -> None:
     larger = play(board(config, a=enough, b=50), a="replicate", b="do_nothing").after
     assert [unit.team for unit in larger.units] == ["a", "a", "b"]
     assert not TRUST.over(larger)
-    one_left = {"a": replace(larger.unit["a"], sats=1), "b": replace(larger.unit["b"], sats=RICH)}
+    one_left = {
+        "a": replace(larger.units_by_id["a"], sats=1),
+        "b": replace(larger.units_by_id["b"], sats=RICH),
+    }
     lone = replace(larger, units=tuple(one_left.get(unit.id, unit) for unit in larger.units))
     still = play(lone, a="do_nothing", a_2="do_nothing", b="attack a").after
-    assert [still.unit["a"].alive, TRUST.over(still)] == [False, False]
+    assert [still.units_by_id["a"].alive, TRUST.over(still)] == [False, False]
     won = play(board(config, a=RICH, b=1), a="attack", b="do_nothing").after
     assert (won.winner, TRUST.over(won)) == ("a", True)
     for held, winner in ((60, "a"), (50, None)):
@@ -337,7 +340,11 @@ def every_observer_grants_at_most_the_amount_from_outside_the_game(config: Value
         assert ruling.reason not in told
     begged = play(board({**config, "observer": "always"}, a=60, b=60), a="beg 8 for x", b="block").after
     (asked,) = requests(begged, {"a": validate(begged, "a", said("beg 3 for y")).intent})
-    assert (asked["sats"], asked["begged_before"], asked["granted_before"]) == (begged.unit["a"].sats, 1, 8)
+    assert (asked["sats"], asked["begged_before"], asked["granted_before"]) == (
+        begged.units_by_id["a"].sats,
+        1,
+        8,
+    )
     for grant in (0, 3, 99):
         answer = {"rulings": {"a": {"grant": grant, "reason": "So be it."}}}
         assert read_ruling([asked], answer).rulings["a"].granted == min(grant, 3)
@@ -390,7 +397,7 @@ def all_units_share_the_budget_of_the_observer(config: Values) -> None:
 @plays("send", "to any unit", "任何玩家", gifts="all")
 def sats_are_sent_to_all_where_gifts_go_to_all(config: Values) -> None:
     sent = play(board(config, a=40, b=1, c=40), a="send 40 to b", b="do_nothing", c="attack b")
-    assert (sent.codes, sent.sats["a"], sent.after.unit["b"].alive) == ([], 0, True)
+    assert (sent.codes, sent.sats["a"], sent.after.units_by_id["b"].alive) == ([], 0, True)
 
 
 @plays("send", "to an ally", "盟友", **ALLIED, gifts="allies")
@@ -467,7 +474,7 @@ def any_action_may_fail(config: Values) -> Numbers:
     for line in ("block", "beg 5 for x", "replicate", "attack", "high_five", "do_nothing"):
         played = with_rng(config, "fumble", seeds=60, a=line, b="block")
         failed = next(r for r in played if r.after.history[-1].deed_of["a"].failed)
-        assert (gained(failed)["a"], failed.after.unit["a"].idle) == (0, 1)
+        assert (gained(failed)["a"], failed.after.units_by_id["a"].idle) == (0, 1)
         assert own(failed.after, "a")["action"] == f"{line.split()[0]} (failed)"
         assert seen(failed.after, "b", "a") == {"action": "do_nothing", "target": None, "change": 0}
     return chance_of("fumble", with_rng(config, "fumble", a="block", b="block"))
@@ -477,7 +484,7 @@ def loss(config: Values, high_fived: range, *rng: str) -> int:
     """Return what a shock in round 20 takes from a, which high fives then and in the given rounds before."""
     for seed in range(9999):
         state = replace(board(config, "shock", *rng, seed=seed, a=RICH, b=RICH), turn=20)
-        past = {"a": replace(state.unit["a"], high_fived=tuple(high_fived))}
+        past = {"a": replace(state.units_by_id["a"], high_fived=tuple(high_fived))}
         state = replace(state, units=tuple(past.get(unit.id, unit) for unit in state.units))
         last = play(state, a="high_five", b="block").after.history[-1]
         found = {effect.unit: effect.sats for effect in last.effects if effect.cause == "shock"}
@@ -516,7 +523,7 @@ def the_view_shows_a_unit_its_name_and_its_state(config: Values) -> None:
     assert see(board(config), "a")["turn"] == 0
     assert view.get("rounds") == (None if full.hide_horizon else full.rounds)
     assert "may_replicate" not in see(board({**config, "replication": False}), "a")
-    assert (view["sats"], view["did_nothing"], view["begged"]) == (after.unit["a"].sats, 1, 1)
+    assert (view["sats"], view["did_nothing"], view["begged"]) == (after.units_by_id["a"].sats, 1, 1)
     assert [see(after, unit)["may_replicate"] for unit in "ab"] == [True, False]
     assert view["rules"].items() <= full.model_dump().items()
 
@@ -533,7 +540,7 @@ def the_view_shows_all_units(config: Values) -> None:
     assert [unit.alive for unit in after.units] == [sats > 0 for sats in view["units"].values()]
     teams = {unit.id: unit.id[0] for unit in after.units} if config.get("victory") == "team" else None
     assert view.get("teams") == teams
-    assert ("a-2" in after.unit) == (config.get("victory") == "team")
+    assert ("a-2" in after.units_by_id) == (config.get("victory") == "team")
     assert view["opponents"] == ["c"]
 
 
@@ -670,7 +677,7 @@ def a_living_unit_may_replicate(config: Values) -> Numbers:
     enough = enough_to_replicate(config)
     after = play(board(config, a=enough, b=9), a="replicate", b="do_nothing").after
     assert TRUST.over(after) == (config["victory"] == "race")
-    assert ("a-2" in after.unit) == (config["victory"] == "team")
+    assert ("a-2" in after.units_by_id) == (config["victory"] == "team")
     return {enough}
 
 
@@ -730,7 +737,7 @@ def no_unit_gets_more_than_it_asks_for(config: Values) -> None:
 def a_declined_request_may_take_the_last_sats(config: Values) -> Numbers:
     never = {**config, "observer": "never"}
     ends = (play(board(never, a=sats, b=9), a="beg 5 for x", b="block").after for sats in range(1, 40))
-    return {[after.unit["a"].alive for after in ends].index(True)}
+    return {[after.units_by_id["a"].alive for after in ends].index(True)}
 
 
 @plays("advice-replicate", "can win in this very round", "这一回合就能赢", victory="race")
@@ -745,7 +752,7 @@ def only_death_stops_a_unit_that_replicates(config: Values) -> Numbers:
         return {enough}
     grown = play(board(deadly, a=enough, b=90), a="replicate", b="block")
     after = play(grown.after, a="do_nothing", a_2="block", b="attack a").after
-    assert (after.unit["a"].alive, TRUST.over(after)) == (False, False)
+    assert (after.units_by_id["a"].alive, TRUST.over(after)) == (False, False)
     return {enough - grown.sats["a"], grown.sats["a-2"]}
 
 
@@ -827,7 +834,7 @@ class TestPrompts(PromptTests):
 
     def test_a_template_tells_of_the_observer_only_whether_it_has_a_budget(self, template: Template) -> None:
         everyone = (*ANY_OBSERVER, "human", "openai:someone")
-        assert [who for who in everyone if OBSERVERS.fullmatch(who) is None] == []
+        assert [who for who in everyone if OBSERVER_PATTERN.fullmatch(who) is None] == []
         for budget in (True, False):
             some = [who for who in everyone if who.startswith(("sparing", "reading")) == budget]
             assert len({template.render({"observer": who}) for who in some}) == 1

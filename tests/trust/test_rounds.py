@@ -76,7 +76,7 @@ def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
     round_ = play(game(seed, fumble=10), a="block", b="attack")
     assert round_.sats == {"a": 46, "b": 54}
     assert round_.events("fumble") == [{"type": "fumble", "agent": "a", "action": "block"}]
-    assert round_.after.unit["a"].idle == 1
+    assert round_.after.units_by_id["a"].idle == 1
 
 
 def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
@@ -102,7 +102,7 @@ def test_sats_may_fall_below_zero_within_a_round_and_rise_again() -> None:
     """A 2 - 1 - 4 = -3, and the observer grants 5: 2."""
     round_ = play(game(sats={"a": 2, "b": 50}, observer="always"), a="beg 5 for my life", b="attack")
     assert round_.sats["a"] == 2
-    assert round_.after.unit["a"].alive
+    assert round_.after.units_by_id["a"].alive
 
 
 def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
@@ -127,7 +127,7 @@ def test_without_the_treatment_there_is_no_shock_and_no_draw() -> None:
 def test_a_ruling_in_the_intent_stands_unless_the_observer_is_scripted(observer: str, granted: int) -> None:
     ruled = Intent("beg", None, 5, "bread", ruling=Ruling(5, 2, "half"))
     after = resolve(game(observer=observer), {"a": ruled}).state
-    assert after.unit["a"].sats == 50 - 1 + granted
+    assert after.units_by_id["a"].sats == 50 - 1 + granted
 
 
 def test_a_misread_high_five_is_an_attack_to_its_target_alone_and_pays_as_it_is() -> None:

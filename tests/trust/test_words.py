@@ -21,7 +21,7 @@ def says(action: str = "block", **fields: Any) -> dict[str, Any]:
 
 def seen(state: State, key: str) -> dict[str, Any]:
     """Return a part of each unit's view."""
-    return {unit: observe(state, unit)[key] for unit in state.unit}
+    return {unit: observe(state, unit)[key] for unit in state.units_by_id}
 
 
 def test_messages_are_read_in_the_next_round_by_all_or_by_those_addressed_alone() -> None:

@@ -1,4 +1,4 @@
-"""What a reader does from the pages of `hobbes view`: play a fork of a run, and pin turns as a test.
+"""The two forms on the pages of `hobbes view`: one plays a fork of a run, one writes turns as a test.
 
 The fields of a form come from whoever can post it, so each of them is checked here.
 """
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER
@@ -26,15 +26,15 @@ from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.prompting import is_path, variants
 
 Fields: TypeAlias = Mapping[str, str]
-"""What a form is filled in with, by the names of its fields."""
+"""What somebody wrote in a form, by the names of its fields."""
 
 CAPS = ("calls", "tokens", "usd", "seconds")
 
 FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "answer", "name", *CAPS)
 """The fields of the form of a fork."""
 
-ASKED_OTHERWISE = ("prompts", "lang", "model")
-"""Those of them that change what a player is asked, or who plays."""
+CHANGES_THE_CALL = ("prompts", "lang", "model")
+"""The fields of a fork that change what a player is asked, or who plays."""
 
 PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
 """The fields of the form of a test."""
@@ -43,11 +43,11 @@ LANGS = ("en", "zh")
 """The languages of prompts."""
 
 MAX_DIGITS = 15
-"""How many digits a cap has at most."""
+"""How many digits a number in a form may have."""
 
 
-class Forking(NamedTuple):
-    """A fork that a form asks for."""
+class ForkPlan(NamedTuple):
+    """A fork that a form asks for, and what it will cost."""
 
     options: ForkOptions
     caps: Caps
@@ -57,8 +57,8 @@ class Forking(NamedTuple):
 # --- a fork
 
 
-def unchanged(store: Store, run: Run, turn: int, agent: str) -> Fields:
-    """Return the form of a fork that changes nothing; for an agent, it has the agent's recorded answer.
+def unchanged_fork(store: Store, run: Run, turn: int, agent: str) -> Fields:
+    """Return the fields of a fork that changes nothing; for an agent, with the agent's recorded answer.
 
     Raise MissingError if the agent did not act in the turn.
     """
@@ -66,71 +66,75 @@ def unchanged(store: Store, run: Run, turn: int, agent: str) -> Fields:
         name: f"{cap:.15f}".rstrip("0").rstrip(".") if isinstance(cap, float) else str(cap or "")
         for name, cap in asdict(run.caps).items()
     }
-    answer = _in_a_field(recorded(store, run, turn, agent)) if agent else ""
+    answer = _as_posted(recorded_answer(store, run, turn, agent)) if agent else ""
     return {**dict.fromkeys(FORK_FIELDS, ""), "turn": str(turn), "agent": agent, "answer": answer, **caps}
 
 
-def recorded(store: Store, run: Run, turn: int, agent: str) -> str:
-    """Return the answer of an agent that counts, empty if there was none."""
+def recorded_answer(store: Store, run: Run, turn: int, agent: str) -> str:
+    """Return the agent's answer that counts, empty if there was none."""
     if agent == OBSERVER:
         raise UsageError("a fork cannot answer for the observer; choose an agent")
     return agent_card(store, run, turn, agent)["answer"] or ""
 
 
-def forking(store: Store, run: Run, fields: Fields) -> Forking:
+def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
     """Return the fork that a form asks for, and what it will cost. Raise UsageError if a field is wrong."""
     turn = whole_number("turn", fields["turn"])
     if f"{PlayerKind.PYTHON}:" in fields["model"]:  # it would execute any file of this machine
         raise UsageError("model: a page takes no Python players; name them with `hobbes fork`")
     prompts = fields["prompts"].strip()
-    if is_path(prompts) and prompts not in prompts_of(store, run):
-        _inside(prompts, "prompts")
+    if is_path(prompts) and prompts not in available_prompts(store, run):
+        _path_inside(prompts, "prompts")
     options = ForkOptions(
         turn,
         fields["model"].strip() or None,
         prompts or None,
         fields["lang"] or None,
-        answers=_given(store, run, turn, fields),
+        answers=_given_answers(store, run, turn, fields),
         name=fields["name"].strip() or None,
     )
     caps = Caps(
-        _cap(fields, "calls", int), _cap(fields, "tokens", int), _cap(fields, "usd"), _cap(fields, "seconds")
+        calls=_whole_cap(fields, "calls"),
+        tokens=_whole_cap(fields, "tokens"),
+        usd=_decimal_cap(fields, "usd"),
+        seconds=_decimal_cap(fields, "seconds"),
     )
-    return Forking(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
+    return ForkPlan(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
 
 
-def _given(store: Store, run: Run, turn: int, fields: Fields) -> dict[str, str]:
-    """Return the answer that a form gives to its agent, as it was recorded if nobody changed it; or none.
+def _given_answers(store: Store, run: Run, turn: int, fields: Fields) -> dict[str, str]:
+    """Return the answer that a form gives, by agent; empty if the player is to be asked anew.
 
-    Where what the player is asked, or who plays, changes and the answer does not, the player is asked anew.
+    An answer that nobody changed in the form is given as it was recorded, unless a field in
+    `CHANGES_THE_CALL` is filled in: then the player is asked anew.
     """
     agent, text = fields["agent"], fields["answer"]
     if not agent or not text.strip():
         return {}
-    before = recorded(store, run, turn, agent)
-    if text != _in_a_field(before):
+    recorded = recorded_answer(store, run, turn, agent)
+    if text != _as_posted(recorded):
         return {agent: text}
-    return {} if any(fields[name] for name in ASKED_OTHERWISE) else {agent: before}
+    return {} if any(fields[name] for name in CHANGES_THE_CALL) else {agent: recorded}
 
 
-def _in_a_field(text: str) -> str:
-    """Return a text as a browser posts it that shows it in a field: HTML has no null character."""
+def _as_posted(text: str) -> str:
+    """Return a text as a browser posts it back from a field. HTML has no null character."""
     return with_line_feeds(text).replace("\0", "\ufffd")
 
 
 def fingerprint(fields: Fields) -> str:
-    """Return what tells the form of a fork from one in which something was changed."""
+    """Return a hash of the fields of a fork; it differs if any field was changed."""
     return sha256(canonical({name: fields[name] for name in FORK_FIELDS}))
 
 
-def prompts_of(store: Store, run: Run) -> list[str]:
+def available_prompts(store: Store, run: Run) -> list[str]:
     """Return the prompts to choose from for a fork: those that are shipped, and those of other runs."""
     played = {row["prompts"] for row in store.figures.of_all_runs() if row["world"] == run.world.name}
     return sorted({*variants(run.world), *played})
 
 
-def words_of_fork(store: Store, run: Run, fields: Fields, plan: Forking) -> str:
-    """Return the command that plays the same fork. It takes an answer from a file, since it may be long."""
+def fork_command(store: Store, run: Run, fields: Fields, plan: ForkPlan) -> str:
+    """Return the command that plays the same fork. It reads the answer from a file, since it may be long."""
     words: list[object] = ["fork", run.id, "--turn", fields["turn"]]
     for name in ("prompts", "lang", "model", "name"):
         words += [f"--{name}", fields[name]] if fields[name] else []
@@ -148,13 +152,17 @@ def whole_number(name: str, text: str) -> int:
     return int(text)
 
 
-def _cap(fields: Fields, name: str, kind: type = float) -> Any:  # noqa: ANN401  a number or None
-    """Return a cap of a form, None if it is left empty."""
+def _whole_cap(fields: Fields, name: str) -> int | None:
+    """Return a cap of a form that is a whole number, None if it is left empty."""
+    text = fields[name].strip()
+    return max(whole_number(name, text), 1) if text else None
+
+
+def _decimal_cap(fields: Fields, name: str) -> float | None:
+    """Return a cap of a form that may have decimals, None if it is left empty."""
     text = fields[name].strip()
     if not text:
         return None
-    if kind is int:
-        return max(whole_number(name, text), 1)
     if re.fullmatch(rf"[0-9]{{1,{MAX_DIGITS}}}(\.[0-9]{{1,{MAX_DIGITS}}})?", text):
         return float(text)
     raise UsageError(f"{name}: write a number that is not negative, or leave it empty")
@@ -163,41 +171,41 @@ def _cap(fields: Fields, name: str, kind: type = float) -> Any:  # noqa: ANN401 
 # --- a test
 
 
-def pin_fields(run: Run, turn: int, agent: str) -> Fields:
-    """Return the form of a test of a turn as it is offered."""
+def default_test(run: Run, turn: int, agent: str) -> Fields:
+    """Return the fields of a test of one turn, as the page offers them."""
     name = re.sub(r"[^\w-]+", "_", f"{run.name or run.id}_{turn}")[-100:]
     return {"turns": str(turn), "agent": agent, "name": name, "folder": "tests", "replace": ""}
 
 
-def pinned(store: Store, run: Run, fields: Fields) -> Files:
+def write_test(store: Store, run: Run, fields: Fields) -> Files:
     """Write the test that a form asks for, and return its files. Raise UsageError if a field is wrong."""
-    first, to, last = fields["turns"].partition("-")
-    turns = whole_number("turns", first.strip()), whole_number("turns", (last if to else first).strip())
+    first, dash, last = fields["turns"].partition("-")
+    turns = whole_number("turns", first.strip()), whole_number("turns", (last if dash else first).strip())
     if not NAME.fullmatch(fields["name"]):
         raise UsageError("name: write letters, digits, - and _")
-    files = files_of(fields["name"], _inside(fields["folder"].strip() or ".", "folder"))
+    files = files_of(fields["name"], _path_inside(fields["folder"].strip() or ".", "folder"))
     for path in files:
-        _inside(str(path), "folder")  # it may be a link that leads elsewhere
+        _path_inside(str(path), "folder")  # it may be a link that leads elsewhere
         if check_path(path, "folder").exists() and not fields["replace"]:
             raise UsageError(
                 f"{path} already exists; choose another name or folder, or tick that it may be replaced"
             )
-    made = pin(store, run, turns, files.test.parent)
+    pinned = pin(store, run, turns, files.test.parent)
     agent = fields["agent"] or None
     if agent:
-        made.check_agent(agent)
-    write(made, files, agent)
+        pinned.check_agent(agent)
+    write(pinned, files, agent)
     return files
 
 
-def words_of_pin(store: Store, run: Run, fields: Fields) -> str:
+def test_command(store: Store, run: Run, fields: Fields) -> str:
     """Return the command that writes the same test."""
     only = ["--agent", fields["agent"]] if fields["agent"] else []
     words = ["--turns", fields["turns"], "--name", fields["name"], "--to", fields["folder"] or "."]
     return store.command("make-test", run.id, *words, *only)
 
 
-def _inside(path: str, what: str) -> Path:
+def _path_inside(path: str, what: str) -> Path:
     """Return a path in the working directory. Raise UsageError if it leads out of it."""
     here = Path.cwd().resolve()
     checked = check_path(Path(path), what)
@@ -210,13 +218,16 @@ def _inside(path: str, what: str) -> Path:
     return checked
 
 
-def filled_in(fields: Iterable[tuple[str, str]], known: Iterable[str]) -> dict[str, str]:
-    """Return the fields that a form posted. Raise UsageError for one that it does not have, or has twice."""
-    names, filled = list(known), dict[str, str]()
+def parse_form(fields: Iterable[tuple[str, str]], known: Iterable[str]) -> dict[str, str]:
+    """Return the text of each known field, empty if it was not posted.
+
+    Raise UsageError for an unknown field, or one that was posted twice.
+    """
+    names, posted = list(known), dict[str, str]()
     for name, text in fields:
         if name not in names:
             raise UsageError(f"the form has no field {name[:60]!r}; it has: {', '.join(names)}")
-        if name in filled:
+        if name in posted:
             raise UsageError(f"{name}: write each only once")
-        filled[name] = text
-    return {**dict.fromkeys(names, ""), **filled}
+        posted[name] = text
+    return {**dict.fromkeys(names, ""), **posted}

@@ -26,9 +26,9 @@ from hobbes.nodes import files
 from hobbes.nodes.chat import ADDRESS_HEADER
 
 MAX_BYTES = 256_000_000
-"""The longest cassette that is read; one of 1,000 calls has 10 MB."""
+"""The size of the largest cassette that is read. One of 1,000 calls has 10 MB."""
 
-DAMAGE = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+DAMAGE_ERRORS = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 """What vcrpy and its YAML raise for a file that is not a cassette."""
 
 
@@ -95,27 +95,27 @@ Exchanges = tuple[list[Request], list[dict[str, Any]]]
 """The requests of a cassette, and the response to each."""
 
 
-class CheckedYaml:
-    """vcrpy's YAML, of which vcrpy checks nothing."""
+class CheckedSerializer:
+    """vcrpy's YAML serializer, with a check of what was read; vcrpy checks nothing."""
 
     @staticmethod
     def deserialize(text: str) -> dict[str, Any]:
-        """Return the content of a cassette; raise one of DAMAGE if it is not one."""
+        """Return the content of a cassette; raise one of DAMAGE_ERRORS if it is not one."""
         content: dict[str, Any] = yamlserializer.deserialize(text)
         CONTENT.validate_python(content)
         return content
 
 
-class CheckedFile(FilesystemPersister):  # type: ignore[misc]  # vcrpy has no types
-    """vcrpy's files, but a missing or damaged one is an error: vcrpy alone would treat it as empty."""
+class CheckedPersister(FilesystemPersister):  # type: ignore[misc]  # vcrpy has no types
+    """vcrpy's persister, but a missing or damaged file is an error: vcrpy alone would treat it as empty."""
 
     @classmethod
     def load_cassette(cls, cassette_path: Path, serializer: object = None) -> Exchanges:
         """Return the exchanges of a cassette; raise UsageError if the file is not one."""
-        del serializer  # vcrpy's argument; CheckedYaml reads what vcrpy's own serializer has written
+        del serializer  # vcrpy's argument; CheckedSerializer reads what vcrpy's own serializer has written
         try:
             files.content_of(cassette_path, MAX_BYTES)
-            requests, responses, *_ = super().load_cassette(cassette_path, CheckedYaml)
+            requests, responses, *_ = super().load_cassette(cassette_path, CheckedSerializer)
         except CassetteNotFoundError as error:
             raise UsageError(f"{cassette_path} is empty, or no file; record it again") from error
         except files.FileError as error:
@@ -124,7 +124,7 @@ class CheckedFile(FilesystemPersister):  # type: ignore[misc]  # vcrpy has no ty
             ) from error
         except ValidationError as error:
             raise _not_valid(cassette_path, in_one_line(error, depth=5)) from error
-        except DAMAGE as error:
+        except DAMAGE_ERRORS as error:
             raise _not_valid(cassette_path, " ".join(str(error).split())) from error
         return requests, responses
 
@@ -133,15 +133,18 @@ def _not_valid(path: Path, problem: str) -> UsageError:
     return UsageError(f"{path} is not a valid cassette: {problem}; record it again")
 
 
-def save(path: Path, cassette: Cassette) -> None:
-    """Write a cassette, all of it or nothing, sorted by address, since concurrent calls end in any order."""
+def save_cassette(path: Path, cassette: Cassette) -> None:
+    """Write a whole cassette or nothing, sorted by address, since concurrent calls end in any order."""
 
     def address_of(exchange: tuple[Request, Any]) -> list[str]:
         address = exchange[0].headers.get(ADDRESS_HEADER, "")
         return [part.zfill(9) for part in re.split(r"(\d+)", address)]  # turn 10 comes after turn 9
 
     exchanges = sorted(cassette.data, key=address_of)
-    content = {"requests": [one for one, _ in exchanges], "responses": [one for _, one in exchanges]}
+    content = {
+        "requests": [request for request, _ in exchanges],
+        "responses": [response for _, response in exchanges],
+    }
     partial = path.with_name(f"{path.name}.partial")
     FilesystemPersister.save_cassette(partial, content, yamlserializer)
     partial.replace(path)
@@ -152,7 +155,7 @@ def description_file(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-def description_of(path: Path) -> dict[str, Any]:
+def read_description(path: Path) -> dict[str, Any]:
     """Return the description of the run in a cassette; raise UsageError if it is missing or damaged."""
     file = description_file(path)
     content: dict[str, Any] = read_json(file)
@@ -165,13 +168,13 @@ def description_of(path: Path) -> dict[str, Any]:
     return content
 
 
-def describe(path: Path, description: Mapping[str, Any]) -> None:
+def write_description(path: Path, description: Mapping[str, Any]) -> None:
     """Write the description of a cassette."""
     text = json.dumps(description, indent=1, sort_keys=True) + "\n"
     description_file(path).write_text(text, encoding="utf-8")
 
 
-def options_of(path: Path, description: Mapping[str, Any]) -> RunOptions:
+def recorded_options(path: Path, description: Mapping[str, Any]) -> RunOptions:
     """Return the options of the run in a cassette, from its description."""
     try:
         return RunOptions(**description["run"])
