@@ -2,10 +2,9 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from hobbes.engine.world import Landmark
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -43,15 +42,9 @@ def landmarks(
     for turn, who, text in store.db.conn.execute(sql, [run.id, agent, first, last, *types]):
         event = json.loads(text)
         for mark in marks:
-            if _is(mark, event):
+            if mark.is_at(event):
                 counts[mark.name][turn, who] += 1
     return counts
-
-
-def _is(mark: Landmark, event: Mapping[str, Any]) -> bool:
-    """Return whether an event is a landmark."""
-    facts = {"type": mark.event, **mark.facts}
-    return all(name in event and event[name] == value for name, value in facts.items())
 
 
 def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
