@@ -1,14 +1,21 @@
 """The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
+import re
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
 from hobbes.lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from hobbes.lab.show.searching import Search
+    from hobbes.lab.store.home import Store
+    from hobbes.lab.store.run import Run
 
 app = typer.Typer()
 
@@ -46,8 +53,13 @@ def runs(home: options.Home = options.HOME, as_json: options.AsJson = False) -> 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     run: options.RunName,
-    turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
-    agent: Annotated[str | None, typer.Argument(help="an agent, or observer")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TURN] [AGENT]...",
+            help="a turn, counted from 0; an agent or observer in it; or, without a turn, agents, or all",
+        ),
+    ] = None,
     event: Annotated[
         list[str] | None, typer.Option(help="list the events of this type; may be repeated")
     ] = None,
@@ -68,43 +80,43 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show a run, a turn, or one agent's turn.
+    """Show a run, a turn, one agent's turn, or the diary of agents.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. --event, --agent and
-    --grep choose what to show of a run.
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary has what agents
+    thought, said and did: one, several or all of them. --event, --agent and --grep choose what to show of a
+    run or of a diary.
 
     Example: hobbes trace last 3 miner-01
     """
     from hobbes.lab.show import boards, cards, searching, tracing
     from hobbes.lab.show.palette import looks_in, words_of
     from hobbes.lab.show.terminal import OUT, picture, plain, print_json
+    from hobbes.lab.show.told import told
     from hobbes.lab.store.history import state_before
 
+    turn, agents = _turn_and_agents(words or [])
+    agent = next(iter(agents), None)
     with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
+        if turn is None and agents:
+            _show_diary(store, stored, [*agents, *(of or ())], event or (), grep, as_json=as_json)
+            return
         if turn is None:
-            search = searching.search_for(store, stored, event or (), of or (), grep)
-            if event or grep is not None:
-                matches = searching.found(store, stored, search)
-                if as_json:
-                    print_json(list(matches))
-                else:
-                    cards.show_found(matches, search.pattern, looks_in(store, stored))
-            elif as_json:
-                print_json(tracing.overview(store, stored, search.agents))
-            else:
-                turns = tracing.turns_so_far(store, stored, search.agents)
-                cards.show_overview(turns, looks_in(store, stored), stored.world.causes)
+            _show_run(
+                store,
+                stored,
+                searching.search_for(store, stored, event or (), of or (), grep),
+                as_json=as_json,
+            )
             return
         if event or of or grep is not None:
             raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-        board = None
+        full, board = tracing.full_turn(store, stored, turn), None
         if agent is None:
-            full = tracing.full_turn(store, stored, turn)
             shown: Any = tracing.turn_card(store, stored, turn, lambda *_: full)
             board = tracing.board_in(stored, full)
         else:
-            shown = tracing.agent_card(store, stored, turn, agent)
+            shown = tracing.agent_card(store, stored, turn, agent, lambda *_: full)
         looks, last = looks_in(store, stored), min(turn + 1, stored.turns)
         after = stored.world.picture(state_before(store, stored, last))
     if as_json:
@@ -114,7 +126,55 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         OUT.print(picture(after, words_of(stored, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
     else:
-        cards.show_card(shown, looks)
+        cards.show_card(shown, told(stored, full, shown), looks)
+
+
+def _show_run(store: "Store", run: "Run", search: "Search", *, as_json: bool) -> None:
+    """Print a run turn by turn, or what is looked for in it."""
+    from hobbes.lab.show import cards, searching, tracing
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.terminal import print_json
+
+    if search.events or search.pattern is not None:
+        matches = searching.found(store, run, search)
+        if as_json:
+            print_json(list(matches))
+        else:
+            cards.show_found(matches, search.pattern, looks_in(store, run))
+    elif as_json:
+        print_json(tracing.overview(store, run, search.agents))
+    else:
+        turns = tracing.turns_so_far(store, run, search.agents)
+        cards.show_overview(turns, looks_in(store, run), run.world.causes)
+
+
+def _show_diary(  # noqa: PLR0913  what is asked for
+    store: "Store", run: "Run", agents: list[str], events: Collection[str], grep: str | None, *, as_json: bool
+) -> None:
+    """Print the diary of these agents."""
+    from hobbes.lab.show import cards, diary, searching
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.terminal import print_json
+
+    search = searching.search_for(store, run, events, (), grep)
+    looks = looks_in(store, run)
+    chosen = diary.chosen(looks, agents)
+    choice = diary.Choice(chosen, events=search.events, words=search.pattern)
+    entries = diary.diary(store, run, choice)
+    if as_json:
+        print_json([entry.to_json() for entry in entries])
+    else:
+        cards.show_diary(entries, diary.firsts(store, run, chosen), search.pattern, looks)
+
+
+def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
+    """Return the turn and the agents that were typed; raise UsageError for several agents of a turn."""
+    turn, agents = (
+        (int(words[0]), words[1:]) if words and re.fullmatch("[0-9]{1,15}", words[0]) else (None, words)
+    )
+    if turn is not None and len(agents) > 1:
+        raise UsageError("a turn has the card of one agent; leave out the turn for the diary of several")
+    return turn, agents
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)

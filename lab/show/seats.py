@@ -18,18 +18,18 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from hobbes.engine.board import of_picture
 from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
+from hobbes.lab.play.answering import as_posted, form_for, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import STATIC, environment
 from hobbes.lab.show.terminal import remark
+from hobbes.lab.show.told import board_of_view
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import PersonQuestion, Run
@@ -160,14 +160,14 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
 def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
-    board, drawn = _board(run, view)
+    board, mapped = board_of_view(run, view, _named(run, view))
     seconds = run.setting.config.seconds_per_turn
     until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
     return {
         "question": question,
-        "view": {name: value for name, value in view.items() if name != drawn},
-        "board": board,
-        "mapped": bool(drawn),
+        "view": {name: value for name, value in view.items() if name != mapped},
+        "board": drawn(board),
+        "mapped": bool(mapped),
         "form": form_for(run, question),
         "until": until.strftime("%H:%M:%S UTC") if until else None,
         "left": max(0, ceil((until - now).total_seconds())) if until else None,
@@ -190,19 +190,3 @@ def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the agents whom a view names."""
     text = json.dumps(view)
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
-
-
-def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
-    """Return what a view shows, as an SVG: the map that it holds in text, with its name in the view.
-
-    A view without such a map is drawn by its world, and has no name for that.
-    """
-    for name, value in view.items():
-        if isinstance(value, list) and is_map(value):
-            rows = [str(line).split() for line in value]
-            agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
-            board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
-            return drawn(board), name
-    if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return drawn(run.world.seat(view, _named(run, view))), ""
-    return "", ""

@@ -12,7 +12,7 @@ from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
-from hobbes.lab.errors import MissingError
+from hobbes.lab.errors import MissingError, did_you_mean
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.damage import damaged
@@ -249,7 +249,7 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
     turn, record = full.turn, full.turn.record
     number = turn.turn
     if agent not in record.intents:
-        raise MissingError(f"{agent!r} did not act in turn {number}; these did: {', '.join(record.intents)}")
+        raise MissingError(f"{agent!r} did not act in turn {number}{did_you_mean(agent, record.intents)}")
     called = _call_card(store, run, number, agent)
     if called is None:
         raise damaged(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
@@ -459,7 +459,7 @@ def _shortened(pieces: Pieces) -> Pieces:
     return short
 
 
-def changed_in_memory(card: Card) -> Card:
+def changed_in_memory(card: Mapping[str, Any]) -> Card:
     """Return what changed in the memory of an agent's card."""
     return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
 
