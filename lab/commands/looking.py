@@ -170,7 +170,7 @@ def _show_diary(  # noqa: PLR0913  what is asked for
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
     """Return the turn and the agents that were typed; raise UsageError for several agents of a turn."""
     turn, agents = (
-        (int(words[0]), words[1:]) if words and re.fullmatch("[0-9]{1,15}", words[0]) else (None, words)
+        (int(words[0]), words[1:]) if words and re.fullmatch("[0-9]{1,4000}", words[0]) else (None, words)
     )
     if turn is not None and len(agents) > 1:
         raise UsageError("a turn has the card of one agent; leave out the turn for the diary of several")

@@ -230,7 +230,7 @@ MOST_LINES = {
 """How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
 
 
-RAW = "── raw "
+RAW = "── raw"
 """The title of all that is raw on a card."""
 
 
@@ -240,7 +240,7 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
     title.stylize("bold")
     OUT.print(title)
     OUT.print(Trimmed(_in_words(data, told, looks)))
-    line = "" if OUT.width == UNLIMITED else "─" * (OUT.width - len(RAW))
+    line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
     OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
 
 

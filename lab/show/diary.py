@@ -232,8 +232,8 @@ class _Turn:
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
-        landmarks = self.run.world.landmarks
-        marks = [mark.name for mark in landmarks if any(mark.is_at(one.to_json()) for one in done.events)]
+        own = [event.to_json() for event in done.events if event.type == done.type]
+        marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
         others = {other for event in done.events for other in self._others(event)}
         wrote = [self.written[agent, to] for to in (*others, None) if (agent, to) in self.written]
         promised = max(wrote, key=lambda one: one.turn) if marks and others and wrote else None

@@ -94,12 +94,27 @@ def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
 
 def test_what_a_unit_knew_is_what_it_saw(opened: Store, cli: Cli) -> None:
     """Its high five missed; the other one saw an attack, and nobody told it otherwise."""
-    values = {"rounds": 2, "miss": 100}
+    values: dict[str, Any] = {"rounds": 2, "miss": 100}
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
     assert in_words(cli, "0", "unit-a")[1].startswith(
         "●unit-a meant to high five ■unit-b, but missed: it came out as an attack. "
     )
     assert "done to it ■unit-b attacked ●unit-a" in in_words(cli, "1", "unit-a")
+
+
+def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cli) -> None:
+    values: dict[str, Any] = {"rounds": 1, "miss": 100}
+    played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
+    printed = cli("trace", "last", "all").stdout.splitlines()
+    told = [" ".join(line.split()) for line in printed if "thought" not in line]
+    missed = "meant to high five {}, but missed: it came out as an attack"
+    assert told == [
+        "first miss: turn 0, ●unit-a",
+        f"0 ●unit-a did {missed.format('■unit-b')}",
+        "0 ●unit-a did had not won when the rounds ran out",
+        f"0 ■unit-b did {missed.format('●unit-a')}",
+        "0 ■unit-b did had not won when the rounds ran out",
+    ]
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
