@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -15,8 +15,9 @@ from hobbes.engine.board import Board, of_picture
 from hobbes.engine.choices import NOTHING_TO_CHOOSE, Choices
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
-from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
+from hobbes.engine.record import MESSAGE, Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection
+from hobbes.engine.telling import Done, Telling, in_plain_words
 
 NOT_HASHED = "not hashed"
 """Marks a setting that says how a run is carried out, not what is played; it changes no digest."""
@@ -300,6 +301,11 @@ class Landmark:
     event: str
     facts: JsonObject = field(default_factory=dict)
 
+    def is_at(self, event: JsonObject) -> bool:
+        """Return whether an event, as JSON, is this landmark."""
+        facts = {"type": self.event, **self.facts}
+        return all(name in event and event[name] == value for name, value in facts.items())
+
 
 CHOSEN_RUN = ":chosen"
 """What stands for the id of the run in the SQL of a query."""
@@ -380,6 +386,7 @@ class World(Generic[C, S, I]):
                                      A field that names an actor says to whom it happened, or, if it is
                                      called `from`, from whom something came. A message is an event of the
                                      type `message`, with `text` and, where it is not to all, `to`
+    telling                          how events, views and intents are told in words (`engine.telling`)
     causes                           the types of events that only say why another event of the same agent
                                      happened, each with the type of that one; a trace tells both as one deed
     codes                            what each code of a rejection or correction means; the rules, and an
@@ -435,6 +442,7 @@ class World(Generic[C, S, I]):
     landmarks: tuple[Landmark, ...] = ()
     queries: tuple[RunQuery, ...] = ()
     agent_turns: AgentTurns | None = None
+    telling: Telling[I] = field(default_factory=Telling)
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
@@ -456,6 +464,34 @@ def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
     agents = played.after.setting.agents
     title = f"turn {played.before.turn}"
     return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
+
+
+def deeds_told(world: AnyWorld, events: Iterable[Event]) -> list[Done]:
+    """Return what one agent did in a turn, type by type, in words; its messages are left out.
+
+    The types are in the order of the world's telling.
+
+    Events of another version of the rules, which lack a field of today's, are told by their names and values.
+    """
+    by_type: dict[str, list[Event]] = {}
+    for event in events:
+        if event.type != MESSAGE:
+            by_type.setdefault(event.type, []).append(event)
+    for cause, effect in world.causes.items():
+        if cause in by_type:
+            by_type[cause] += by_type.pop(effect, [])
+    told, order = [], [*world.telling.deeds]
+    for kind in sorted(by_type, key=lambda kind: order.index(kind) if kind in order else len(order)):
+        of_kind = by_type[kind]
+        is_known = all(event.facts.keys() >= {*fields_of(world, event.type)} for event in of_kind)
+        tell = world.telling.deeds.get(kind, in_plain_words) if is_known else in_plain_words
+        told.append(Done(kind, tell(of_kind), of_kind))
+    return told
+
+
+def fields_of(world: AnyWorld, kind: str) -> list[str]:
+    """Return the names of the fields that a world declares for a type of event."""
+    return [*filter(None, world.events.get(kind, "").partition(":")[0].split(", "))]
 
 
 def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a world's own state

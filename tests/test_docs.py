@@ -187,6 +187,7 @@ def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
         for found in told(home, "trace", "last", *words)
     ]
     assert set(keys("hobbes trace RUN --event TYPE --json")) == {key for found in matches for key in found}
+    assert keys("hobbes trace RUN AGENT --json") == list(told(home, "trace", "last", unit)[0])
     assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
 
 

@@ -11,6 +11,7 @@ from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
+from hobbes.engine.mining.telling import TELLING
 from hobbes.engine.mining.validation import Intent, validate
 from hobbes.engine.mining.view import PRIVATE, draw_map, map_codes, observe
 from hobbes.engine.world import Landmark, World
@@ -50,6 +51,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     choices=choices,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
+    telling=TELLING,
     codes={**validation.CODES, **reflection.CODES},
     queries=QUERIES,
     agent_turns=AGENT_TURNS,

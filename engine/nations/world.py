@@ -13,6 +13,7 @@ from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
+from hobbes.engine.nations.telling import TELLING
 from hobbes.engine.nations.validation import Intent, validate
 from hobbes.engine.nations.view import observe, picture, private, remembering
 from hobbes.engine.world import Landmark, World, in_letters
@@ -76,6 +77,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
+    telling=TELLING,
     codes={
         **validation.CODES,
         **phases.CODES,

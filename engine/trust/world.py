@@ -13,6 +13,7 @@ from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.trust.rules import EVENTS, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
+from hobbes.engine.trust.telling import TELLING
 from hobbes.engine.trust.validation import Intent, validate
 from hobbes.engine.trust.view import observe, picture, private
 from hobbes.engine.world import Landmark, World, in_letters
@@ -65,6 +66,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
+    telling=TELLING,
     causes={"miss": "attack"},
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=DESK,

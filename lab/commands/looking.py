@@ -1,5 +1,6 @@
 """The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
+import re
 from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
@@ -83,8 +84,13 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     run: options.RunName,
-    turn: Annotated[int | None, typer.Argument(help="a turn, counted from 0")] = None,
-    agent: Annotated[str | None, typer.Argument(help="an agent, or observer")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TURN] [AGENT]...",
+            help="a turn, counted from 0; an agent or observer in it; or, without a turn, agents, or all",
+        ),
+    ] = None,
     event: Annotated[
         list[str] | None, typer.Option(help="list the events of this type; may be repeated")
     ] = None,
@@ -105,23 +111,28 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show a run, a turn, or one agent's turn.
+    """Show a run, a turn, one agent's turn, or the diary of agents.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. --event, --agent and
-    --grep choose what to show of a run.
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary has what agents
+    thought, said and did: one, several or all of them. --event, --agent and --grep choose what to show of a
+    run or of a diary.
 
     Example: hobbes trace last 3 miner-01
     """
+    turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
     with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        if turn is None:
+        if turn is None and agents:
+            diary_of = [*agents, *(only_agents or ())]
+            _trace_diary(store, stored, diary_of, event or (), grep, as_json=as_json)
+        elif turn is None:
             _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
-        elif agent is None:
-            _trace_turn(store, stored, turn, as_json=as_json)
+        elif agents:
+            _trace_agent(store, stored, turn, agents[0], as_json=as_json)
         else:
-            _trace_agent(store, stored, turn, agent, as_json=as_json)
+            _trace_turn(store, stored, turn, as_json=as_json)
 
 
 def _trace_run(  # noqa: PLR0913  its options
@@ -176,12 +187,43 @@ def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: 
     from hobbes.lab.show import cards, tracing
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
+    from hobbes.lab.show.told import told
 
-    card = tracing.agent_card(store, run, turn, agent)
+    full = tracing.full_turn(store, run, turn)
+    card = tracing.agent_card(store, run, turn, agent, lambda *_: full)
     if as_json:
         print_json(card)
     else:
-        cards.show_card(card, looks_in(store, run))
+        cards.show_card(card, told(run, full, card), looks_in(store, run))
+
+
+def _trace_diary(  # noqa: PLR0913  what is asked for
+    store: "Store", run: "Run", agents: list[str], events: Collection[str], grep: str | None, *, as_json: bool
+) -> None:
+    """Print the diary of these agents."""
+    from hobbes.lab.show import cards, diary, searching
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.terminal import print_json
+
+    search = searching.search_for(store, run, events, (), grep)
+    looks = looks_in(store, run)
+    chosen = diary.chosen(looks, agents)
+    choice = diary.Choice(chosen, events=search.events, words=search.pattern)
+    entries = diary.diary(store, run, choice)
+    if as_json:
+        print_json([entry.to_json() for entry in entries])
+    else:
+        cards.show_diary(entries, diary.firsts(store, run, chosen), search.pattern, looks)
+
+
+def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
+    """Return the turn and the agents that were typed; raise UsageError for several agents of a turn."""
+    turn, agents = (
+        (int(words[0]), words[1:]) if words and re.fullmatch("[0-9]{1,4000}", words[0]) else (None, words)
+    )
+    if turn is not None and len(agents) > 1:
+        raise UsageError("a turn has the card of one agent; leave out the turn for the diary of several")
+    return turn, agents
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)

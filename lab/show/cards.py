@@ -13,10 +13,27 @@ from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event
+from hobbes.engine.telling import quoted
 from hobbes.engine.turn import TurnRecord
+from hobbes.lab.show.diary import EVERYBODY, FAILED, Entry, First
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
+from hobbes.lab.show.terminal import (
+    ERR,
+    GAP,
+    OUT,
+    UNLIMITED,
+    Trimmed,
+    card,
+    json_text,
+    matrix,
+    named,
+    plain,
+    table,
+    told_text,
+)
+from hobbes.lab.show.told import Told
 from hobbes.lab.show.tracing import (
+    REASONING_SOURCES,
     TurnSoFar,
     all_calls,
     changed_in_memory,
@@ -111,6 +128,42 @@ def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | 
         ERR.print(Text("nothing found", style="dim"))
 
 
+def show_diary(
+    entries: Iterable[Entry], firsts: Sequence[First], words: re.Pattern[str] | None, looks: Looks
+) -> None:
+    """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
+    for first in firsts:
+        OUT.print(Text(f"first {first.mark}: turn {first.turn}, ").append_text(named(first.agent, looks)))
+    none = True
+    for entry in entries:
+        for kind, text in _of_entry(entry, looks):
+            none = False
+            if words is not None:
+                for part in words.finditer(text.plain):
+                    text.stylize("reverse", *part.span())
+            line = Text.assemble(named(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
+            _print_line(entry.turn, line)
+    if none:
+        ERR.print(Text("nothing found", style="dim"))
+
+
+def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
+    """Yield each thing that an entry tells, behind the word for its kind."""
+    if FAILED in entry.marks:
+        yield "failed", Text(f"✗ {entry.outcome}: the default action was taken", style="bold red")
+    if entry.thought:
+        yield "thought", plain(entry.thought)
+    for message in entry.said:
+        to = named(message.to, looks) if message.to else EVERYBODY
+        yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
+    for deed in entry.done:
+        yield "did", told_text(deed.words, looks)
+        if deed.promised:
+            turn, addressee, text = deed.promised
+            before = f"(in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)})"
+            yield "", Text("  ").append_text(told_text(before, looks))
+
+
 def counts(counted: Mapping[str, int]) -> str:
     """Return counts in one line."""
     return ", ".join(f"{name} {count}" for name, count in counted.items())
@@ -164,10 +217,83 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     )
 
 
-def show_card(data: dict[str, Any], looks: Looks) -> None:
-    """Print everything about one agent's turn, or the observer's; only its calls before the turn's end."""
+MOST_LINES = {
+    "": 3,
+    "why": 4,
+    "heard": 5,
+    "done to it": 3,
+    "gained": 2,
+    "noted": 3,
+    "wanted": 3,
+    "refused": 1,
+}
+"""How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
+
+
+RAW = "── raw"
+"""The title of all that is raw on a card."""
+
+
+def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
+    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
+    title.stylize("bold")
+    OUT.print(title)
+    OUT.print(Trimmed(_in_words(data, told, looks)))
+    line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
+    OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
+
+
+def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> Table:
+    """Return what a card says in words: a line or a few for each part, whose name stands before them."""
+    source = REASONING_SOURCES[data["reasoning_source"]]
+    why = Text.assemble((f"({source}) ", "dim") if source else "", plain(data["reasoning"] or "none"))
+    heard = [
+        Text.assemble(named(one.author, looks), ": " if one.to else " to all: ", plain(quoted(one.text)))
+        for one in told.knew.heard
+    ]
+    befell = [
+        Text.assemble(named(one.by, looks), " ", told_text(one.words, looks)) for one in told.knew.befell
+    ]
+    parts: dict[str, Sequence[Text]] = {
+        "": [told_text(told.sentence, looks)],
+        "why": [why],
+        "heard": heard,
+        "done to it": befell,
+        "gained": [told_text("; ".join(told.knew.gained), looks)] if told.knew.gained else [],
+        "noted": [Text.assemble((f"{name}: ", "dim"), plain(words)) for name, words in told.noted],
+        "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
+        "refused": [plain("; ".join(told.refused))] if told.refused else [],
+    }
+    width = max(map(len, parts)) + GAP
+    lines = Table.grid(padding=(0, GAP, 0, 0))
+    lines.add_column(style="bold")
+    lines.add_column(no_wrap=True)
+    for name, texts in parts.items():
+        for place, line in enumerate(_fitted(texts, OUT.width - width, MOST_LINES[name])):
+            lines.add_row("" if place else name, line)
+    return lines
+
+
+def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
+    """Return texts wrapped to a width, in at most so many lines; where something is cut, a line says so."""
+    if len(texts) > most:
+        more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
+        return [*_fitted(texts[: most - 1], width, most - 1), more]
+    fitted: list[Text] = []
+    for place, text in enumerate(texts):
+        lines = text.wrap(OUT, width)
+        room = (most - len(fitted)) // (len(texts) - place)
+        if len(lines) > room:
+            lines[room - 1].truncate(width - 1)
+            lines[room - 1].append("…")
+        fitted += lines[:room]
+    return fitted
+
+
+def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
+    """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
     parts: list[tuple[str, RenderableType]] = [
-        ("view", json_text(data["view"]) if "view" in data else Text("see the prompt")),
         ("system prompt", plain(data["system"] or "none")),
         ("prompt", plain(data["prompt"])),
         ("answer", plain(data["answer"])),
@@ -176,6 +302,8 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
         (reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
     ]
+    if "view" in data:
+        parts.append(("view", json_text(data["view"])))
     if "rulings" in data:
         parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
@@ -190,8 +318,7 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
-    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
-    OUT.print(card(title, parts))
+    return parts
 
 
 def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:

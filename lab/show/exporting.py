@@ -159,7 +159,7 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
 
     others = {  # written if a page links to them; what they are asked for is part of their names
         "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
-        "messages": lambda pages, query: pages.messages(run, {name: str(one) for name, one in query.items()}),
+        "diary": lambda pages, query: pages.diary(run, query),
     }
 
     def link(up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.record import Event
 from hobbes.engine.reflection import REPORTS
-from hobbes.engine.world import AnyWorld
+from hobbes.engine.world import AnyWorld, fields_of
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.timelines import sampled
 from hobbes.lab.show.tracing import named_by
@@ -54,8 +54,7 @@ class Deeds:
 
 def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
     """Return what an event counts, and how much: the first number that its world declares, else 1 time."""
-    fields = world.events.get(event.type, "").partition(":")[0].split(", ")
-    for name in fields:
+    for name in fields_of(world, event.type):
         value = event.facts.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return name, value
@@ -63,11 +62,9 @@ def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
 
 
 def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[str]) -> list[Deeds]:
-    """Return what agents did to each other, a sum for each pair and type of event. Messages are left out."""
+    """Return what agents did and wrote to each other, a sum for each pair and type of event."""
     by_type: dict[tuple[str, str, str], Deeds] = {}
     for event in events:
-        if event.type == MESSAGE:
-            continue
         counted, amount = amount_of(world, event)
         for role, other in named_by(event, names):
             deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted))

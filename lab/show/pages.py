@@ -4,9 +4,10 @@
 pages can be read and reached.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from time import monotonic
@@ -23,7 +24,7 @@ from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_dif
 from hobbes.lab.show import page_forms, run_list, tracing
 from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
+from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.marking import marked
@@ -33,6 +34,7 @@ from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, painted
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import sampled, timeline
+from hobbes.lab.show.told import board_of_view, told
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import logged, state_before
 from hobbes.lab.store.home import Store
@@ -78,7 +80,6 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
-    talk: Talk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,12 +245,15 @@ class Pages:
         answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
+        seen, _ = board_of_view(run, card["view"], run.setting.agents) if "intent" in card else (None, "")
         return self._of_run(
             "agent.html",
             run,
             number,
             agent,
             card=card,
+            told=told(run, self._full_turn(self.store, run, number), card),
+            board=drawn(seen),
             before=before,
             after=after,
             strip=tracing.strip(decided, number, partial(self._noted, run, agent, decisions)),
@@ -265,6 +269,7 @@ class Pages:
             memory=tracing.memory_diffs(card) if "intent" in card else {},
             others=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
+            own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
         )
 
     def fork(
@@ -358,40 +363,33 @@ class Pages:
             **shown,
             before=max((one for one in turns if one < number), default=None),
             after=min((one for one in turns if one > number), default=None),
-            talk_page=partial(self._talk_page, run),
+            of_two=lambda one, other: self._diary(run, Asked(one, other)),
         )
 
-    def messages(self, run: Run, at: Mapping[str, Any]) -> str:
-        """Return the page of the messages of a run, or of all that passed between two agents."""
-        shown = conversation(self._talk(run), at)
-        options = ["--event", MESSAGE] if MESSAGE in run.world.events else []
-        for agent in shown["between"] or ():
-            options += ["--agent", agent]
-        talk_page = partial(self._talk_page, run)
-        return self._of_run("messages.html", run, *options, **shown, talk_page=talk_page)
+    def diary(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of a diary: of all, of an agent, or of two."""
+        asked = asked_for(run, self._looks(run), at)
+        events = [mark.event for mark in run.world.landmarks if mark.name == asked.mark]
+        options = [word for event in events for word in ("--event", event)]
+        options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
+        return self._of_run(
+            "diary.html",
+            run,
+            *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
+            *options,
+            **diary_page(self.store, run, asked),
+            address=partial(self._diary, run),
+        )
 
-    def _talk(self, run: Run) -> Talk:
-        """Return all that agents said, and did to each other."""
-        if self.kept.talk is None:
-            self.kept.talk = Talk(self.store, run, self._looks(run))
-        return self.kept.talk
-
-    def _talk_page(self, run: Run, two: tuple[str, str] | None, first: int = 0) -> str:
-        """Return the URL of a page of messages: of all, or of what passed between two agents."""
-        query: dict[str, object] = {"between": ",".join(in_order(self._looks(run), *two))} if two else {}
-        return self.link(run.id, "messages", **query, **({"first": first} if first else {}))
-
-    def _talk_at(self, run: Run, one: str, other: str, turn: int) -> str:
-        """Return the URL of what passed between two agents, at a turn."""
-        two = in_order(self._looks(run), one, other)
-        if self.live:  # the page itself finds the turn, so that a card needs not read all turns
-            page = self.link(run.id, "messages", between=",".join(two), turn=turn)
-        else:
-            page = self._talk_page(run, two, page_of(self._talk(run).entries(two), turn))
-        return f"{page}#turn-{turn}"
+    def _diary(self, run: Run, asked: Asked, turn: int | None = None, **changed: object) -> str:
+        """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
+        if turn is None:
+            return self.link(run.id, "diary", **asked.query(**changed))
+        of = replace(asked, kind="", mark="", words="")
+        return f"{self.link(run.id, 'diary', **of.query(first=page_with(run, of, turn)))}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: tracing.Card) -> dict[str, str]:
-        """Return with whom an agent had to do in a turn, and the URL of what passed between the two."""
+        """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
         looks, agent = self._looks(run), card["agent"]
         if agent not in looks:
             return {}
@@ -400,7 +398,7 @@ class Pages:
             name for event in events for name in (event.agent, *dict(tracing.named_by(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
-        return {other: self._talk_at(run, agent, other, card["turn"]) for other in others}
+        return {other: self._diary(run, Asked(agent, other), card["turn"]) for other in others}
 
     def experiments(self) -> str:
         """Return the list of experiments."""

@@ -3,8 +3,10 @@
 They follow from the agent's place among the agents of its run, and are decided here alone.
 """
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import OBSERVER
@@ -79,3 +81,15 @@ def words_of(run: "Run", looks: Looks) -> dict[str, Look]:
     """Return the look of each word by which the picture of a run's world shows somebody."""
     shown = run.world.in_picture(run.setting.agents)
     return {shown.get(name, name): look for name, look in looks.items()}
+
+
+@lru_cache(maxsize=8)
+def _names(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(“[^”]*”|(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-]))")
+
+
+def with_names(words: str, names: Iterable[str]) -> list[str]:
+    """Return words in pieces, so that each name in them is a piece of its own; none in a quotation is."""
+    among = tuple(names)
+    return [piece for piece in _names(among).split(words) if piece] if among else [words]

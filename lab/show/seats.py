@@ -22,15 +22,14 @@ from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
-from hobbes.lab.play.forms import pair_field
+from hobbes.lab.play.answering import as_posted, form_for, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
-from hobbes.lab.show.seat_form import seat_form
 from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
 from hobbes.lab.show.terminal import remark
+from hobbes.lab.show.told import board_of_view
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import PersonQuestion, Run
@@ -164,15 +163,17 @@ def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> 
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
     named, agent = _named(run, view), question.agent != OBSERVER
+    board, mapped = board_of_view(run, view, named)
     form, choices = form_for(run, question), run.world.choices(run.setting.config, view) if agent else None
     seconds = run.setting.config.seconds_per_turn
     until = datetime.fromisoformat(question.since) + timedelta(seconds=seconds) if seconds else None
     return {
         "question": question,
-        "view": {name: value for name, value in view.items() if name != _map_of(view)},
-        "board": drawn(run.world.seat(view, named)) if agent and run.world.seat is not None else "",
+        "view": {name: value for name, value in view.items() if name != mapped},
+        "board": drawn(board),
+        "knew": run.world.telling.knew(view) if agent else None,
         "form": form,
-        "play": seat_form(form, choices, view.get(_map_of(view)), _owners(run)) if choices else None,
+        "play": seat_form(form, choices, view.get(mapped), _owners(run)) if choices else None,
         "pair_field": pair_field,
         "until": until.strftime("%H:%M:%S UTC") if until else None,
         "left": max(0, ceil((until - now).total_seconds())) if until else None,
@@ -195,11 +196,6 @@ def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the agents whom a view names."""
     text = json.dumps(view)
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
-
-
-def _map_of(view: Mapping[str, Json]) -> str:
-    """Return the name of the map in text that a view holds, or nothing."""
-    return next((name for name, value in view.items() if isinstance(value, list) and is_map(value)), "")
 
 
 def _owners(run: Run) -> dict[str, str]:

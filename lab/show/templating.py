@@ -22,10 +22,11 @@ from hobbes.lab.play.forms import Field, Kind, hint, spelled
 from hobbes.lab.proof.comparing import beside, moves
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
-from hobbes.lab.show.palette import PALETTE
+from hobbes.lab.show.diary import found_in
+from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
-from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
+from hobbes.lab.show.tracing import REASONING_SOURCES, reasoning_title, short_reasoning, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -158,6 +159,7 @@ def environment() -> Environment:
         "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
         "counts": counts,
         "details": details,
+        "found_in": found_in,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "percent": percent,
@@ -175,7 +177,9 @@ def environment() -> Environment:
         "failed_calls_hint": FAILED_CALLS_HINT,
         "reasoning_title": reasoning_title,
         "short_reasoning": short_reasoning,
+        "reasoning_source": lambda card: REASONING_SOURCES[card["reasoning_source"]],
         "usage_line": usage_line,
+        "with_names": with_names,
     }
     return templates
 

@@ -21,7 +21,7 @@ from rich.text import Text
 
 from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
-from hobbes.lab.show.palette import PALETTE, Look, Looks, looks_of
+from hobbes.lab.show.palette import PALETTE, Look, Looks, looks_of, with_names
 
 NARROWEST = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
@@ -93,6 +93,11 @@ def named(name: str, looks: Looks) -> Text:
     if look is None:
         return plain(name)
     return Text(f"{look.mark}{spelled_out(name)}", style=PALETTE[look.colour])
+
+
+def told_text(words: str, looks: Looks) -> Text:
+    """Return words of ours in which each name has its mark and its colour."""
+    return Text().join(named(piece, looks) for piece in with_names(words, looks))
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:

@@ -461,7 +461,7 @@ def _shortened(pieces: Pieces) -> Pieces:
     return short
 
 
-def changed_in_memory(card: Card) -> Card:
+def changed_in_memory(card: Mapping[str, Any]) -> Card:
     """Return what changed in the memory of an agent's card."""
     return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
 

@@ -94,7 +94,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
-    "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),
+    "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
     # A turn at a glance, which the script puts into the page of its run.

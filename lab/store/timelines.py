@@ -2,10 +2,9 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
-from hobbes.engine.world import Landmark
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -33,25 +32,24 @@ def landmarks(
     """Return how often each landmark of a run's world occurs, by turn and by the agent of the event.
 
     With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
+    An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
     """
     store.turns.check(run, first, last)
-    marks = run.world.landmarks
+    marks, causes = run.world.landmarks, run.world.causes
     counts: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
-    types = sorted({mark.event for mark in marks})
+    types = sorted({*(mark.event for mark in marks), *causes})
     among = ", ".join("?" * len(types))
-    sql = f"select turn, agent, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
-    for turn, who, text in store.db.conn.execute(sql, [run.id, agent, first, last, *types]):
+    sql = f"select turn, agent, type, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
+    rows = store.db.conn.execute(sql, [run.id, agent, first, last, *types]).fetchall()
+    caused = {(turn, who, causes[kind]) for turn, who, kind, _ in rows if kind in causes}
+    for turn, who, kind, text in rows:
+        if (turn, who, kind) in caused:
+            continue
         event = json.loads(text)
         for mark in marks:
-            if _is(mark, event):
+            if mark.is_at(event):
                 counts[mark.name][turn, who] += 1
     return counts
-
-
-def _is(mark: Landmark, event: Mapping[str, Any]) -> bool:
-    """Return whether an event is a landmark."""
-    facts = {"type": mark.event, **mark.facts}
-    return all(name in event and event[name] == value for name, value in facts.items())
 
 
 def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:

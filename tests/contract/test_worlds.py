@@ -33,6 +33,7 @@ from hobbes.engine.world import (
     Ruled,
     Validated,
     board_of,
+    deeds_told,
     make_setting,
 )
 from hobbes.engine.worlds import WORLDS
@@ -172,6 +173,42 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
             assert 0 <= place.x <= board.width
             assert 0 <= place.y <= board.height
         assert svg(board) == svg(board_of(case.world, moment.played.played))
+
+
+@each_world
+def test_a_world_that_is_told_in_words_has_words_for_everything(world: AnyWorld) -> None:
+    """Every type of event, every view and every intent is told, and no value of JSON shows in the words."""
+    telling = world.telling
+    assert not telling.deeds or telling.deeds.keys() == world.events.keys() - {MESSAGE}
+    for _, played in games(world):
+        for moment in played:
+            before, intents, _, events, _ = moment.played.played
+            for agent in dict.fromkeys(event.agent for event in events):
+                of_agent = [event for event in events if event.agent == agent]
+                told = deeds_told(world, of_agent)
+                done = [event for event in of_agent if event.type != MESSAGE]
+                assert sorted(map(str, done)) == sorted(str(one) for deed in told for one in deed.events)
+                assert_words(telling.deeds, [deed.words for deed in told])
+            for agent in world.actors(before):
+                knew = telling.knew(world.observe(before, agent))
+                assert_words(telling.deeds, [*knew.gained, *(one.words for one in knew.befell)])
+                assert all(one.author != agent for one in knew.heard)
+                if telling.deeds:
+                    assert telling.meant(intents[agent])
+                    assert knew.standing is not None
+
+
+def assert_words(deeds: Mapping[str, object], told: Sequence[str]) -> None:
+    """Words are not empty; in a world that has words of its own, nothing in them is a value of JSON."""
+    for words in told:
+        without_quotations = re.sub("“[^”]*”", "", words)
+        assert words.strip()
+        assert not deeds or not re.search(r"\b(None|True|False)\b|[{}_]|\[\]", without_quotations), words
+
+
+def test_an_event_of_another_version_is_told_by_its_names_and_values() -> None:
+    old = Event("attack", "A", {"target": "B", "strength": 3})
+    assert [one.words for one in deeds_told(WORLDS["nations"], [old])] == ["attack target B, strength 3"]
 
 
 @each_case

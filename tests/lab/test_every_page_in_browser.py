@@ -41,7 +41,7 @@ OF_A_WORLD = {
 OF_A_RUN = {
     "/compare": ("/compare?a=RUN&b=other-RUN", "/compare?a=RUN&b=other-RUN&turn=5"),
     "/{run}/judgements": ("/RUN/judgements?turn=4",),
-    "/{run}/messages": ("/RUN/messages", "/RUN/messages?between=AGENT,OTHER&turn=3"),
+    "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
     "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
     "/{run}/pin": ("/RUN/pin?turn=3",),
 }
@@ -129,19 +129,19 @@ def test_pages_of_a_run_can_be_used_by_everybody(page: Page, world: str) -> None
 
 @pytest.mark.parametrize("place", ["served", "on disk"])
 def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place: str) -> None:
-    """From the run to the attacks, from an attack to what both said, from there to the card and back."""
+    """From the run to the first attack in its diary, to the card, to the diary of the two, and back."""
     page.goto("/nations" if place == "served" else (folder / "pages" / "index.html").as_uri())
-    page.get_by_role("link", name="judgements and deeds").click()
-    page.locator("table", has=page.get_by_text("attack: mils")).locator("td a").first.click()
-    assert page.locator("h1").inner_text().startswith("Between ")
-    attack = page.locator(".done", has=page.locator("b", has_text="attack")).first
-    turn = page.locator(".talk", has=attack).get_by_role("link", name="turn").first.inner_text()
-    attack.get_by_role("link").first.click()
+    page.get_by_role("link", name="diary").click()
+    first = page.get_by_role("link", name="first attack").first
+    turn = first.inner_text().rpartition(": ")[2]
+    first.click()
+    assert page.locator(".day:target h2").inner_text() == turn
+    attack = page.locator(".day:target .entry", has=page.locator(".mark", has_text="attack")).first
+    attack.get_by_role("link", name="did").first.click()
     assert page.locator("h1").inner_text().endswith(turn)
-    said = page.locator("p", has_text="what was said before and after").get_by_role("link").first
-    said.click()
-    assert page.locator("h1").inner_text().startswith("Between ")
-    assert page.locator(".talk:target h2").inner_text() == turn
-    page.get_by_role("link", name="messages", exact=True).click()
-    page.locator(".said a").first.click()
-    assert "turn" in page.locator("h1").inner_text()
+    assert "attacked" in page.locator(".lead").inner_text()
+    page.locator(".wanted").get_by_role("link").last.click()
+    assert " and " in page.locator("h1").inner_text()
+    assert page.locator(".day:target h2").inner_text() == turn
+    page.get_by_role("link", name="diary", exact=True).click()
+    assert page.locator("h1").inner_text() == "Diary of all agents"

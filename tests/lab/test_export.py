@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show import conversations, exporting
+from hobbes.lab.show import diary, exporting
 from hobbes.lab.show.exporting import export
 from hobbes.lab.store.calls import Calls, Decision
 from hobbes.lab.store.home import Store
@@ -123,7 +123,7 @@ def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, cli: Cli
     assert {target for _, target in linked(tmp_path / "html")} == pages
     parts = Counter(page.relative_to(tmp_path / "html").parts[0] for page in pages)
     assert [parts.pop(what) for what in ("index.html", "judgements")] == [1, 3]
-    assert parts.pop("messages") >= 1
+    assert parts.pop("diary") >= 1
     assert sum(parts.values()) == 3 + 5
 
 
@@ -149,8 +149,8 @@ def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Store, tm
 def test_links_into_a_page_lead_to_a_part_of_it(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Conversations have more than one page; an attack on a card leads to its turn among what was said."""
-    monkeypatch.setattr(conversations, "MAX_ENTRIES", 3)
+    """Diaries have more than one page; a card leads to its turn in the diary of two."""
+    monkeypatch.setattr(diary, "MOST_ENTRIES", 3)
     run = played(opened, RunOptions("nations", 3, 3, "policy:militarist", values={"rounds": 6}))
     to = tmp_path / "pages"
     export(opened, run, "html", to)
@@ -163,11 +163,11 @@ def test_links_into_a_page_lead_to_a_part_of_it(
             assert not part or part.isdigit() or f'id="{part}"' in there, (page, address, part)
             checked[part.partition("-")[0]] += 1
     assert checked["turn"]
-    parts = [page.name for page in (to / "messages").glob("*first=*")]
+    parts = [page.name for page in (to / "diary").glob("*first=*")]
     assert parts
     card = (to / "5" / "AgentA" / "index.html").read_text()
-    (talk,) = re.findall(r'href="([^"]*)#turn-5"', card.partition("what was said before and after")[2])[:1]
-    assert 'id="turn-5"' in (to / "5" / "AgentA" / unquote(talk)).read_text()
+    (two,) = re.findall(r'href="([^"]*)#turn-5"', card.partition("and that of it and")[2])[:1]
+    assert 'id="turn-5"' in (to / "5" / "AgentA" / unquote(two)).read_text()
 
 
 def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, tmp_path: Path) -> None:

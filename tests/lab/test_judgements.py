@@ -1,4 +1,4 @@
-"""The pages of judgements and of messages: what agents say of each other, beside what they did."""
+"""The page of judgements: what agents say of each other, beside what they did."""
 
 import json
 import re
@@ -11,14 +11,13 @@ from starlette.testclient import TestClient
 from hobbes.engine.record import Event
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show import conversations
 from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
 from hobbes.lab.show.timelines import sampled
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
-from tests.lab.play import mining, played
+from tests.lab.play import played
 
 ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
     (0, "AgentA"): {"messages": {"AgentB": "I shall never attack you"}, "money_grants": {"AgentB": 10}},
@@ -65,7 +64,8 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
         ["▲AgentC", "·", "·", "·", "0"],
     ]
     assert cells(page, "grant to: amount")[0] == ["●AgentA", "·", "10", "·", "10"]
-    assert f'href="/{run.id}/messages?between=AgentA%2CAgentB">5</a>' in page
+    assert cells(page, "message to: times")[0] == ["●AgentA", "·", "2", "·", "2"]
+    assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
     received_and_done = re.sub(r"<[^>]+>|\s+", " ", page.partition("Ratings received")[2])
     assert re.search(r"AgentA +2\.5 +10\.0 +5 → 0 +10 → 7 ", received_and_done)
     earlier = pages.get(f"/{run.id}/judgements", params={"turn": 1}).text
@@ -73,61 +73,10 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     assert "keeps word report: none" in earlier
 
 
-def test_a_conversation_has_the_messages_and_the_deeds_of_two_agents_in_order(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = broken_word(opened, monkeypatch)
-    told = ["I shall never attack you", "I trust you", "nothing personal", "so much for A", "A is a friend"]
-    page = pages.get(f"/{run.id}/messages").text
-    assert all(f"<blockquote>{text}</blockquote>" in page for text in told)
-    assert cells(page, "messages from agents in rows to those in columns; a number leads to all that passed "
-                 "between the two")[0] == ["●AgentA", "·", "2", "·"]  # fmt: skip
-    for two in ("AgentA,AgentB", "AgentB,AgentA"):
-        page = pages.get(f"/{run.id}/messages", params={"between": two}).text
-        order = [told[0], 'id="turn-1"', "<b>attack</b>", told[2], 'id="turn-2"', "<b>attack</b>"]
-        places = [page.index(order[0])]
-        for text in order[1:]:
-            places.append(page.index(text, places[-1] + 1))
-        assert told[3] not in page
-        assert told[4] not in page
-        assert f'href="/{run.id}/1/AgentA"' in page
-        assert "1 to 6 of 6 messages and deeds" in page
-
-
-def test_a_message_to_all_belongs_to_each_conversation_of_its_sender(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        return Reply(json.dumps({"message": f"hello from {address.agent}"}), "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
-    run = mining(opened, values={"rounds": 1, "rows": 3, "cols": 3, "communication": True})
-    page = pages.get(f"/{run.id}/messages", params={"between": "miner-01,miner-02"}).text
-    assert "hello from miner-01" in page
-    assert "hello from miner-02" in page
-    assert "hello from miner-03" not in page
-    assert re.search(r"→ all", page)
-
-
-def test_a_long_conversation_is_shown_part_by_part(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = broken_word(opened, monkeypatch)
-    monkeypatch.setattr(conversations, "MAX_ENTRIES", 2)
-    page = pages.get(f"/{run.id}/messages").text
-    assert "1 to 2 of 5 messages" in page
-    later = re.search(r'rel="next"[^>]* href="([^"]+)"', page)
-    assert later
-    page = pages.get(later[1].replace("&amp;", "&")).text
-    assert "3 to 4 of 5 messages" in page
-    assert 'rel="prev"' in page
-
-
 def test_each_world_has_both_pages(opened: Store, pages: TestClient) -> None:
     for name in WORLDS:
         run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
-        for page in ("judgements", "messages"):
+        for page in ("judgements", "diary"):
             assert pages.get(f"/{run.id}/{page}").status_code == 200, (name, page)
         assert f'href="/{run.id}/judgements"' in pages.get(f"/{run.id}").text
 

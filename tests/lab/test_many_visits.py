@@ -26,7 +26,7 @@ EXAMPLES = {
     "/experiments": "/experiments",
     "/{run}": "/one",
     "/{run}/judgements": "/one/judgements?turn=1",
-    "/{run}/messages": "/one/messages",
+    "/{run}/diary": "/one/diary",
     "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
     "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:number}": "/one/1",

@@ -1,14 +1,18 @@
 """The games of docs/pilot.md, which language models played: they are shown, and the page tells them."""
 
 import gzip
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from hobbes.engine.answer import DECISIONS, FoundAs
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import answer_fields
+from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.report import report
@@ -121,3 +125,16 @@ def test_the_orders_before_one_brace_too_many_would_be_carried_out_today(pilot: 
     said = read(agent, call.reply, answer_fields(found.world, found.setting, agent)).said
     assert said is not None
     assert said.keys() == {"disband_mils", "money_grants", "cede_territories", "messages"}
+
+
+ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home pilot\n(.*?)```", re.DOTALL)
+"""A question of docs/pages.md: the command that answers it, and the beginning of what that prints."""
+
+
+def test_the_three_questions_are_answered_as_the_page_says(pilot: Store) -> None:
+    questions = ANSWERED.findall((ROOT / "docs/pages.md").read_text(encoding="utf-8"))
+    assert len(questions) == 3
+    for command, answer in questions:
+        words = [*shlex.split(command), "--home", str(pilot.home)]
+        printed = CliRunner(env={"COLUMNS": "100"}).invoke(app, words).stdout
+        assert "".join(f"{line.rstrip()}\n" for line in printed.splitlines()).startswith(answer), command

@@ -39,18 +39,24 @@ def bars(svg: str) -> dict[int, int]:
 
 @pytest.mark.parametrize("world", [*WORLDS])
 def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
-    """Counted once more, from the records: rejections, and events by type and facts."""
+    """Counted once more, from the records: rejections, and events by type and facts.
+
+    A high five that missed is not counted as an attack, too.
+    """
     values = {"rounds": 12, **VALUES[world]}
     run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
     records = [turn.record for turn in opened.turns.of(run)]
     found = shown(opened, run)
     counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
+    missed = {(k, e.agent) for k, record in enumerate(records) for e in record.events if e.type == "miss"}
+    assert missed or world != "trust"
     for mark in run.world.landmarks:
         counted[mark.name] = [
             (k, event.agent)
             for k, record in enumerate(records)
             for event in record.events
             if event.type == mark.event and mark.facts.items() <= event.facts.items()
+            if mark.event != "attack" or (k, event.agent) not in missed
         ]
     assert any(counted[mark.name] for mark in run.world.landmarks)
     for lane in found.lanes[1:]:

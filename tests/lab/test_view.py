@@ -113,7 +113,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/nothing", "there is no run &#39;nothing&#39;|there is no run 'nothing'"),
         ("/last/99", "has no turn 99; it has turns 0 to 3"),
         (f"/last/{10**30}", "has no turn 1000000000000000000000000000000; it has turns 0 to 3"),
-        ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
+        ("/last/0/nobody", "'nobody' did not act in turn 0; choose of: miner-01, miner-02, miner-03"),
         ("/last/zero", "Not Found"),
         (f"/last/{'9' * 5_000}", "Not Found"),
         (f"/last/{'9' * 5_000}/miner-01", "Not Found"),
@@ -123,9 +123,12 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=x", "`first` in the address is not the number of a turn"),
         ("/last/judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
         ("/last/judgements?turn=x", "`turn` in the address is not the number of a turn"),
-        ("/last/messages?between=miner-01", "`between` in the address must be two agents, such as A,B"),
-        ("/last/messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
-        ("/last/messages?first=-1", "`first` in the address is not the number of a message"),
+        ("/last/diary?agent=miner-1", "nobody in this run is called 'miner-1'; did you mean miner-01"),
+        ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
+        ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
+        ("/last/diary?kind=felt", "`kind` in the address is none of: thought, said, done"),
+        ("/last/diary?mark=x", "`mark` in the address is none of: raid, capture, failed call, rejection"),
+        ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
         ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
@@ -232,7 +235,7 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     opened.runs.update(run.id, name="first-steps")
-    addresses = ["", "/1", "/1/miner-01", "/judgements", "/messages", "/fork?turn=1", "/pin?turn=1"]
+    addresses = ["", "/1", "/1/miner-01", "/judgements", "/diary", "/fork?turn=1", "/pin?turn=1"]
     for address in addresses:
         way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
         shown = re.sub(r"<[^>]*>", " ", way)
@@ -518,8 +521,8 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
             pages |= {f"fork {agent}": shown.fork(run, 1, agent) for agent in run.setting.agents}
             pages |= {f"pin {agent}": shown.pin(run, 1, agent) for agent in run.setting.agents}
-            pages["talk"] = shown.messages(run, {"between": "AgentA,AgentB"})
-            pages |= {"judgements": shown.judgements(run, 1), "messages": shown.messages(run, {})}
+            pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
+            pages |= {"judgements": shown.judgements(run, 1), "diary": shown.diary(run, {})}
             posted = dict.fromkeys(FORK_FIELDS, texts[0]) | {"turn": "1"}
             pages["posted fork"] = shown.fork(run, 1, texts[0], posted, texts[0])
             posted = dict.fromkeys(PIN_FIELDS, texts[0]) | {"turn": "1"}

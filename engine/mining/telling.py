@@ -1,0 +1,196 @@
+"""mining in words: what miners did, what a view told one, and what one wanted to do."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from hobbes.engine.board import listed
+from hobbes.engine.mining.actions import Action
+from hobbes.engine.mining.validation import Intent
+from hobbes.engine.record import Event
+from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
+
+MOST_NAMED = 6
+"""How many plots are named; if there are more, their number is told."""
+
+RESULTS = {
+    "captured": "captured",
+    "blocked": "blocked",
+    "outdrawn": "another raider got it",
+    "fizzled": "there was nothing to take",
+}
+"""The results of a raid in words."""
+
+
+def plots(cells: Iterable[Sequence[int]]) -> str:
+    """Return plots in words: `[0,1] and [2,0]`, or their number if they are many."""
+    named = [f"[{row},{column}]" for row, column in cells]
+    return listed(named) if len(named) <= MOST_NAMED else counted(len(named), "plot")
+
+
+def _plots_of(events: Iterable[Event]) -> str:
+    return plots([_plot(event) for event in events])
+
+
+def _plot(event: Event) -> tuple[int, int]:
+    plot: Any = event.facts["plot"]
+    row, column = plot
+    return row, column
+
+
+def claimed(events: Sequence[Event]) -> str:
+    """Tell claims: those that were won, and those that a draw gave to others."""
+    won, lost = ([event for event in events if event.facts["won"] is own] for own in (True, False))
+    told = [f"claimed {_plots_of(won)}"] if won else []
+    return ", but ".join([*told, *([f"lost the draw for {_plots_of(lost)}"] if lost else [])])
+
+
+def defended(events: Sequence[Event]) -> str:
+    """Tell defences, with the points of those that have more than one."""
+    more = [event for event in events if event.facts["points"] != 1]
+    points = [f"{event.facts['points']} points on {_plots_of([event])}" for event in more]
+    return f"defended {_plots_of(events)}" + (f" ({listed(points)})" if points else "")
+
+
+def raided(events: Sequence[Event]) -> str:
+    """Tell raids by their results, and for each by the owners of the plots."""
+    told = []
+    for result, words in RESULTS.items():
+        by_owner: dict[str, list[Event]] = {}
+        for event in events:
+            if event.facts["result"] == result:
+                by_owner.setdefault(str(event.facts["owner"] or "nobody"), []).append(event)
+        of_owners = [f"{_plots_of(of_one)} of {owner}" for owner, of_one in by_owner.items()]
+        told += [f"{listed(of_owners)} ({words})"] if of_owners else []
+    return f"raided {', '.join(told)}"
+
+
+def mined(events: Sequence[Event]) -> str:
+    """Tell what was mined, and on which plots nothing was because they were lost."""
+    rich, poor = ([event for event in events if bool(event.facts["gold"]) is any_] for any_ in (True, False))
+    gold = sum(int(str(event.facts["gold"])) for event in rich)
+    told = [f"mined {gold} gold on {_plots_of(rich)}"] if rich else []
+    return " and ".join([*told, *([f"mined nothing on {_plots_of(poor)}, which it lost"] if poor else [])])
+
+
+def taxed(events: Sequence[Event]) -> str:
+    """Tell what an agent paid for its raids, and to whom."""
+    by_receiver: dict[str, int] = {}
+    for event in events:
+        receiver = str(event.facts["to"] or "nobody")
+        by_receiver[receiver] = by_receiver.get(receiver, 0) + int(str(event.facts["gold"]))
+    return (
+        f"paid {listed([f'{gold} gold to {receiver}' for receiver, gold in by_receiver.items()])} for raids"
+    )
+
+
+def punished(events: Sequence[Event]) -> str:
+    """Tell the stamina that an agent lacks in the next round."""
+    stamina = sum(int(str(event.facts["stamina"])) for event in events)
+    return f"was punished with {stamina} stamina less in the next round"
+
+
+def got_back(events: Sequence[Event]) -> str:
+    """Tell which captured plots went back to their owner."""
+    told = [f"{_plots_of([event])} from {event.facts['from']}" for event in events]
+    return f"got back {listed(told)}"
+
+
+def knew(view: Mapping[str, Any]) -> Knew:
+    """Return what a miner knew: messages, raids on it and draws that it lost, its gold and its plots."""
+    you = view["you"]
+    return Knew(
+        [
+            Heard(one["from"], one.get("to"), one["text"])
+            for one in view.get("messages", ())
+            if one["from"] != you
+        ],
+        [*_raids_on(you, view["last_round"]), *_draws_lost(you, view["last_round"])],
+        [*_gained(view), _has(view)],
+        Standing(("miner", "plots"), [*view["plots_held"].items()]),
+    )
+
+
+def _raids_on(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
+    """Yield what each raider did to a miner's plots in the last round."""
+    raids = [(raider, raid) for raid in news["raided"] if raid["owner"] == you for raider in raid["by"]]
+    for raider, of_one in groupby(sorted(raids, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        mine = [raid for _, raid in of_one]
+        taken = [raid["plot"] for raid in mine if raid["taken_by"] == raider and not raid.get("returned")]
+        back = [raid["plot"] for raid in mine if raid["taken_by"] == raider and raid.get("returned")]
+        rest = [raid["plot"] for raid in mine if raid["taken_by"] != raider]
+        told = [f"took {plots(taken)} from {you}"] if taken else []
+        told += [f"took {plots(back)} from {you}, which were given back"] if back else []
+        told += [f"raided {plots(rest)} of {you} without getting any"] if rest else []
+        yield Befell(raider, ", and ".join(told))
+
+
+def _draws_lost(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
+    """Yield who won the draws for plots that a miner had claimed, too."""
+    lost = [claim for claim in news["contested"] if you in claim["by"] and claim["won_by"] != you]
+    winners = sorted({claim["won_by"] for claim in lost})
+    for winner in winners:
+        won = [claim["plot"] for claim in lost if claim["won_by"] == winner]
+        yield Befell(winner, f"won the draw for {plots(won)}, which {you} claimed, too")
+
+
+def _gained(view: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the last round brought a miner."""
+    you, news = view["you"], view["last_round"]
+    for last in view["your_rounds"][-1:]:
+        yield f"{last['gold']} gold mined in round {last['turn']}"
+        for name, words in (
+            ("tax_paid", "paid {} gold in taxes"),
+            ("tax_received", "got {} gold from taxes"),
+        ):
+            if last.get(name):
+                yield words.format(last[name])
+    taken = [raid["plot"] for raid in news["raided"] if raid["taken_by"] == you and not raid.get("returned")]
+    lost = [
+        raid["plot"]
+        for raid in news["raided"]
+        if raid["owner"] == you and raid["taken_by"] not in {None, you} and not raid.get("returned")
+    ]
+    if taken:
+        yield f"{plots(taken)} taken"
+    if lost:
+        yield f"{plots(lost)} lost"
+
+
+def _has(view: Mapping[str, Any]) -> str:
+    """Return what a miner has."""
+    own = view["your_plots"]
+    which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MOST_NAMED else ""
+    return f"now {view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"
+
+
+def meant(intent: Intent) -> list[str]:
+    """Return the actions of an intent in the order of their priority, and the messages."""
+    told = [
+        _ordered(kind, list(of_kind)) for kind, of_kind in groupby(intent.actions, key=lambda one: one.kind)
+    ]
+    return [*told, *said({"all": intent.message, **intent.private})] or ["do nothing"]
+
+
+def _ordered(kind: str, actions: Sequence[Action]) -> str:
+    """Return actions of one kind, with the stamina of those that may have more than one."""
+    if kind != "mine":
+        return f"{kind} {plots([action.cell for action in actions])}"
+    stamina = sum(action.stamina for action in actions)
+    return f"mine {plots([action.cell for action in actions])} with {stamina} stamina"
+
+
+TELLING = Telling(
+    {
+        "raid": raided,
+        "return": got_back,
+        "tax": taxed,
+        "punish": punished,
+        "claim": claimed,
+        "defend": defended,
+        "mine": mined,
+    },
+    knew,
+    meant,
+)
+"""How mining is told in words."""

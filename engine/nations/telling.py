@@ -1,0 +1,114 @@
+"""nations in words: what nations did, what a view told one, and what one wanted to do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hobbes.engine.board import listed
+from hobbes.engine.nations.actions import EVERYBODY
+from hobbes.engine.nations.validation import Intent
+from hobbes.engine.record import Event
+from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
+
+
+def attacked(events: Sequence[Event]) -> str:
+    """Tell attacks: the mils that were sent, the damage that they do, and how many fell."""
+    told = []
+    for facts in (event.facts for event in events):
+        fallen = f", {facts['lost']} fell" if facts["lost"] else ""
+        told.append(f"{facts['target']} with {_mils(facts['mils'])} ({facts['damage']} damage{fallen})")
+    return f"attacked {listed(told)}"
+
+
+def granted(events: Sequence[Event]) -> str:
+    """Tell grants of money."""
+    told = [f"{event.facts['amount']} to {event.facts['to']}" for event in events]
+    return f"granted {listed(told)}"
+
+
+def handed_over(events: Sequence[Event]) -> str:
+    """Tell grants of resources."""
+    told = [f"{one['amount']} {one['resource']} to {one['to']}" for one in (event.facts for event in events)]
+    return f"handed over {listed(told)}"
+
+
+def ceded(events: Sequence[Event]) -> str:
+    """Tell cessions by their receivers."""
+    lands: dict[str, list[str]] = {}
+    for event in events:
+        lands.setdefault(str(event.facts["to"]), []).append(str(event.facts["territory"]))
+    return f"ceded {listed([f'{listed(land)} to {receiver}' for receiver, land in lands.items()])}"
+
+
+def _mils(mils: Any) -> str:  # noqa: ANN401  a number from JSON
+    return counted(mils, "mil")
+
+
+def knew(view: Mapping[str, Any]) -> Knew:
+    """Return what a nation knew: messages, what others did to it, its welfare, land and army."""
+    you, account = view["self"], view.get("account", {})
+    heard = [
+        Heard(author, None if to == EVERYBODY else to, text)
+        for author, written in view.get("messages", {}).items()
+        for to, text in written.items()
+    ]
+    land, army = view["territories"], view["army"]
+    standing = [(agent, len(land[agent]), army[agent]) for agent in land]
+    has = f"now {counted(len(land[you]), 'territory', 'territories')} and {_mils(army[you])}"
+    return Knew(
+        heard,
+        [*_done_to(you, account)],
+        [*_gained(account), has],
+        Standing(("nation", "land", "mils"), standing),
+    )
+
+
+def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
+    """Yield what others did to a nation in the last turn, by its account."""
+    for part, words in (
+        ("attacked_by", "attacked {you} with {what}"),
+        ("lost_to", "destroyed {what} of {you} in combat"),
+        ("received_from", "granted {what} to {you}"),
+        ("ceded_by", "ceded {what} to {you}"),
+    ):
+        for other, what in account.get(part, {}).items():
+            told = listed(what) if part == "ceded_by" else what if part == "received_from" else _mils(what)
+            yield Befell(other, words.format(what=told, you=you))
+
+
+def _gained(account: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the last turn brought a nation."""
+    if "gained" in account:
+        trade = f", {account['trade']} of it from grants" if account.get("trade") else ""
+        yield f"{account['gained']} welfare in the last turn{trade}; {account['total']} in all"
+    for line, words in (("damage", "{} money lost to attacks"), ("upkeep", "{} money paid for upkeep")):
+        if account.get(line):
+            yield words.format(abs(account[line]))
+
+
+def meant(intent: Intent) -> list[str]:
+    """Return the orders of an intent, and its messages."""
+    told = [f"attack {target} with {_mils(mils)}" for target, mils in intent.attacks.items() if mils]
+    told += [f"grant {amount} to {to}" for to, amount in intent.money_grants]
+    told += [
+        f"hand over {amount} {resource} to {to}" for to, resource, amount in intent.resource_grants if amount
+    ]
+    told += [f"cede {listed(land)} to {to}" for to, land in intent.cede_territories.items() if land]
+    told += [f"buy {_mils(intent.purchase_mils)}"] if intent.purchase_mils else []
+    told += [f"disband {_mils(intent.disband_mils)}"] if intent.disband_mils else []
+    return [*told, *said(intent.messages)] or ["do nothing"]
+
+
+TELLING = Telling(
+    {
+        "attack": attacked,
+        "cede": ceded,
+        "grant": granted,
+        "resource_grant": handed_over,
+        "purchase": lambda events: f"bought {_mils(events[0].facts['mils'])}",
+        "disband": lambda events: f"disbanded {_mils(events[0].facts['mils'])}",
+        "unpaid": lambda events: f"lost {_mils(events[0].facts['mils'])} whose upkeep it could not pay",
+    },
+    knew,
+    meant,
+)
+"""How nations is told in words."""

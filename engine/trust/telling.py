@@ -1,0 +1,172 @@
+"""trust in words: what units did, what a view told one, and what one wanted to do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hobbes.engine.record import Event
+from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, quoted, said
+from hobbes.engine.trust.state import ALL
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.world import OBSERVER
+
+
+def high_fived(events: Sequence[Event]) -> str:
+    """Tell a high five, and whether it was returned."""
+    facts = events[0].facts
+    return (
+        f"high fived {facts['target']}, which {'returned it' if facts['returned'] else 'did not return it'}"
+    )
+
+
+def missed(events: Sequence[Event]) -> str:
+    """Tell a high five that came out as an attack, with that attack."""
+    blocked = any(event.facts.get("blocked") for event in events)
+    words = f"meant to high five {events[0].facts['target']}, but missed: it came out as an attack"
+    return f"{words}, which was blocked" if blocked else words
+
+
+def attacked(events: Sequence[Event]) -> str:
+    """Tell an attack, and whether it was blocked."""
+    facts = events[0].facts
+    return f"attacked {facts['target']}" + (", which blocked it" if facts["blocked"] else "")
+
+
+def begged(events: Sequence[Event]) -> str:
+    """Tell a request to the observer, and the answer."""
+    facts = events[0].facts
+    asked, reason = f"begged for {facts['amount']} sats", quoted(facts["reason"])
+    return f"{asked}: {reason}; got {facts['granted']}: {quoted(facts['answer'])}"
+
+
+def replicated(events: Sequence[Event]) -> str:
+    """Tell a replication, and what came of it."""
+    facts = events[0].facts
+    if not facts["succeeded"]:
+        return "replicated and died of it"
+    return "replicated" + (f": {facts['clone']} was born" if facts["clone"] else "")
+
+
+def did_nothing(events: Sequence[Event]) -> str:
+    """Tell that nothing was done, whether it was chosen, and what it cost."""
+    facts = events[0].facts
+    words = "did nothing" if facts["chosen"] else "did nothing, which it did not choose"
+    return f"{words}, and paid {abs(int(str(facts['sats'])))} sats for it" if facts["sats"] else words
+
+
+def shocked(events: Sequence[Event]) -> str:
+    """Tell what a shock gave or took."""
+    sats = sum(int(str(event.facts["sats"])) for event in events)
+    return f"{'got' if sats > 0 else 'lost'} {abs(sats)} sats in a shock"
+
+
+def _targets(events: Sequence[Event]) -> str:
+    return ", ".join(str(event.facts["target"]) for event in events)
+
+
+ENDS = {
+    "won": "won the game",
+    "lost": "lost the game",
+    "drawn": "drew the game",
+    "timed out": "had not won when the rounds ran out",
+}
+"""How a game ends for an agent."""
+
+SEEN = {
+    "high_five": "high fived {you}",
+    "attack": "attacked {you}",
+    "send": "sent sats to {you}",
+}
+"""What a unit sees that another did to it."""
+
+
+def knew(view: Mapping[str, Any]) -> Knew:
+    """Return what a unit knew: messages, what it saw others do to it, the observer's answer, its sats."""
+    last = view["history"][-1:]
+    return Knew(
+        [
+            Heard(one["from"], None if one["to"] == ALL else one["to"], one["text"])
+            for one in view.get("messages", ())
+        ],
+        [*_done_to(view, last), *_answered(view["observer"])],
+        [*_gained(last), f"now {view['sats']} sats; to replicate, it needs {view['rules']['threshold']}"],
+        Standing(("unit", "sats", "seen to do last"), [*_rows(view, last)]),
+    )
+
+
+def _done_to(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iterator[Befell]:
+    """Yield what a unit saw others do to it in the last round."""
+    for past in last:
+        for other, (did, target, _) in past["others"].items():
+            if target == view["you"] and did in SEEN:
+                yield Befell(other, SEEN[did].format(you=view["you"]))
+
+
+def _answered(answer: Mapping[str, Any] | None) -> Iterator[Befell]:
+    """Yield what the observer answered to a unit that begged."""
+    if answer is not None:
+        words = f"granted {answer['granted']} of the {answer['asked']} sats that it begged for"
+        yield Befell(OBSERVER, f"{words}: {quoted(answer['reason'])}")
+
+
+def _gained(last: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the sats that the last round brought a unit, by their causes."""
+    for past in last:
+        if past["you"] is not None:
+            did, target, changes = past["you"]
+            causes = ", ".join(f"{sats:+} ({cause})" for cause, sats in changes.items()) or "nothing"
+            deed = did.replace("_", " ") + (f" → {target}" if target else "")
+            yield f"{causes} in round {past['turn']}, in which it chose: {deed}"
+
+
+def _rows(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int, str]]:
+    """Yield each unit with its sats and what it was seen to do in the last round."""
+    seen = {
+        unit: deed for past in last for unit, deed in {**past["others"], view["you"]: past["you"]}.items()
+    }
+    for unit, sats in view["units"].items():
+        did, target, _ = seen.get(unit) or ("", None, 0)
+        yield unit, sats, did.replace("_", " ") + (f" → {target}" if target else "")
+
+
+def meant(intent: Intent) -> list[str]:
+    """Return the action of an intent, and what it says besides."""
+    words = intent.action.replace("_", " ")
+    match intent.action:
+        case "beg":
+            words = f"beg for {intent.amount} sats: {quoted(intent.reason)}"
+        case "send":
+            words = f"send {intent.amount} sats to {intent.target}"
+        case "high_five" | "attack":
+            words = f"{words} {intent.target}"
+        case "do_nothing" if not intent.chosen:
+            words = "do nothing, the default action"
+        case _:
+            pass
+    steps = {"propose": "propose an alliance to", "accept": "accept an alliance with", "leave": "leave"}
+    declared = [f"{steps[word]} {unit}" for unit, word in intent.alliances.items()]
+    return [words, *declared, *said(intent.messages)]
+
+
+TELLING = Telling(
+    {
+        "miss": missed,
+        "attack": attacked,
+        "high_five": high_fived,
+        "misread": lambda events: f"was seen to attack by {_targets(events)}",
+        "fumble": lambda events: f"fumbled: it meant to {str(events[0].facts['action']).replace('_', ' ')}",
+        "block": lambda events: f"blocked, and stopped {events[0].facts['stopped']} attacks",
+        "do_nothing": did_nothing,
+        "beg": begged,
+        "send": lambda events: f"sent {events[0].facts['amount']} sats to {events[0].facts['target']}",
+        "replicate": replicated,
+        "propose": lambda events: f"proposed an alliance to {_targets(events)}",
+        "ally": lambda events: f"became an ally of {_targets(events)}",
+        "leave": lambda events: f"left its alliance with {_targets(events)}",
+        "shock": shocked,
+        "death": lambda _: "has no sats left",
+        "end": lambda events: ENDS[str(events[0].facts["result"])],
+    },
+    knew,
+    meant,
+)
+"""How trust is told in words."""

@@ -1,0 +1,338 @@
+"""The diary of a run, of an agent or of several: what was thought, said and done, turn by turn.
+
+An observer has none: what it answered is told with the requests of agents.
+
+`/RUN/diary` of `hobbes view`, and `hobbes trace RUN AGENT`.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.telling import Done
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import deeds_told
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show.told import by
+from hobbes.lab.show.tracing import named_by
+from hobbes.lab.store.exchanges import events_until
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.store.timelines import landmarks
+from hobbes.nodes.journal import ReasoningSource
+from hobbes.nodes.reading import deciding
+
+KINDS = ("thought", "said", "done")
+"""What an entry has of an agent's turn."""
+
+EVERYBODY = "all"
+"""Stands for all agents: as the addressee of a message, and as whose diary is shown."""
+
+FAILED, REJECTED = "failed call", "rejection"
+"""The marks of an entry that every world has, besides its landmarks."""
+
+
+class Said(NamedTuple):
+    """A message; without `to`, to all."""
+
+    turn: int
+    to: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What an agent did, of one type: in words that follow its name.
+
+    `marks` are the landmarks that it is. `promised` is, for a landmark, what its agent had last written to
+    one of those to whom it was done, or to all, before they could know of it.
+    """
+
+    type: str
+    words: str
+    marks: tuple[str, ...] = ()
+    promised: Said | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for."""
+
+    turn: int
+    agent: str
+    outcome: str | None
+    thought: str = ""
+    source: str = ""
+    said: tuple[Said, ...] = ()
+    done: tuple[Deed, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as plain JSON."""
+        return {
+            **asdict(self),
+            "said": [{"to": one.to, "text": one.text} for one in self.said],
+            "done": [
+                {**asdict(one), "promised": one.promised and one.promised._asdict()} for one in self.done
+            ],
+        }
+
+    @property
+    def words(self) -> Iterator[str]:
+        """Yield all that the entry tells."""
+        yield self.thought
+        yield from (one.text for one in self.said)
+        yield from (one.words for one in self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What of a diary is shown: entries with one of the `kinds`, with a mark, with an event, with words.
+
+    The diary of one agent also has what others wrote and did to it; that of several has what passed between
+    them, and what each did to nobody. Without agents it is that of all.
+    """
+
+    agents: tuple[str, ...] = ()
+    kinds: Collection[str] = KINDS
+    mark: str = ""
+    events: Collection[str] = ()
+    words: re.Pattern[str] | None = None
+
+    def kept(self, entry: Entry) -> Entry | None:
+        """Return an entry with the kinds that are shown, None if it is not shown."""
+        if self.mark and self.mark not in entry.marks:
+            return None
+        if self.events and not any(one.type in self.events for one in entry.done):
+            return None
+        shown = replace(
+            entry,
+            thought=entry.thought if "thought" in self.kinds else "",
+            said=entry.said if "said" in self.kinds else (),
+            done=entry.done if "done" in self.kinds else (),
+        )
+        if self.words is not None and not any(map(self.words.search, shown.words)):
+            return None
+        return shown if any(shown.words) or FAILED in shown.marks else None
+
+
+class First(NamedTuple):
+    """The first turn of a landmark or another mark, and whose turn it was."""
+
+    mark: str
+    turn: int
+    agent: str
+
+
+def firsts(store: Store, run: Run, agents: Collection[str] = ()) -> list[First]:
+    """Return where each landmark of a run first occurs; with agents, in what these did."""
+    found = []
+    for mark, places in landmarks(store, run).items():
+        among = [place for place in places if not agents or place[1] in agents]
+        found += [First(mark, *min(among))] if among else []
+    return found
+
+
+def chosen(names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
+    """Return the agents that somebody has named, none for `all`. Raise UsageError for an unknown one."""
+    if [*words] == [EVERYBODY] and EVERYBODY not in names:
+        return ()
+    for word in words:
+        if word not in names:
+            near = did_you_mean(word, names, f"choose from: {', '.join(names)}")
+            raise UsageError(f"nobody in this run is called {word!r}{near}")
+    return tuple(dict.fromkeys(words))
+
+
+Written: TypeAlias = dict[tuple[str, str | None], Said]
+"""What each agent wrote last, by agent and addressee."""
+
+
+def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
+    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
+    written: Written = {}
+    for turn, event in events_until(store, run, first - 1) if first else ():
+        _keep(written, turn, event)
+    for logged in store.turns.of(run, first):
+        turn, record = logged.turn, logged.record
+        told = _Turn(store, run, turn, record, choice.agents, written)
+        for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
+            if (entry := choice.kept(told.entry(agent))) is not None:
+                yield entry
+        for event in record.events:
+            _keep(written, turn, event)
+
+
+def _keep(written: Written, turn: int, event: Event) -> None:
+    """Keep a message as the last one of its agent."""
+    if event.type == MESSAGE:
+        message = _message(turn, event)
+        written[event.agent, message.to] = message
+
+
+def _message(turn: int, event: Event) -> Said:
+    """Return what the event of a message says."""
+    to = event.facts.get("to", EVERYBODY)
+    return Said(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn of a run, of which entries are made. `written` is what was written before it."""
+
+    store: Store
+    run: Run
+    number: int
+    record: TurnRecord
+    chosen: tuple[str, ...]
+    written: Written
+
+    def entry(self, agent: str) -> Entry:
+        """Return the entry of an agent, with what concerns those that are chosen."""
+        events = [event for event in by(self.record.events, agent) if self._concerns(event)]
+        done = tuple(self._deed(agent, one) for one in deeds_told(self.run.world, events))
+        said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
+        marks = dict.fromkeys(mark for one in done for mark in one.marks)
+        if self.chosen and agent not in self.chosen:
+            return Entry(self.number, agent, None, said=said, done=done, marks=tuple(marks))
+        outcome = self.record.outcomes.get(agent)
+        if outcome is not None and outcome not in DECISIONS:
+            marks[FAILED] = None
+        if any(drop.agent == agent for drop in self.record.drops):
+            marks[REJECTED] = None
+        return Entry(self.number, agent, outcome, *self._thought(agent), said, done, tuple(marks))
+
+    def _thought(self, agent: str) -> tuple[str, str]:
+        """Return what an agent thought, and where that comes from: its answer, or else the call."""
+        intent: Any = self.record.intents.get(agent, {})
+        own = intent.get("reflection", {}).get("reasoning")
+        if own:
+            return own, ReasoningSource.ANSWER.value
+        call = deciding(self.store.calls.attempts(self.run.id, self.number, agent).get(agent, []))
+        return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
+
+    def _concerns(self, event: Event) -> bool:
+        """Return whether an event concerns those that are chosen."""
+        if not self.chosen or self.chosen == (event.agent,):
+            return True
+        if len(self.chosen) > 1 and event.agent not in self.chosen:
+            return False
+        if event.type == MESSAGE:
+            return event.facts.get("to", EVERYBODY) in {EVERYBODY, *self.chosen}
+        others = self._others(event)
+        return bool(others & {*self.chosen}) or (not others and event.agent in self.chosen)
+
+    def _others(self, event: Event) -> set[str]:
+        """Return whom an event names besides its agent."""
+        return {other for _, other in named_by(event, {*self.run.setting.agents, *self.record.intents})}
+
+    def _deed(self, agent: str, done: Done) -> Deed:
+        """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
+        own = [event.to_json() for event in done.events if event.type == done.type]
+        marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
+        others = {other for event in done.events for other in self._others(event)}
+        wrote = [self.written[agent, to] for to in (*others, None) if (agent, to) in self.written]
+        promised = max(wrote, key=lambda one: one.turn) if marks and others and wrote else None
+        return Deed(done.type, done.words, tuple(marks), promised)
+
+
+MOST_ENTRIES = 200
+"""How many entries a page of a diary has, about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of a page asks for: whose diary, filtered how, and from which turn on."""
+
+    agent: str = ""
+    other: str = ""
+    kind: str = ""
+    mark: str = ""
+    words: str = ""
+    first: int = 0
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether only some entries are shown."""
+        return bool(self.kind or self.mark or self.words)
+
+    def query(self, **changed: object) -> dict[str, object]:
+        """Return what differs from the diary of all, as an address has it, with some of it changed."""
+        return {name: value for name, value in {**asdict(self), **changed}.items() if value}
+
+
+def asked_for(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Asked:
+    """Return what an address asks for; raise UsageError if a part of it is wrong."""
+    first = str(at.get("first", "0"))
+    if not re.fullmatch("[0-9]{1,15}", first):
+        raise UsageError("`first` in the address is not the number of a turn")
+    agent, other, kind, mark, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
+    found = Asked(agent, other, kind, mark, words, int(first))
+    chosen(names, [name for name in (found.agent, found.other) if name])
+    for name, value, there in (("kind", found.kind, KINDS), ("mark", found.mark, marks_of(run))):
+        if value and value not in there:
+            raise UsageError(f"`{name}` in the address is none of: {', '.join(there)}")
+    if found.other and found.other == found.agent:
+        raise UsageError("`agent` and `other` in the address must be two agents")
+    if found.other and not found.agent:
+        raise UsageError("`other` in the address needs an `agent`")
+    return found
+
+
+def marks_of(run: Run) -> list[str]:
+    """Return the marks that entries of a run may have."""
+    return [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
+
+
+def turns_of_page(run: Run, of: Asked) -> int:
+    """Return how many turns a page of a diary has that is not filtered."""
+    return max(1, MOST_ENTRIES // (2 if of.other else len(run.setting.agents)))
+
+
+def page_with(run: Run, of: Asked, turn: int) -> int:
+    """Return the first turn of the page of a diary on which a turn is."""
+    most = turns_of_page(run, of)
+    return turn // most * most
+
+
+def diary_page(store: Store, run: Run, of: Asked) -> dict[str, Any]:
+    """Return what a page of a diary shows, from its first turn on."""
+    agents = tuple(filter(None, (of.agent, of.other)))
+    words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
+    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, words=words)
+    most, shown, following = turns_of_page(run, of), list[Entry](), None
+    for entry in diary(store, run, choice, of.first):
+        is_new = not shown or entry.turn != shown[-1].turn
+        is_full = len(shown) >= MOST_ENTRIES if of.is_filtered else entry.turn >= of.first + most
+        if is_new and is_full:
+            following = entry.turn
+            break
+        shown.append(entry)
+    before = 0 if of.is_filtered else max(of.first - most, 0)
+    return {
+        "asked": of,
+        "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
+        "firsts": firsts(store, run, agents),
+        "words": words,
+        "kinds": KINDS,
+        "marks": marks_of(run),
+        "next": following,
+        "previous": before if of.first else None,
+    }
+
+
+def found_in(text: str, words: re.Pattern[str] | None) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether it is what was looked for."""
+    if words is None:
+        return [(text, False)]
+    pieces, end = [], 0
+    for match in words.finditer(text):
+        pieces += [(text[end : match.start()], False), (match[0], True)]
+        end = match.end()
+    return [*pieces, (text[end:], False)]

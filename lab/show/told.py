@@ -1,0 +1,129 @@
+"""What is told of one agent's turn before anything raw: what it did, why, what it knew, and what it wanted.
+
+All of it is computed from the record and from what the world declares in `World.telling`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.board import Board, listed, of_picture
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.telling import Knew
+from hobbes.engine.turn import meanings
+from hobbes.engine.world import AnyWorld, deeds_told
+from hobbes.lab.play.answering import is_map
+from hobbes.lab.show.tracing import Card, FullTurn
+from hobbes.lab.store.run import Run
+
+NOTED = {
+    "notes": "notes",
+    "previous_turn_summary": "of the turn before",
+    "history_summary": "of all turns",
+}
+"""What an agent noted to itself, by the fields of its memory, in words."""
+
+MOST_OTHERS = 4
+"""Of how many others the sentence of a card tells what they did to its agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One agent's turn in words.
+
+    `sentence` says what it did and what came of it. `noted` is what it had noted to itself before the turn,
+    each under a name. `meant` is what it wanted to do, and `refused` what was rejected or corrected of that.
+    """
+
+    sentence: str
+    knew: Knew
+    noted: Sequence[tuple[str, str]]
+    meant: Sequence[str]
+    refused: Sequence[str]
+
+
+def told(run: Run, full: FullTurn | None, card: Card) -> Told:
+    """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
+    found = (_refused(run.world, one) for one in (*card["drops"], *card["mends"]))
+    refused = [f"{words} ({n} times)" if n > 1 else words for words, n in Counter(found).items()]
+    if full is None or "intent" not in card:
+        return Told(f"{card['agent']} {_ended(card)}.", Knew(), (), (), refused)
+    return Told(
+        _sentence(run, full, card),
+        run.world.telling.knew(card["view"]),
+        [
+            (words, card["memory_before"][name])
+            for name, words in NOTED.items()
+            if card["memory_before"][name]
+        ],
+        run.world.telling.meant(full.played.intents[card["agent"]]),
+        refused,
+    )
+
+
+def _ended(card: Card) -> str:
+    """Return how a call ended, in words that follow the name of who was asked."""
+    if card["outcome"] in DECISIONS:
+        return "answered" if "rulings" not in card else f"ruled on {len(card['view']['requests'])} requests"
+    return f"gave no decision ({card['outcome']})"
+
+
+def _sentence(run: Run, full: FullTurn, card: Card) -> str:
+    """Return what an agent did, what others did to it meanwhile, and what became of its score."""
+    agent, events = card["agent"], full.turn.record.events
+    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or "did nothing"
+    if card["outcome"] not in DECISIONS:
+        did = f"{_ended(card)}; by default, it {did}"
+    others = dict.fromkeys(event.agent for event in events if event.agent != agent)
+    meanwhile = [
+        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it))}"
+        for other in others
+        if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
+    ]
+    more = f" and {len(meanwhile) - MOST_OTHERS} others too" if len(meanwhile) > MOST_OTHERS else ""
+    told = f" Meanwhile {listed(meanwhile[:MOST_OTHERS])}{more}." if meanwhile else ""
+    return f"{agent} {did}.{told}{_change(run, full, agent)}"
+
+
+def _is_deed_to(event: Event, agent: str) -> bool:
+    """Return whether an event is something done to an agent, other than a message."""
+    return event.type != MESSAGE and agent in event.facts.values()
+
+
+def _change(run: Run, full: FullTurn, agent: str) -> str:
+    """Return what became of an agent's score; nothing for whoever has none."""
+    before, after = (run.world.scores(state).get(agent) for state in (full.played.before, full.played.after))
+    if before is None or after is None:
+        return ""
+    return f" Its {run.world.score}: {before}" + (
+        f" → {after} ({after - before:+})." if after != before else ", unchanged."
+    )
+
+
+def by(events: Iterable[Event], agent: str) -> list[Event]:
+    """Return the events that an agent caused."""
+    return [event for event in events if event.agent == agent]
+
+
+def _refused(world: AnyWorld, found: Mapping[str, Any]) -> str:
+    """Return a rejection or a correction in words: its meaning, and what it is about."""
+    what = "corrected" if "kept" in found else "rejected"
+    detail = f" ({found['detail']})" if found.get("detail") else ""
+    return f"{what}: {meanings(world).get(found['code'], found['code'])}{detail}"
+
+
+def board_of_view(run: Run, view: Mapping[str, Any], agents: tuple[str, ...]) -> tuple[Board | None, str]:
+    """Return what a view shows as a board, and the name of the map in the view from which it is drawn.
+
+    A view without such a map is drawn by its world, if that can, and has no name for it.
+    """
+    for name, value in view.items():
+        if isinstance(value, list) and is_map(value):
+            rows = [str(line).split() for line in value]
+            words = run.world.in_picture(run.setting.agents)
+            return of_picture(f"{name}, turn {view['turn']}", agents, rows, words, numbered=True), name
+    if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
+        return run.world.seat(view, agents), ""
+    return None, ""

@@ -1,0 +1,184 @@
+"""Diaries, in the terminal and as pages: what was thought, said and done, turn by turn."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show import diary
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.nodes.journal import ReasoningSource, Reply
+from hobbes.nodes.players import PolicyPlayer
+from tests.conftest import Cli
+from tests.lab.play import mining, played
+from tests.lab.test_second_question import answering
+
+SAID: dict[str, dict[str, Any]] = {
+    "0/AgentA": {"messages": {"AgentB": "I shall never attack you"}, "reasoning": "Peace, for now."},
+    "0/AgentB": {"messages": {"AgentA": "I trust you", "AgentC": "A is a friend"}},
+    "1/AgentA": {"attacks": {"AgentB": 3}, "messages": {"all": "nothing personal"}, "reasoning": "Now."},
+    "1/AgentC": {"money_grants": {"AgentB": 7}, "purchase_mils": 1},
+    "2/AgentB": {"attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "An eye for an eye."},
+}
+"""What agents answer, by turn; AgentC's last answer is not readable."""
+
+
+@pytest.fixture
+def broken_word(opened: Store) -> Run:
+    """AgentA promises peace in turn 0 and attacks in turn 1; AgentB strikes back in turn 2."""
+
+    def answer(at: str) -> str:
+        place = at.rpartition("/")[0]
+        return "hm" if place == "2/AgentC" else json.dumps(SAID.get(place, {}))
+
+    with answering(answer):
+        return played(
+            opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3, "taint_share": 1.0})
+        )
+
+
+def lines(cli: Cli, *words: str) -> list[str]:
+    """Return what `hobbes trace last` prints, with single spaces."""
+    return [" ".join(line.split()) for line in cli("trace", "last", *words).stdout.splitlines()]
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
+    """Beside each attack stands what its agent had last written to the one it attacked."""
+    assert lines(cli, "all", "--event", "attack") == [
+        "first attack: turn 1, ●AgentA",
+        "1 ●AgentA thought Now.",
+        "1 ●AgentA said to all: “nothing personal”",
+        "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 fell)",
+        "1 ●AgentA (in turn 0, it had written to ■AgentB: “I shall never attack you”)",
+        "2 ■AgentB thought An eye for an eye.",
+        "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 fell)",
+        "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
+    ]
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: Cli) -> None:
+    told = lines(cli, "AgentA", "AgentB")
+    assert told[:4] == [
+        "first attack: turn 1, ●AgentA",
+        "0 ●AgentA thought Peace, for now.",
+        "0 ●AgentA said to ■AgentB: “I shall never attack you”",
+        "0 ■AgentB said to ●AgentA: “I trust you”",
+    ]
+    assert not any("AgentC" in line for line in told)
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
+    assert lines(cli, "AgentC") == [
+        "0 ■AgentB said to ▲AgentC: “A is a friend”",
+        "1 ●AgentA said to all: “nothing personal”",
+        "1 ▲AgentC did granted 7 to ■AgentB",
+        "1 ▲AgentC did bought 1 mil",
+        "2 ▲AgentC failed ✗ unreadable: the default action was taken",
+    ]
+    assert lines(cli, "AgentC", "--grep", "friend") == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
+    entries = json.loads(cli("trace", "last", "AgentB", "AgentA", "--json").stdout)
+    (attack,) = (one for one in entries if one["turn"] == 1 and one["agent"] == "AgentA")
+    assert attack == {
+        "turn": 1,
+        "agent": "AgentA",
+        "outcome": "answered",
+        "thought": "Now.",
+        "source": "answer",
+        "said": [{"to": None, "text": "nothing personal"}],
+        "done": [
+            {
+                "type": "attack",
+                "words": "attacked AgentB with 3 mils (15 damage, 2 fell)",
+                "marks": ["attack"],
+                "promised": {"turn": 0, "to": "AgentB", "text": "I shall never attack you"},
+            }
+        ],
+        "marks": ["attack"],
+    }
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_an_unknown_name_is_met_with_the_nearest_ones(cli: Cli) -> None:
+    unknown = cli("trace", "last", "AgntB").exception
+    assert "nobody in this run is called 'AgntB'; did you mean AgentB" in str(unknown)
+    unknown = cli("trace", "last", "1", "AgntB").exception
+    assert "'AgntB' did not act in turn 1; did you mean AgentB" in str(unknown)
+    several = cli("trace", "last", "1", "AgentA", "AgentB").exception
+    assert "a turn has the card of one agent" in str(several)
+
+
+def test_the_thought_of_an_answer_without_one_is_the_reasoning_of_its_model(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        own = {"reasoning": "I say so."} if address.agent == "miner-01" else {}
+        return Reply(json.dumps(own), "model", "I wonder.", reasoning_source=ReasoningSource.TRACE)
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    mining(opened, values={"rounds": 1})
+    thoughts = [line for line in lines(cli, "all") if "thought" in line]
+    assert thoughts[:2] == ["0 ●miner-01 thought I say so.", "0 ■miner-02 thought I wonder."]
+
+
+def shown(page: str) -> str:
+    """Return the text of a page below its filters, with single spaces."""
+    return " ".join(
+        unescape(re.sub(r"<[^>]+>", " ", page.partition("</form>")[2])).replace("\xa0", " ").split()
+    )
+
+
+def test_a_page_has_the_diary_and_each_line_leads_to_its_card(broken_word: Run, pages: TestClient) -> None:
+    page = pages.get("/last/diary").text
+    order = ["never attack you", "I trust you", "attacked", "in turn 0 , it had written", "An eye for an eye"]
+    places = [shown(page).index(words) for words in order]
+    assert places == sorted(places)
+    assert page.count(f'class="kind" href="/{broken_word.id}/1/AgentA"') == 3
+    assert f'<a href="/{broken_word.id}/diary#turn-1">first attack: turn 1</a>' in page
+    assert "✗ failed call" in page
+
+
+@pytest.mark.usefixtures("broken_word")
+@pytest.mark.parametrize(
+    ("asked", "there", "missing"),
+    [
+        ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
+        ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
+        ({"kind": "thought"}, "Peace, for now", "I trust you"),
+        ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
+        ({"mark": "rejection"}, "An eye for an eye", "Now."),
+        ({"mark": "failed call"}, "failed call", "eye"),
+        ({"words": "TRUST"}, "I trust you", "never"),
+    ],
+)
+def test_a_page_shows_what_is_chosen(
+    pages: TestClient, asked: dict[str, str], there: str, missing: str
+) -> None:
+    text = shown(pages.get("/last/diary", params=asked).text)
+    assert there in text
+    assert missing not in text
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_a_long_diary_is_shown_part_by_part(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diary, "MOST_ENTRIES", 3)
+    first = pages.get("/last/diary").text
+    assert re.findall(r'id="turn-(\d)"', first) == ["0"]
+    (later,) = {*re.findall(r'rel="next" href="([^"]+)"', first)}
+    page = pages.get(unescape(later)).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["1"]
+    assert "it had written" in shown(page)
+    (before,) = {*re.findall(r'rel="prev" href="([^"]+)"', page)}
+    assert pages.get(unescape(before)).text == first
