@@ -127,7 +127,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/messages?between=miner-01,miner-01", "`between` in the address must be two agents"),
         ("/last/messages?first=-1", "`first` in the address is not the number of a message"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
-        ("/search?q=mine&world=chess", "there is no world 'chess'; choose of: mining, nations, trust"),
+        ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
         ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
         (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not a number from 0"),
