@@ -7,11 +7,16 @@ MOST, LIKE = 3, 0.7
 """How many names are suggested at most, and how alike two names are at least, from 0 to 1."""
 
 
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that are most like a name, the most like first."""
+    return get_close_matches(name, [*known], MOST, LIKE)
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return how the error for an unknown name ends: with the known names most like it, or else `otherwise`.
 
     It begins with `; ` unless it is empty.
     """
-    like = [repr(one) for one in get_close_matches(name, [*known], MOST, LIKE)]
-    hint = f"did you mean {' or '.join(like)}?" if like else otherwise
+    names = " or ".join(map(repr, alike(name, known)))
+    hint = f"did you mean {names}?" if names else otherwise
     return f"; {hint}" if hint else ""

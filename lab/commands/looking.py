@@ -29,6 +29,16 @@ class Form(StrEnum):
     inspect = "inspect"
 
 
+class TextKind(StrEnum):
+    """The kinds of texts that `hobbes search` looks in."""
+
+    reasoning = "reasoning"
+    messages = "messages"
+    answers = "answers"
+    prompts = "prompts"
+    memories = "memories"
+
+
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def runs(  # noqa: PLR0913, PLR0917  its options
     world: Annotated[
@@ -224,6 +234,58 @@ def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
     if turn is not None and len(agents) > 1:
         raise UsageError("a turn has the card of one agent; leave out the turn for the diary of several")
     return turn, agents
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def search(  # noqa: PLR0913, PLR0917  its arguments and options
+    words: Annotated[list[str], typer.Argument(help="words, or a phrase in quotes: '\"share the gold\"'")],
+    kind: Annotated[
+        TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
+    ] = None,
+    world: Annotated[
+        str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
+    ] = None,
+    experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
+    run: Annotated[str | None, typer.Option(autocompletion=completion.runs, help="only in this run")] = None,
+    turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
+    agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
+    outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,
+    most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find words in all prompts, answers, reasoning, messages and memories.
+
+    A word finds all that begins with it: retaliat finds retaliate and retaliation. All words must be in a
+    text. AND, OR, NOT and brackets work, too. The first search makes an index, search.db in the home.
+
+    Example: hobbes search retaliat --in reasoning --agent miner-01
+    """
+    from hobbes.lab.show import text_search
+    from hobbes.lab.show.terminal import print_json, remark
+    from hobbes.lab.store.textindex import Filters
+
+    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent}
+    filters = Filters(
+        **{name: value or "" for name, value in asked.items()},
+        outcome=outcome or "",
+        kind=text_search.IN[kind.value] if kind else "",
+    )
+    query = " ".join(words)
+    with options.opened(home) as store:
+        found = text_search.find(store, query, filters, range(most), whole=True)
+        if not as_json:
+            text_search.show(store, filters.kind, found)
+    if as_json:
+        print_json(text_search.as_json(query, found))
+        return
+    if found.total > len(found.hits):
+        remark(f"hobbes: {found.total - len(found.hits)} more texts; --most {found.total} prints all")
+    if found.without_texts:
+        remark(
+            f"hobbes: {found.without_texts} runs of experiments hold no texts until they are opened, "
+            "for example by `hobbes trace RUN`"
+        )
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)

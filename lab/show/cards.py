@@ -217,7 +217,7 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     )
 
 
-MOST_LINES = {
+MAX_LINES = {
     "": 3,
     "why": 4,
     "heard": 5,
@@ -270,7 +270,7 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> Table:
     lines.add_column(style="bold")
     lines.add_column(no_wrap=True)
     for name, texts in parts.items():
-        for place, line in enumerate(_fitted(texts, OUT.width - width, MOST_LINES[name])):
+        for place, line in enumerate(_fitted(texts, OUT.width - width, MAX_LINES[name])):
             lines.add_row("" if place else name, line)
     return lines
 

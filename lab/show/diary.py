@@ -242,7 +242,7 @@ class _Turn:
         return Deed(done.type, done.words, tuple(marks), promised)
 
 
-MOST_ENTRIES = 200
+MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
 
@@ -292,7 +292,7 @@ def marks_of(run: Run) -> list[str]:
 
 def turns_of_page(run: Run, of: Asked) -> int:
     """Return how many turns a page of a diary has that is not filtered."""
-    return max(1, MOST_ENTRIES // (2 if of.other else len(run.setting.agents)))
+    return max(1, MAX_ENTRIES // (2 if of.other else len(run.setting.agents)))
 
 
 def page_with(run: Run, of: Asked, turn: int) -> int:
@@ -309,7 +309,7 @@ def diary_page(store: Store, run: Run, of: Asked) -> dict[str, Any]:
     most, shown, following = turns_of_page(run, of), list[Entry](), None
     for entry in diary(store, run, choice, of.first):
         is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MOST_ENTRIES if of.is_filtered else entry.turn >= of.first + most
+        is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
         if is_new and is_full:
             following = entry.turn
             break

@@ -29,7 +29,7 @@ COLUMNS = (
 )
 """The columns of the list in a terminal. One in which nothing stands is left out."""
 
-MOST_ROWS = 100
+MAX_ROWS = 100
 """How many rows the page shows at a time."""
 
 NAMED = ("world", "model", "experiment", "sort")
@@ -38,13 +38,13 @@ NAMED = ("world", "model", "experiment", "sort")
 BETWEEN = re.compile(r",\s*(?=[\w/-]+\s*(?:!=|<=|>=|=|<|>))")
 """What stands between two conditions on the page."""
 
-MOST_MARKS = 10
+MAX_MARKS = 10
 """How many agents of a player are shown by their marks."""
 
-MOST_SETTINGS = 6
+MAX_SETTINGS = 6
 """How many settings of a run are shown in a terminal."""
 
-LONGEST_VALUE = 24
+MAX_VALUE_LENGTH = 24
 """How many characters of a changed setting are shown."""
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -70,7 +70,7 @@ class Players:
     @property
     def shown(self) -> Sequence[str]:
         """The agents that are shown by their marks."""
-        return self.agents[:MOST_MARKS]
+        return self.agents[:MAX_MARKS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "worlds": [*WORLDS],
         "facts": [*FACTS],
         "names": {run["id"]: run["name"] or run["id"] for run in runs},
-        "entries": rows[first : first + MOST_ROWS],
+        "entries": rows[first : first + MAX_ROWS],
         "first": first,
-        "most": MOST_ROWS,
-        "next": first + MOST_ROWS if first + MOST_ROWS < len(rows) else None,
+        "most": MAX_ROWS,
+        "next": first + MAX_ROWS if first + MAX_ROWS < len(rows) else None,
         "total": len(rows),
         "command": store.command("runs", *_options(asked)),
     }
@@ -244,7 +244,7 @@ def _of_experiment(folded: Folded) -> Entry:
 def _short(value: Any) -> str:  # noqa: ANN401  any JSON
     """Return a setting in few characters."""
     text = value if isinstance(value, str) else canonical(value)
-    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 1]}…"
 
 
 def show(rows: Sequence[Row | Folded]) -> RenderableType:
@@ -260,8 +260,8 @@ def show(rows: Sequence[Row | Folded]) -> RenderableType:
 def _cells(entry: Entry) -> list[Text]:
     """Return what stands in each column of a row."""
     branch = f"{'  ' * (entry.depth - 1)}└ " if entry.depth else ""
-    more = len(entry.settings) - MOST_SETTINGS
-    settings = [*entry.settings[:MOST_SETTINGS], *([f"{more} more"] if more > 0 else [])]
+    more = len(entry.settings) - MAX_SETTINGS
+    settings = [*entry.settings[:MAX_SETTINGS], *([f"{more} more"] if more > 0 else [])]
     run = entry.run or {"id": "", "name": None, "digest": None}
     players = Text(", ").join(_players(one, entry.looks) for one in entry.players)
     bars = Text.assemble(*(_bar(agent, high, entry.looks) for agent, high in entry.high.items()))

@@ -23,10 +23,12 @@ from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.answering import as_posted, form_for, requests
+from hobbes.lab.play.forms import pair_field
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
 from hobbes.lab.play.seats import asked_at, is_token
 from hobbes.lab.show.boards import drawn
 from hobbes.lab.show.palette import looks_of
+from hobbes.lab.show.seat_form import seat_form
 from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.show.told import board_of_view

@@ -1,18 +1,34 @@
-"""`/search` of `hobbes view`: words in all texts of a home."""
+"""`hobbes search` and `/search` of `hobbes view`: words in all texts of a home."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
+from rich.text import Text
+
 from hobbes.engine.answer import Outcome
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
+from hobbes.lab.play.stepping import MAX_DIGITS
+from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.run_list import number_in
+from hobbes.lab.show.terminal import OUT, named, plain
+from hobbes.lab.store.experiments import experiment_file
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.textindex import KINDS, Filters, Hit, open_index
+from hobbes.lab.store.textindex import KINDS, Filters, Hit, TextIndex, open_index
 
 MAX_HITS = 50
 """How many texts a page lists."""
+
+MAX_AGENTS = 12
+"""Of how many agents the number of texts is told."""
+
+MAX_SUGGESTIONS = 3
+"""How many other searches are suggested."""
 
 RELOAD = 1
 """After how many seconds a page reloads while texts are being indexed."""
@@ -20,53 +36,169 @@ RELOAD = 1
 CHOICES: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "world": (*WORLDS,), "outcome": (*Outcome,)}
 """The filters of which one chooses."""
 
+TURNS = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(-[0-9]{{1,{MAX_DIGITS}}})?")
+"""A turn, or the first and the last of several."""
 
-def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of a search shows; `at` is its address: `q`, the filters, and `first`.
+Suggestion = tuple[str, Filters, int]
+"""Another query and its filters, and how many texts it finds."""
 
-    Some of the texts that are not in the index yet are added to it first. The page reloads until all are.
-    Raise UsageError for a filter that names nothing.
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search finds."""
+
+    kinds: Mapping[str, int]
+    """The number of texts of each kind, whatever kind is asked for."""
+    agents: Mapping[str, int]
+    total: int
+    hits: Sequence[Hit]
+    suggestions: Sequence[Suggestion]
+    """What finds something, if this does not."""
+    without_texts: int
+    """How many of the runs that are searched keep no texts until they are opened."""
+    indexed: float | None
+    """The share of the texts that are indexed, None if all are."""
+
+
+def find(store: Store, query: str, filters: Filters, places: range, *, whole: bool) -> Found:
+    """Return what a query finds: the texts at these places, from 0.
+
+    The texts that are not in the index yet are added to it: if `whole`, all of them, otherwise the next ones.
+    No run is played again for this. Raise UsageError for a filter that names nothing.
     """
-    query = str(at.get("q", "")).strip()
-    named = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
-    first = number_in(at, "first")
-    shown: dict[str, Any] = {
-        "query": query,
-        "asked": named,
-        "choices": CHOICES,
-        "first": first,
-        "most": MAX_HITS,
-    }
-    if not query:
-        return {**shown, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
-    filters = _checked(store, named)
+    filters = _checked(store, filters)
     with open_index(store) as index:
-        complete = index.update()
-        understood = index.understood(query)
-        kinds = index.counts(understood, filters)
-        hits = list(index.hits(understood, filters, first, MAX_HITS))
+        while not (complete := index.update()) and whole:
+            pass
+        read = index.understood(query)
+        total = index.total(read, filters)
         indexed, there = index.progress()
-    total = kinds.get(filters.kind, 0) if filters.kind else sum(kinds.values())
-    return {
-        **shown,
-        "kinds": kinds,
-        "hits": [(hit, jump(hit)) for hit in hits],
-        "total": total,
-        "next": first + MAX_HITS if first + MAX_HITS < total else None,
-        "indexed": None if complete else indexed / there,
-        "reload": None if complete else RELOAD,
-    }
+        return Found(
+            index.counts(read, filters),
+            index.agents(read, filters),
+            total,
+            list(index.hits(read, filters, places.start, len(places))),
+            _suggestions(store, index, query, filters) if not total and complete else [],
+            index.runs_without_texts(filters),
+            None if complete else indexed / there,
+        )
+
+
+def _suggestions(store: Store, index: TextIndex, query: str, filters: Filters) -> list[Suggestion]:
+    """Return what finds something; a run is named as people name it."""
+    name = filters.run and (store.runs.stored(filters.run).name or filters.run)
+    return [
+        (other, asked._replace(run=name if asked.run else ""), found)
+        for other, asked, found in islice(index.suggestions(query, filters), MAX_SUGGESTIONS)
+    ]
 
 
 def _checked(store: Store, filters: Filters) -> Filters:
     """Return the filters with the id of the run that they name."""
     for name, choices in CHOICES.items():
         if (value := getattr(filters, name)) and value not in choices:
-            raise UsageError(f"there is no {name} {value!r}; choose from: {', '.join(choices)}")
-    return filters._replace(run=store.runs.find(filters.run).id) if filters.run else filters
+            there = did_you_mean(value, choices, f"choose from: {', '.join(choices)}")
+            raise UsageError(f"there is no {name} {value!r}{there}")
+    if filters.experiment:
+        experiment_file(store, filters.experiment)
+    if filters.turn and not TURNS.fullmatch(filters.turn):
+        raise UsageError(f"turn {filters.turn!r}: write a turn, such as 3, or the first and the last: 3-7")
+    return filters._replace(run=store.runs.stored(filters.run).id) if filters.run else filters
+
+
+def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of a search shows; `at` is its address: `q`, the filters, and `first`.
+
+    The page reloads until all texts are indexed. Raise UsageError for a filter that names nothing.
+    """
+    query = str(at.get("q", "")).strip()
+    asked = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
+    first = number_in(at, "first")
+    found = find(store, query, asked, range(first, first + MAX_HITS), whole=False) if query else None
+    total = found.total if found else 0
+    return {
+        "query": query,
+        "asked": asked,
+        "choices": CHOICES,
+        "first": first,
+        "most": MAX_HITS,
+        "found": found,
+        "hits": [(hit, jump(hit), looks_of(hit.agents)) for hit in found.hits] if found else [],
+        "agents": list(found.agents.items())[:MAX_AGENTS] if found else [],
+        "addresses": address_of,
+        "next": first + MAX_HITS if first + MAX_HITS < total else None,
+        "reload": None if found is None or found.indexed is None else RELOAD,
+        "command": store.command("search", *words_of(query, asked)) if query else None,
+    }
+
+
+def address_of(query: str, filters: Filters) -> dict[str, str]:
+    """Return what the address of a search asks for."""
+    return {"q": query, **{name: value for name, value in filters._asdict().items() if value}}
+
+
+IN = {"prompts": "prompt", "answers": "answer", "reasoning": "reasoning", "messages": "message"} | {
+    "memories": "memory"
+}
+"""The kinds of texts by the words of `hobbes search --in`."""
+
+
+def words_of(query: str, filters: Filters) -> Iterator[str]:
+    """Yield the words of the command that searches the same."""
+    yield from query.split() if '"' not in query else [query]
+    for name, value in filters._asdict().items():
+        if value:
+            words = {kind: word for word, kind in IN.items()}
+            yield from ("--in", words[value]) if name == "kind" else (f"--{name}", value)
 
 
 def jump(hit: Hit) -> str:
     """Return the end of the address with which a browser scrolls to what was found, and marks it."""
     match = next((text for text, marked in hit.pieces if marked), "")
     return f"#:~:text={quote(match, safe='').replace('-', '%2D')}" if match else ""
+
+
+def as_json(query: str, found: Found) -> dict[str, Any]:
+    """Return what a search finds as plain JSON."""
+    hits = [{name: value for name, value in asdict(hit).items() if name != "agents"} for hit in found.hits]
+    suggestions = [
+        {**address_of(other, filters), "texts": texts} for other, filters, texts in found.suggestions
+    ]
+    return {"q": query, **asdict(found), "hits": hits, "suggestions": suggestions}
+
+
+def show(store: Store, kind: str, found: Found) -> None:
+    """Print what a search in texts of a kind, or of all, finds: counts, and each text with its address."""
+    kinds = ", ".join(f"{one} {n}" for one, n in found.kinds.items() if one != kind)
+    among = (f"; others: {kinds}" if kind else f": {kinds}") if kinds else ""
+    OUT.print(Text(f"{found.total} text{'s' * (found.total != 1)}{among}", style="bold"))
+    if len(found.agents) > 1:
+        agents = [f"{agent} {n}" for agent, n in [*found.agents.items()][:MAX_AGENTS]]
+        more = len(found.agents) - len(agents)
+        OUT.print(plain(f"agents: {', '.join(agents)}{f' and {more} more' if more > 0 else ''}"))
+    for hit in found.hits:
+        others = f", and in {hit.others} other place{'s' * (hit.others > 1)}" if hit.others else ""
+        source = f" ({hit.source})" if hit.source else ""
+        OUT.print()
+        OUT.print(
+            Text.assemble(
+                (hit.kind, "bold"),
+                f"{source}  ",
+                plain(f"{hit.name or hit.run} {hit.turn} "),
+                named(hit.agent, looks_of(hit.agents)),
+                (others, "dim"),
+            )
+        )
+        pieces = [(plain(text), marked) for text, marked in hit.pieces]
+        OUT.print(Text("  ").append_text(Text().join(_marked(*piece) for piece in pieces)))
+    if found.suggestions:
+        OUT.print("These find something:")
+    for other, filters, n in found.suggestions:
+        OUT.print(plain(f"{store.command('search', *words_of(other, filters))}   finds {n}"), soft_wrap=True)
+
+
+def _marked(text: Text, found: bool) -> Text:  # noqa: FBT001  a piece of a hit
+    """Return a piece of a text in one line, marked if it was found."""
+    piece = Text(" ".join(text.plain.split("\n")))
+    piece.stylize("bold yellow" if found else "")
+    return piece

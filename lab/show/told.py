@@ -25,7 +25,7 @@ NOTED = {
 }
 """What an agent noted to itself, by the fields of its memory, in words."""
 
-MOST_OTHERS = 4
+MAX_OTHERS = 4
 """Of how many others the sentence of a card tells what they did to its agent."""
 
 
@@ -82,8 +82,8 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
-    more = f" and {len(meanwhile) - MOST_OTHERS} others too" if len(meanwhile) > MOST_OTHERS else ""
-    told = f" Meanwhile {listed(meanwhile[:MOST_OTHERS])}{more}." if meanwhile else ""
+    more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
+    told = f" Meanwhile {listed(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
     return f"{agent} {did}.{told}{_change(run, full, agent)}"
 
 

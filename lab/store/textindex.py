@@ -1,4 +1,4 @@
-"""The index of all texts of a home, in a file of its own: what `/search` of `hobbes view` reads.
+"""The index of all texts of a home, in a file of its own: what `hobbes search` and `/search` read.
 
 It follows from the run database, so the file may be deleted at any time. Each text is indexed once, however
 many calls it belongs to, and `places` says where it stands. SQLite's FTS5 finds words and marks them.
@@ -6,6 +6,7 @@ many calls it belongs to, and `places` says where it stands. SQLite's FTS5 finds
 # ruff: noqa: S608  names are ours
 
 import json
+import re
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hobbes.engine.names import alike
 from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
@@ -33,6 +35,12 @@ MAX_CALLS, MAX_TURNS = 1_000, 100
 
 MAX_CHARACTERS, MAX_WORDS = 1_000, 50
 """How much of a query counts."""
+
+PART = re.compile(r'"[^"]*"|[()]|[^\s()"]+')
+"""The parts of a query: phrases, brackets and words."""
+
+OPERATORS = {"AND", "OR", "NOT", "(", ")"}
+"""The parts that are no words."""
 
 TOKENS = 40
 """About how many words are shown of a text."""
@@ -61,8 +69,11 @@ class Filters(NamedTuple):
     """Which texts are searched; empty means all."""
 
     world: str = ""
+    experiment: str = ""
     run: str = ""
     """The id of a run."""
+    turn: str = ""
+    """A turn, or the first and the last of several: `3-7`."""
     agent: str = ""
     outcome: str = ""
     """The outcome of the call that a text belongs to; that of any of the agent's calls of the turn, if the
@@ -72,7 +83,9 @@ class Filters(NamedTuple):
 
 CONDITIONS: Mapping[str, str] = {
     "world": "places.run in (select id from runs.runs where world = :world)",
+    "experiment": "places.run in (select run from runs.cells where experiment = :experiment)",
     "run": "places.run = :run",
+    "turn": "places.turn between :first_turn and :last_turn",
     "agent": "places.agent = :agent",
     "outcome": "exists (select 1 from runs.calls where calls.run = places.run and calls.turn = places.turn"
     " and calls.agent = places.agent and places.attempt in (0, calls.attempt) and outcome = :outcome)",
@@ -95,6 +108,8 @@ class Hit:
     """Where a reasoning comes from (`ReasoningSource`); empty for any other text."""
     others: int
     """In how many other places it stands."""
+    agents: tuple[str, ...]
+    """The agents of the run."""
     pieces: tuple[tuple[str, bool], ...]
     """The part of the text around the words that were found, in pieces; whether each is what was found."""
 
@@ -238,19 +253,21 @@ class TextIndex:
         return indexed, there
 
     def understood(self, query: str) -> str:
-        """Return a query as FTS5 reads it; one that it cannot read is taken as plain words.
+        """Return a query as FTS5 reads it: a word finds what begins with it, a phrase in quotes only itself.
 
-        All of them must be in a text, in any order.
+        All words must be in a text, in any order, unless AND, OR, NOT and brackets say otherwise. Where FTS5
+        cannot read these, they are words, too.
         """
         query = query[:MAX_CHARACTERS].replace("\0", " ")
+        read = " ".join(_quoted(part) for part in PART.findall(query))
         try:
-            self.connection.execute("select 1 from words where words match ? limit 1", [query]).fetchone()
+            self.connection.execute("select 1 from words where words match ? limit 1", [read]).fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:
                 raise
-            words = query.replace('"', " ").split()[:MAX_WORDS]
-            return " ".join(f'"{word}"' for word in words) or '""'
-        return query
+            words = re.sub(r'["()*]', " ", query).split()[:MAX_WORDS]
+            return " ".join(f'"{word}"*' for word in words) or '""'
+        return read
 
     def counts(self, query: str, filters: Filters) -> dict[str, int]:
         """Return how many texts of each kind a query finds, whatever kind the filters name."""
@@ -261,6 +278,70 @@ class TextIndex:
         )
         counts_by_kind = dict(self.connection.execute(sql, {"query": query, **values}))
         return {kind: counts_by_kind[kind] for kind in KINDS if kind in counts_by_kind}
+
+    def agents(self, query: str, filters: Filters) -> dict[str, int]:
+        """Return how many texts of each agent a query finds, the most first."""
+        where, values = _conditions(filters)
+        sql = (
+            "select agent, count(distinct places.text) from words join places on places.text = words.rowid"
+            f" where words match :query and {where} group by agent order by 2 desc, 1"
+        )
+        return dict(self.connection.execute(sql, {"query": query, **values}))
+
+    def total(self, query: str, filters: Filters) -> int:
+        """Return how many texts a query finds; one that is of several kinds counts for each."""
+        counts = self.counts(query, filters)
+        return counts.get(filters.kind, 0) if filters.kind else sum(counts.values())
+
+    def suggestions(self, query: str, filters: Filters) -> Iterator[tuple[str, Filters, int]]:
+        """Yield other queries and filters that find texts, with the number, for a query that finds none.
+
+        They are the query without its filters, with other spellings of what no text has, and with any of its
+        words in place of all.
+        """
+        query = query[:MAX_CHARACTERS].replace("\0", " ")
+        parts = [part for part in PART.findall(query)[:MAX_WORDS] if part not in OPERATORS]
+        words = [word for part in parts if (word := part.strip('"*'))]
+        unknown = [word for word in words if not self.total(self.understood(word), Filters())]
+        respelt = {word: self._respelt(word) for word in unknown}
+        spelling = " ".join(respelt.get(word, word) for word in words)
+        names = [name for (name,) in self.connection.execute("select distinct agent from places")]
+        like = [] if filters.agent in {"", *names} else alike(filters.agent, names)
+        others = [(query, filters._replace(agent=name)) for name in like]
+        for asked in dict.fromkeys(
+            [
+                *others,
+                (query, Filters(kind=filters.kind)),
+                (query, Filters()),
+                (spelling, filters),
+                (spelling, Filters()),
+                (" OR ".join(words), filters),
+            ]
+        ):
+            if asked != (query, filters) and (found := self.total(self.understood(asked[0]), asked[1])):
+                yield *asked, found
+
+    def _respelt(self, word: str) -> str:
+        """Return the indexed word that is most like a word and has its first letter, or else the word."""
+        self.connection.execute(
+            "create virtual table if not exists temp.vocabulary using fts5vocab(main, words, row)"
+        )
+        first = word[:1].casefold()
+        terms = self.connection.execute(
+            "select term from vocabulary where term >= ? and term < ?", [first, first + chr(0x10FFFF)]
+        )
+        return next(iter(alike(word.casefold(), (term for (term,) in terms))), word)
+
+    def runs_without_texts(self, filters: Filters) -> int:
+        """Return how many of these runs keep no turns: policies played them for experiments."""
+        sql = (
+            "select count(*) from runs.runs where status = 'finished' and turns > 0"
+            " and not exists (select 1 from runs.turns as played where played.run = runs.id)"
+            " and :world in ('', world) and :run in ('', id) and (:experiment = ''"
+            " or id in (select run from runs.cells where experiment = :experiment))"
+        )
+        ((found,),) = self.connection.execute(sql, filters._asdict())
+        return int(found)
 
     def hits(self, query: str, filters: Filters, first: int, most: int) -> Iterator[Hit]:
         """Yield the texts that a query finds, the best ones first: `most` of them from the first, from 0."""
@@ -274,13 +355,21 @@ class TextIndex:
         )
         given = {"query": query, "begin": begin, "end": end, "tokens": TOKENS, "most": most, "first": first}
         for text, shown in self.connection.execute(sql, given | values).fetchall():
-            kind, run, name, turn, agent, source, others = self._first_place(text, where, values)
-            yield Hit(kind, run, name, turn, agent, source, others, tuple(_pieces(shown, begin, end)))
+            kind, run, turn, agent, source, others = self._first_place(text, where, values)
+            name, agents = self._about(run)
+            pieces = tuple(_pieces(shown, begin, end))
+            yield Hit(kind, run, name, turn, agent, source, others, agents, pieces)
 
-    def _first_place(self, text: int, where: str, values: Mapping[str, str]) -> tuple[Any, ...]:
+    def _about(self, run: str) -> tuple[str | None, tuple[str, ...]]:
+        """Return the name of a run and its agents; none if they are damaged."""
+        sql = "select name, iif(json_valid(agents), agents, '[]') from runs.runs where id = ?"
+        name, agents = self.connection.execute(sql, [run]).fetchone()
+        return name, tuple(str(agent) for agent in json.loads(agents))
+
+    def _first_place(self, text: int, where: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the first place of a text, the source of a reasoning, and in how many others it stands."""
         sql = (
-            "select kind, run, (select name from runs.runs where id = places.run), turn, agent,"
+            "select kind, run, turn, agent,"
             " iif(kind = 'reasoning', (select reasoning_source from runs.calls where calls.run = places.run"
             " and calls.turn = places.turn and calls.agent = places.agent"
             " and calls.attempt = places.attempt), ''),"
@@ -346,10 +435,19 @@ def _texts_of(memory: object) -> Iterator[str]:
         yield from (fields[name] for name in MEMORIES if name in fields)
 
 
-def _conditions(filters: Filters) -> tuple[str, dict[str, str]]:
+def _quoted(part: str) -> str:
+    """Return a part of a query as FTS5 reads it: a word with all that begins with it."""
+    return part if part in OPERATORS or part.startswith('"') else f'"{part.rstrip("*")}"*'
+
+
+def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return SQL for filters, with its values."""
     values = {name: value for name, value in filters._asdict().items() if value}
-    return " and ".join(["true", *(CONDITIONS[name] for name in values)]), values
+    sql = " and ".join(["true", *(CONDITIONS[name] for name in values)])
+    if filters.turn:
+        first, _, last = filters.turn.partition("-")
+        values |= {"first_turn": int(first), "last_turn": int(last or first)}
+    return sql, values
 
 
 def _pieces(shown: str, begin: str, end: str) -> Iterator[tuple[str, bool]]:

@@ -173,7 +173,7 @@ def test_a_page_shows_what_is_chosen(
 
 @pytest.mark.usefixtures("broken_word")
 def test_a_long_diary_is_shown_part_by_part(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diary, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(diary, "MAX_ENTRIES", 3)
     first = pages.get("/last/diary").text
     assert re.findall(r'id="turn-(\d)"', first) == ["0"]
     (later,) = {*re.findall(r'rel="next" href="([^"]+)"', first)}

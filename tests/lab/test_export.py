@@ -150,7 +150,7 @@ def test_links_into_a_page_lead_to_a_part_of_it(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Diaries have more than one page; a card leads to its turn in the diary of two."""
-    monkeypatch.setattr(diary, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(diary, "MAX_ENTRIES", 3)
     run = played(opened, RunOptions("nations", 3, 3, "policy:militarist", values={"rounds": 6}))
     to = tmp_path / "pages"
     export(opened, run, "html", to)

@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import link, site
@@ -20,6 +21,7 @@ from hobbes.lab.store.run import Run
 from hobbes.lab.store.textindex import Filters, open_index
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
+from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_view import PAYLOADS, structure
 from tests.lab.visiting import LOCAL
@@ -223,3 +225,102 @@ def test_a_large_home_is_indexed_part_by_part(
             turn for (turn,) in index.execute("select distinct turn from places where run = ?", [run.id])
         }
     assert turns == {0, 1, 2, 3}
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which AgentA and AgentB have spoken, in the run `talk`; no test changes its runs."""
+    folder = tmp_path_factory.mktemp("spoken") / "home"
+    with pytest.MonkeyPatch.context() as patched, open_store(folder) as store:
+        other = dict.fromkeys(SAID, "I retaliate, and share no seals")
+        talk(store, patched, "talk", (SAID, other))
+    return folder
+
+
+@pytest.fixture
+def told(spoken: Path, cli: Cli) -> Callable[..., dict[str, Any]]:
+    """What `hobbes search --json` finds in that home."""
+
+    def found(*words: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(cli("search", "--json", *words, "--home", str(spoken)).stdout)
+        return document
+
+    return found
+
+
+def test_a_word_finds_what_begins_with_it_and_a_phrase_only_itself(
+    told: Callable[..., dict[str, Any]],
+) -> None:
+    for words in (["retaliat"], ["retaliat*"], ["retaliate seals"], ["seal", "RETALIATE"], ["share no"]):
+        assert told(*words, "--in", "messages")["total"] == 1, words
+    assert told('"share no seals"', "--in", "messages")["total"] == 1
+    assert told('"no share"', "--in", "messages")["total"] == 0
+    assert told('"share no seal"', "--in", "messages")["total"] == 0
+    assert told("seals NOT retaliat", "--in", "messages")["total"] == 1
+
+
+def test_a_search_counts_by_kind_and_agent_and_says_where_each_text_stands(
+    told: Callable[..., dict[str, Any]],
+) -> None:
+    found = told("seal", "--in", "messages")
+    assert found["agents"] == {"AgentA": 1, "AgentB": 1}
+    assert found["kinds"]["message"] == found["total"] == 2
+    assert found["suggestions"] == []
+    hit = next(one for one in found["hits"] if one["agent"] == "AgentA")
+    assert (hit["kind"], hit["name"], hit["turn"], hit["others"]) == ("message", "talk", 0, 0)
+    assert hit["pieces"] == [["let us share the ", False], ["seals", True], ["", False]]
+
+
+def test_a_search_is_narrowed_by_turn_experiment_and_agent(told: Callable[..., dict[str, Any]]) -> None:
+    assert told("seal", "--turn", "1")["kinds"] == {"prompt": 1, "memory": 1}, "the messages of turn 0"
+    assert told("seal", "--turn", "0-1")["total"] == told("seal")["total"]
+    assert told("seal", "--agent", "AgentB", "--in", "messages", "--run", "talk")["total"] == 1
+
+
+def test_what_finds_nothing_suggests_what_would(
+    told: Callable[..., dict[str, Any]], spoken: Path, cli: Cli
+) -> None:
+    def suggested(*words: str) -> list[str]:
+        return [one["q"] for one in told(*words)["suggestions"] if one["texts"]]
+
+    assert suggested("retaliation") == ["retaliate"]
+    assert suggested("walrus penguins krill") == ["walrus OR penguins OR krill"]
+    assert suggested("xyzzy") == []
+    assert told("walrus", "--agent", "AgentB")["suggestions"] == [{"q": "walrus", "texts": 1}]
+    assert told("walrus", "--agent", "Agent")["suggestions"][0]["agent"] == "AgentA"
+    printed = cli("search", "retaliation", "--home", str(spoken)).stdout
+    assert "0 texts" in printed
+    assert f"hobbes search retaliate --home {spoken}" in printed
+
+
+def test_a_search_plays_no_game_again_and_says_which_runs_hold_no_texts(small: Store, cli: Cli) -> None:
+    found = cli("search", "claim", "--run", "small.open.1")
+    assert found.stdout.startswith("0 texts")
+    assert "1 runs of experiments hold no texts until they are opened" in found.stderr
+    assert json.loads(cli("search", "claim", "--json").stdout)["without_texts"] == 9
+    assert small.db.table("turns").count == 0
+    small.runs.find("small.open.1")
+    opened = json.loads(cli("search", "claim", "--json", "--experiment", "small").stdout)
+    assert opened["without_texts"] == 8
+    assert {hit["name"] for hit in opened["hits"]} == {"small.open.1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--world", "trst"], "there is no world 'trst'; did you mean 'trust'?"),
+        (["--turn", "x"], "turn 'x': write a turn, such as 3"),
+        (["--experiment", "x"], "there is no experiment 'x'"),
+        (["--run", "tlk"], "there is no run 'tlk' in .*; did you mean 'talk'"),
+    ],
+)
+def test_a_filter_that_names_nothing_is_refused(words: list[str], told: str, spoken: Path, cli: Cli) -> None:
+    error = cli("search", "a", *words, "--home", str(spoken)).exception
+    assert isinstance(error, UsageError)
+    assert re.search(told, str(error))
+
+
+def test_the_terminal_prints_what_is_found_in_its_context(spoken: Path, cli: Cli) -> None:
+    lines = cli("search", "penguins", "--in", "reasoning", "--home", str(spoken)).stdout.splitlines()
+    assert lines[0] == "1 text"
+    assert lines[2:] == ["reasoning (summary)  talk 0 ●AgentA", "  a hidden plan about penguins"]
