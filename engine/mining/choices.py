@@ -26,13 +26,15 @@ def choices(config: MiningConfig, view: JsonObject) -> Choices:
     protected = {f"{r} {c}" for r, c, _ in shown.get("protected", ())}
     others = tuple(plot for plot in owners if plot not in {*own, *free, *protected})
     everyone = tuple(shown["plots_held"])
+    # With messages to all as well, a message is a text or names with texts: it is written.
+    addressed = {"message"} if config.private_messages and not config.communication else set()
     return Choices(
         {
             "claim": Choice(free, 1),
             "raid": Choice(others if config.immunity else (*others, *free), 1),
             "defend": Choice(own, None if config.defense == "per_point" else 1),
             "mine": Choice(own, config.mine_cap),
-            "message": Choice(tuple(agent for agent in everyone if agent != shown["you"])),
+            **dict.fromkeys(addressed, Choice(tuple(agent for agent in everyone if agent != shown["you"]))),
             "keeps_word_report": Choice(everyone),
             "aggressor_report": Choice(everyone),
         },

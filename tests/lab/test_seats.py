@@ -93,6 +93,40 @@ def test_the_board_of_a_seat_shows_what_its_view_shows(  # noqa: PLR0913, PLR091
     assert sum(" granted " in title or " high fived " in title for title in titles) == arrows
 
 
+def test_a_seat_tells_first_what_happened_and_asks_for_words_where_words_are_meant(
+    opened: Store, pages: TestClient
+) -> None:
+    run = begun(opened, "mining", communication=True)
+    for answer in ('{"claim": [[0, 0]], "message": "mine"}', '{"raid": []}'):
+        question = the_question(run)
+        keep_answer(opened, run, question, answer)
+        run = go(opened, run)
+    page = pages.get(path_of(opened.home, run, question.agent)).text
+    told = unescape(re.sub(r"<[^>]+>", "", page[: page.index("data-plot")]))
+    assert "Gained and lost" in told
+    assert "0 gold mined in round 1" in told
+    assert '<input name="/message"' in page
+
+
+def test_pairs_are_posted_one_by_one(opened: Store, pages: TestClient) -> None:
+    run = begun(opened, "nations")
+    path = path_of(opened.home, run, "AgentA")
+    orders: dict[str, Any] = {"/money_grants/AgentB": "3", "/cede_territories/AgentC": ["T1", "T2"]}
+    page = pages.get(path).text
+    assert all(name in Form(page).fields or f'name="{name}"' in page for name in orders)
+    assert "/attacks/AgentB" in Form(page).fields
+    refused = post(pages, path, {"address": asked(page), **orders, "/attacks/AgentB": "many"})
+    assert refused.status_code == 400
+    assert "/attacks/AgentB: write a whole number" in unescape(refused.text)
+    assert Form(refused.text).fields["/attacks/AgentB"] == "many"
+    assert len(re.findall(r"<input [^>]* checked>", refused.text)) == 2
+    assert post(pages, path, {"address": asked(page), **orders}).status_code == 303
+    played_on()
+    (call,) = opened.calls.of_turn(run.id, 0, "AgentA")
+    said = {"money_grants": {"AgentB": 3}, "cede_territories": {"AgentC": ["T1", "T2"]}}
+    assert json.loads(call.reply.text) == said
+
+
 def test_a_wrong_answer_is_told_beside_what_was_written(opened: Store, pages: TestClient) -> None:
     run = begun(opened, "mining")
     path = path_of(opened.home, run, "miner-01")
