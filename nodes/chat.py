@@ -241,12 +241,14 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
+def _trusted_here() -> ssl.SSLContext:
+    """Return what certificates of servers are checked against, as the environment says."""
+    return _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
 @cache
 def _trusted(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:  # noqa: ARG001  they are its key
-    """Return what certificates of servers are checked against, as these variables of the environment say.
-
-    It takes 20 ms to read, and the client of each model would read it twice.
-    """
+    """Read the certificates once, which takes 20 ms; the clients of each model would read them twice."""
     return httpx2.create_ssl_context()
 
 
@@ -268,7 +270,7 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             params=base.params,  # not in base_url: openai's client would append the path after the query
             proxy=os.environ.get("OPENAI_PROXY")
             or None,  # langchain-openai's; without it, httpx2 reads the usual
-            verify=_trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+            verify=_trusted_here(),
         )
     except OSError as error:
         raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
@@ -326,6 +328,7 @@ class ChatPlayer:
             cache=False,
             openai_proxy="",  # the HTTP client has it
             timeout=self._http.timeout,  # None would switch it off for each request
+            http_client=httpx2.Client(verify=_trusted_here()),  # unused; the default reads certificates again
             http_async_client=self._http,
         )
 
