@@ -1,5 +1,6 @@
 """No live calls in tests: the network is blocked but for this machine, and the environment is bare."""
 
+import asyncio
 import gc
 import os
 import socket
@@ -10,10 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
 import typer.testing
+import uvicorn.server
 from hypothesis import settings
 from sqlite_utils import Database
 from starlette.testclient import TestClient
@@ -109,6 +112,19 @@ def _tables_are_made_once() -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(home_module, "create", copy)
             yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers_stop_at_once() -> Iterator[None]:
+    """A server looks every 10 ms whether it should stop; uvicorn waits up to 200 ms until it has stopped."""
+
+    async def soon(_: float) -> None:
+        await asyncio.sleep(0.01)
+
+    hurried = SimpleNamespace(**{**vars(asyncio), "sleep": soon})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(uvicorn.server, "asyncio", hurried)
+        yield
 
 
 @pytest.fixture(scope="session")

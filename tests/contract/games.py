@@ -8,7 +8,7 @@ adds the settings that no schema can tell, such as land of uneven worth or an ob
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from hobbes.engine import turn as turns
@@ -118,12 +118,12 @@ class Moment:
     ruled: str | None
     played: Turn[Any, Any]
 
-    @property
+    @cached_property
     def answers(self) -> dict[str, ParsedAnswer]:
         """The parsed answers."""
         return {agent: heard(agent, text) for agent, text in self.texts.items()}
 
-    @property
+    @cached_property
     def ruling(self) -> ParsedAnswer | None:
         """The parsed ruling of an observer who was asked."""
         return None if self.ruled is None else heard(OBSERVER, self.ruled)

@@ -24,8 +24,9 @@ from hobbes.lab.store.pure import play_purely, pure_turns
 from hobbes.lab.store.reported import keep_figures
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
-from tests.contract.games import AGENTS, CASES, EXTRA, Case, Moment, game
+from tests.contract.games import AGENTS, CASES, EXTRA, NOISES, Case, Moment, game
 from tests.lab.play import go
+from tests.soak import in_soak
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
@@ -68,24 +69,23 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
         assert told == {**moment.texts, **ruled}
 
 
-POLICIES = [(world, policy) for world in WORLDS.values() for policy in world.policies.by_name]
-
-
-@pytest.mark.parametrize(("world", "policy"), POLICIES, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
 def test_a_run_without_turns_has_the_digest_and_figures_of_the_graph_and_opened_all_its_rows(
-    world: AnyWorld, policy: str, opened: Store
+    world: AnyWorld, noise: float, opened: Store
 ) -> None:
-    for noise in ("0", "0.4"):
-        model = f"policy:{policy}?noise={noise}"
-        options = RunOptions(world.name, AGENTS, 5, model, values={"rounds": 3})
-        on_graph, alone = go(opened, begin(opened, options)), begin(opened, options)
-        keep_figures(opened, on_graph)
-        play_purely(opened, alone)
-        assert not opened.db.table("turns").count_where("run = ?", [alone.id])
-        assert of_run(opened, alone, ("runs", "reported")) == of_run(opened, on_graph, ("runs", "reported"))
-        again = opened.runs.find(alone.id)
-        assert of_run(opened, again) == of_run(opened, on_graph)
-        assert list(faults(opened, again)) == []
+    """Each agent plays another policy, so that all policies of the world play."""
+    policies = world.policies.by_name
+    models = ",".join(f"policy:{policy}?noise={noise}*1" for policy in policies)
+    options = RunOptions(world.name, len(policies), 5, models, values={"rounds": 3})
+    on_graph, alone = go(opened, begin(opened, options)), begin(opened, options)
+    keep_figures(opened, on_graph)
+    play_purely(opened, alone)
+    assert not opened.db.table("turns").count_where("run = ?", [alone.id])
+    assert of_run(opened, alone, ("runs", "reported")) == of_run(opened, on_graph, ("runs", "reported"))
+    again = opened.runs.find(alone.id)
+    assert of_run(opened, again) == of_run(opened, on_graph)
+    assert list(faults(opened, again)) == []
 
 
 def of_run(
@@ -102,8 +102,10 @@ def of_run(
 
 @pytest.mark.parametrize("case", FEW, ids=str)
 def test_a_fork_in_which_nothing_changes_is_the_run_again(case: Case, opened: Store) -> None:
+    """Forked in the middle; the game of the defaults, and every game in the soak, also in its last turn."""
     run = recorded(opened, case)
-    for turn in sorted({run.turns // 2, run.turns - 1}):
+    both = case.number == 0 or in_soak()
+    for turn in {run.turns // 2, run.turns - 1} if both else {run.turns // 2}:
         again = ended(opened, fork(opened, run, ForkOptions(turn), NO_CAPS), case)
         assert (again.digest, again.status, again.turns) == (run.digest, run.status, run.turns)
         assert list(faults(opened, again)) == []

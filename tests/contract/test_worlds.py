@@ -7,7 +7,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import asdict, replace
 from itertools import islice, product
 from typing import Any, get_args
@@ -74,6 +73,11 @@ OTHER_DEEDS = 6
 def reloaded(world: AnyWorld, state: Any) -> Any:
     """Return a state that went to text and back."""
     return world.load(state.setting, json.loads(json.dumps(world.state.to_json(state), allow_nan=False)))
+
+
+def copied(told: Any) -> Any:
+    """Return a copy of JSON. `deepcopy` takes ten times as long."""
+    return json.loads(json.dumps(told))
 
 
 def intents_told(world: AnyWorld, intents: Mapping[str, Any]) -> dict[str, Any]:
@@ -434,7 +438,7 @@ def without_interference(case: Case, path: str) -> Iterable[tuple[str, dict[str,
     world, states = case.world, [moment.state for moment in game(case)[::2]]
     told = [world.state.to_json(state) for state in states]
     agents = {agent for state in states for agent in world.actors(state)}
-    seen = [deepcopy(at[key]) for data in told for agent in agents for at, key in places(data, path, agent)]
+    seen = [copied(at[key]) for data in told for agent in agents for at, key in places(data, path, agent)]
     for state, data in zip(states, told, strict=True):
         views = {agent: canonical(world.observe(state, agent)) for agent in world.actors(state)}
         for agent in views:
@@ -449,7 +453,7 @@ def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]
     for place in range(len(places(data, path, agent))):
         at, key = places(data, path, agent)[place]
         for value in others(at[key], seen):
-            changed = deepcopy(data)
+            changed = copied(data)
             at, key = places(changed, path, agent)[place]
             at[key] = value
             try:
@@ -496,7 +500,7 @@ def with_other_deeds(case: Case, moment: Moment, agent: str) -> Iterator["turns.
 def may_know(case: Case, played: "turns.Turn[Any, Any]", agent: str) -> str:
     """Return what an agent may know after a turn: what is public, events that name it, and its score."""
     world, state = case.world, played.resolved.state
-    public = deepcopy(world.state.to_json(state))
+    public = copied(world.state.to_json(state))
     for path, one in product(world.private(case.setting.config), world.actors(played.before)):
         for at, key in places(public, path, one):
             at[key] = None

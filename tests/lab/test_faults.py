@@ -474,10 +474,8 @@ def test_an_interrupted_call_leaves_no_trace_and_is_asked_again(
         command = ("run", "mining", "--agents", "2", "--rounds", "1", "--name", "stopped")
         player = process(*command, "--model", "openai:policy/guided")
         while len(log_of(base)) < 2:
-            try:
+            with pytest.raises(TimeoutExpired):  # as long as it plays
                 player.wait(timeout=0.01)
-            except TimeoutExpired:
-                continue
         player.send_signal(signal.SIGINT)
         assert player.wait() == INTERRUPTED
     with served({}), open_store(home) as opened:

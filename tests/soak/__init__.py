@@ -13,6 +13,11 @@ def times(number: int) -> int:
     return max(1, round(number * SHARE))
 
 
+def in_soak() -> bool:
+    """Return whether the soak is running, in which tests try all that they can."""
+    return settings.get_current_profile_name() == "soak"
+
+
 def examples(suite: int, soak: int) -> int:
     """Return how many examples of a law are tried: in the test suite, or of the number in the whole soak."""
-    return max(10, times(soak)) if settings.get_current_profile_name() == "soak" else suite
+    return max(10, times(soak)) if in_soak() else suite
