@@ -130,7 +130,11 @@ class First(NamedTuple):
 
 
 def firsts(store: Store, run: Run, agents: Collection[str] = ()) -> list[First]:
-    """Return where each landmark of a run first occurs; with agents, in what these did."""
+    """Return where each landmark of a run first occurs; with agents, in what these did.
+
+    Raise DamagedError at a damaged turn.
+    """
+    store.turns.check(run)
     found = []
     for mark, places in landmarks(store, run).items():
         among = [place for place in places if not agents or place[1] in agents]

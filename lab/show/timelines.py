@@ -99,9 +99,10 @@ class Timeline:
 
 
 def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
-    """Return the timeline of a run's turns, None if it has none yet."""
+    """Return the timeline of a run's turns, None if it has none yet. Raise DamagedError at a damaged turn."""
     if not run.turns:
         return None
+    store.turns.check(run)
     drawn = _Columns(run.turns)
     decided = [decision for decision in store.calls.decisions(run.id) if decision.turn < run.turns]
     agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))

@@ -24,8 +24,9 @@ def noted(
 ) -> dict[str, dict[int, list[Note]]]:
     """Return what is noted of the turns from the first to the last, by the agents whose decisions are given.
 
-    Agents and turns without a note are left out.
+    Agents and turns without a note are left out. Raise DamagedError at a damaged turn.
     """
+    store.turns.check(run, first, last)
     notes: dict[str, dict[int, list[Note]]] = {}
     for agent, of_agent in decisions.items():
         for decision in of_agent:

@@ -1,4 +1,7 @@
-"""What a run has in each turn, without reading its records one by one."""
+"""What a run has in each turn, without reading its records one by one.
+
+SQL reads turns as they are: whoever calls these functions checks them first, once (`Turns.check`).
+"""
 
 import json
 from collections import Counter, defaultdict
@@ -19,7 +22,6 @@ def rejections(
     store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
 ) -> Counter[Place]:
     """Return how many rejections each agent, or one, has in each turn, or in those from first to last."""
-    store.turns.check(run, first, last)
     sql = f"select turn, agent, count(*) from drops where {_WITHIN} group by 1, 2"  # noqa: S608  no names at all
     return Counter(
         {(turn, who): n for turn, who, n in store.db.conn.execute(sql, [run.id, agent, first, last])}
@@ -34,7 +36,6 @@ def landmarks(
     With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
     An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
     """
-    store.turns.check(run, first, last)
     marks, causes = run.world.landmarks, run.world.causes
     counts: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
     types = sorted({*(mark.event for mark in marks), *causes})
@@ -54,7 +55,6 @@ def landmarks(
 
 def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
     """Return the mean of the ratings that each agent received in each turn, by the kind of the report."""
-    store.turns.check(run)
     sql = (
         "select turn, ratee, avg(score), kind from reports where run = ? and rater != ratee group by 4, 1, 2"
     )
