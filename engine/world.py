@@ -303,8 +303,9 @@ class Landmark:
 
     def is_at(self, event: JsonObject) -> bool:
         """Return whether an event, as JSON, is this landmark."""
-        facts = {"type": self.event, **self.facts}
-        return all(name in event and event[name] == value for name, value in facts.items())
+        return event["type"] == self.event and all(
+            name in event and event[name] == value for name, value in self.facts.items()
+        )
 
 
 CHOSEN_RUN = ":chosen"

@@ -24,7 +24,7 @@ from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import landmarks
+from hobbes.lab.store.timelines import marked
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -131,9 +131,12 @@ class First(NamedTuple):
 
 
 def firsts(store: Store, run: Run, agents: Collection[str] = ()) -> list[First]:
-    """Return where each landmark of a run first occurs; with agents, in what these did."""
+    """Return where each landmark of a run first occurs; with agents, in what these did.
+
+    Raise DamagedError at a damaged turn.
+    """
     found = []
-    for mark, places in landmarks(store, run).items():
+    for mark, places in marked(store, run).landmarks.items():
         among = [place for place in places if not agents or place[1] in agents]
         found += [First(mark, *min(among))] if among else []
     return found

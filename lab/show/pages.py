@@ -155,7 +155,7 @@ class Pages:
             "run.html",
             run,
             result=self.store.figures.result(run),
-            error=self.store.figures.about(run.id)["error"],
+            error=self.store.runs.row(run.id)["error"],
             observed=of_observer,
             requests=requests(of_observer) if of_observer else [],
             form=form_for(run, of_observer) if of_observer else None,

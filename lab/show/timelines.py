@@ -16,7 +16,7 @@ from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Place, landmarks, measures_by_turn, ratings, rejections
+from hobbes.lab.store.timelines import Place, marked, measures_by_turn
 
 MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -99,7 +99,7 @@ class Timeline:
 
 
 def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
-    """Return the timeline of a run's turns, None if it has none yet."""
+    """Return the timeline of a run's turns, None if it has none yet. Raise DamagedError at a damaged turn."""
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
@@ -110,7 +110,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         for turn, now in scores(store, run, sampled(run.turns))
         for agent, value in now.items()
     }
-    dropped, marked, rated = rejections(store, run), landmarks(store, run), ratings(store, run)
+    dropped, landmarks, rated = marked(store, run)
     measured = measures_by_turn(store, run, run.world.headline)
     graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
     if score_of:
@@ -118,7 +118,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     lanes = [
         drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
-        *(drawn.lane(name, _by_turn(means), "deed") for name, means in marked.items()),
+        *(drawn.lane(name, _by_turn(means), "deed") for name, means in landmarks.items()),
     ]
     shown = agents[:MAX_ROWS]
     maps = [
@@ -126,7 +126,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         drawn.map("rejections", _counted(dropped), shown, _legend_of_counts("odd", "rejections")),
         *(
             drawn.map(name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"))
-            for name, means in marked.items()
+            for name, means in landmarks.items()
         ),
         *(
             drawn.map(

@@ -57,7 +57,7 @@ def overview(
 
 def names_in(store: Store, run: Run) -> set[str]:
     """Return the names of all agents of a run, and of everybody else who was asked."""
-    return {*run.setting.agents, *(decision.agent for decision in store.calls.decisions(run.id))}
+    return {*run.setting.agents, *store.calls.first_asked(run.id)}
 
 
 class TurnSoFar(NamedTuple):
@@ -75,8 +75,8 @@ def turns_so_far(store: Store, run: Run, agents: Collection[str] = (), first: in
     With agents, the calls are theirs, and the record holds only what is their own or names one of them.
     """
     decided: dict[int, list[Decision]] = {}
-    for decision in store.calls.decisions(run.id):
-        if decision.turn >= first and (not agents or decision.agent in agents):
+    for decision in store.calls.decisions(run.id, first=first):
+        if not agents or decision.agent in agents:
             decided.setdefault(decision.turn, []).append(decision)
     last = first - 1
     for turn in store.turns.of(run, first):

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 DECIDING = (
     "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
-    " and agent = coalesce(?, agent) and (question = 1 or question = 2 and outcome in (?, ?))"
+    " and agent = coalesce(?, agent) and turn >= ? and (question = 1 or question = 2 and outcome in (?, ?))"
     " group by turn, agent"
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
@@ -180,15 +180,15 @@ class Calls:
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
         return {(at, agent): attempt for at, agent, attempt in self._db.conn.execute(sql, [run, turn])}
 
-    def decisions(self, run: str, agent: str | None = None) -> Iterator[Decision]:
-        """Yield the outcome of the call that counts, for each turn and agent, or for one agent alone."""
-        rows = self._db.conn.execute(DECIDING, [run, agent, *sorted(DECISIONS)])
+    def decisions(self, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn from the first and each agent, or one."""
+        rows = self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)])
         return (Decision(*row[1:]) for row in rows)
 
     def outcomes(self, run: str) -> Iterator[OfTurn]:
         """Yield how many of the calls that count had an outcome in a turn."""
         sql = f"select turn, outcome, count(*) from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
-        return (OfTurn(*row) for row in self._db.conn.execute(sql, [run, None, *sorted(DECISIONS)]))
+        return (OfTurn(*row) for row in self._db.conn.execute(sql, [run, None, 0, *sorted(DECISIONS)]))
 
     def counts(self, run: str) -> Counter[str]:
         """Count the calls of a run that count by their outcomes."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import landmarks, rejections
+from hobbes.lab.store.timelines import marked
 
 
 class Note(NamedTuple):
@@ -24,16 +24,16 @@ def noted(
 ) -> dict[str, dict[int, list[Note]]]:
     """Return what is noted of the turns from the first to the last, by the agents whose decisions are given.
 
-    Agents and turns without a note are left out.
+    Agents and turns without a note are left out. Raise DamagedError at a damaged turn.
     """
     notes: dict[str, dict[int, list[Note]]] = {}
     for agent, of_agent in decisions.items():
         for decision in of_agent:
             if decision.failed and first <= decision.turn <= last:
                 notes.setdefault(agent, {})[decision.turn] = [Note("failed", decision.outcome)]
-    within = (next(iter(decisions)) if len(decisions) == 1 else None, first, last)
-    counted = [("rejected", "rejection", rejections(store, run, *within))]
-    counted += [("landmark", name, times) for name, times in landmarks(store, run, *within).items()]
+    found = marked(store, run, first, last)
+    counted = [("rejected", "rejection", found.rejections)]
+    counted += [("landmark", name, times) for name, times in found.landmarks.items()]
     for kind, name, times_at in counted:
         for (turn, agent), times in times_at.items():
             if agent in decisions:

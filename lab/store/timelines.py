@@ -1,10 +1,13 @@
-"""What a run has in each turn, without reading its records one by one."""
+"""What a run has in each turn that a reader looks for, in one pass over its turns."""
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
+import orjson
+
+from hobbes.engine.reflection import REPORTS
+from hobbes.engine.world import AnyWorld
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -12,56 +15,51 @@ Place: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
 
 
-_WITHIN = "run = ? and agent = coalesce(?, agent) and turn between ? and coalesce(?, turn)"
+class Marked(NamedTuple):
+    """What is in the turns of a run, each by turn and agent.
+
+    `rejections` has their numbers, `landmarks` how often each occurs, by its name, and `ratings` the mean of
+    those that an agent received from others, by the kind of the report.
+    """
+
+    rejections: Counter[Place]
+    landmarks: dict[str, Counter[Place]]
+    ratings: dict[str, dict[Place, float]]
 
 
-def rejections(
-    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
-) -> Counter[Place]:
-    """Return how many rejections each agent, or one, has in each turn, or in those from first to last."""
-    store.turns.check(run, first, last)
-    sql = f"select turn, agent, count(*) from drops where {_WITHIN} group by 1, 2"  # noqa: S608  no names at all
-    return Counter(
-        {(turn, who): n for turn, who, n in store.db.conn.execute(sql, [run.id, agent, first, last])}
-    )
+def marked(store: Store, run: Run, first: int = 0, last: int | None = None) -> Marked:
+    """Return what is in the turns from the first to the last. Raise DamagedError at a damaged one."""
+    found = Marked(Counter(), {mark.name: Counter() for mark in run.world.landmarks}, defaultdict(dict))
+    for turn in store.turns.of(run, first, last):
+        record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
+        found.rejections.update((turn.turn, drop["agent"]) for drop in record["drops"])
+        for name, agent in _landmarks(run.world, record["events"]):
+            found.landmarks[name][turn.turn, agent] += 1
+        for kind in REPORTS:
+            for agent, mean in _received(record["memories"], kind):
+                found.ratings[kind][turn.turn, agent] = mean
+    return found
 
 
-def landmarks(
-    store: Store, run: Run, agent: str | None = None, first: int = 0, last: int | None = None
-) -> dict[str, Counter[Place]]:
-    """Return how often each landmark of a run's world occurs, by turn and by the agent of the event.
+def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
+    """Yield the landmarks of a turn, each with the agent of its event.
 
-    With an agent, only its own are counted; else those of all, in all turns or in those from first to last.
     An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
     """
-    store.turns.check(run, first, last)
-    marks, causes = run.world.landmarks, run.world.causes
-    counts: dict[str, Counter[Place]] = {mark.name: Counter() for mark in marks}
-    types = sorted({*(mark.event for mark in marks), *causes})
-    among = ", ".join("?" * len(types))
-    sql = f"select turn, agent, type, event from events where {_WITHIN} and type in ({among})"  # noqa: S608  no names at all
-    rows = store.db.conn.execute(sql, [run.id, agent, first, last, *types]).fetchall()
-    caused = {(turn, who, causes[kind]) for turn, who, kind, _ in rows if kind in causes}
-    for turn, who, kind, text in rows:
-        if (turn, who, kind) in caused:
-            continue
-        event = json.loads(text)
-        for mark in marks:
-            if mark.is_at(event):
-                counts[mark.name][turn, who] += 1
-    return counts
+    caused = {(one["agent"], world.causes[one["type"]]) for one in events if one["type"] in world.causes}
+    for event in events:
+        if (event["agent"], event["type"]) not in caused:
+            yield from ((mark.name, event["agent"]) for mark in world.landmarks if mark.is_at(event))
 
 
-def ratings(store: Store, run: Run) -> dict[str, dict[Place, float]]:
-    """Return the mean of the ratings that each agent received in each turn, by the kind of the report."""
-    store.turns.check(run)
-    sql = (
-        "select turn, ratee, avg(score), kind from reports where run = ? and rater != ratee group by 4, 1, 2"
-    )
-    means: dict[str, dict[Place, float]] = defaultdict(dict)
-    for turn, ratee, mean, kind in store.db.conn.execute(sql, [run.id]):
-        means[kind][turn, ratee] = mean
-    return dict(means)
+def _received(memories: Mapping[str, Mapping[str, Any]], kind: str) -> Iterable[tuple[str, float]]:
+    """Yield the mean of the ratings of one kind that each agent received from others."""
+    given: dict[str, list[int]] = defaultdict(list)
+    for rater, memory in memories.items():
+        for ratee, rating in memory.get(kind, {}).items():
+            if ratee != rater:
+                given[ratee].append(rating)
+    return ((ratee, sum(ratings) / len(ratings)) for ratee, ratings in given.items())
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
