@@ -101,7 +101,7 @@ class Home:
 
         Raise MissingError if there is none, LabError if several begin so.
         """
-        return Run(self, self._store.runs.find(reference))
+        return Run(self, self._store.runs.stored(reference))
 
     def __repr__(self) -> str:
         return f"<hobbes home {self.path}>"
@@ -119,7 +119,7 @@ class Run:
     """A run as it stood when it was looked up."""
 
     def __init__(self, home: Home, stored: StoredRun) -> None:
-        self._home, self._store, self._stored = home, home._store, stored  # noqa: SLF001  closed with its home
+        self._home, self._store, self._found = home, home._store, stored  # noqa: SLF001  closed with its home
         self.id: str = stored.id
         self.name: str | None = stored.name
         self.world: str = stored.world.name
@@ -132,6 +132,11 @@ class Run:
         self.status: str = stored.status
         """`unfinished`, `waiting`, `halted` or `finished`."""
         self.digest: str = stored.digest
+
+    @cached_property
+    def _stored(self) -> StoredRun:
+        """The run with its turns; one that kept none is played again when something asks for them."""
+        return self._store.runs.with_turns(self._found)
 
     @cached_property
     def result(self) -> Json:
@@ -147,7 +152,7 @@ class Run:
     @cached_property
     def measures(self) -> dict[str, float | None]:
         """The measures of the whole run; None where a measure is undefined. Empty before the end."""
-        return self._store.figures.measures(self.id)
+        return self._store.figures.measures(self._stored.id)
 
     @cached_property
     def turns(self) -> "list[Turn]":
@@ -170,7 +175,7 @@ class Run:
 
         Raise MissingError if the world has no such type.
         """
-        known = self._stored.world.events
+        known = self._found.world.events
         if type is not None and type not in known:
             there = did_you_mean(type, known, f"events: {', '.join(known)}")
             raise MissingError(f"{self.world} has no event {type!r}{there}")
@@ -202,13 +207,13 @@ class Run:
         return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
 
     def __repr__(self) -> str:
-        return f"<hobbes run {self.id}: {self.world}, {self._stored.turns} turns, {self.status}>"
+        return f"<hobbes run {self.id}: {self.world}, {self._found.turns} turns, {self.status}>"
 
     def _repr_html_(self) -> str:
         facts = {
             "world": self.world,
             "status": self.status,
-            "turns": self._stored.turns,
+            "turns": self._found.turns,
             "failed calls": self.result["failures"]["total"],
             "digest": self.digest,
         }

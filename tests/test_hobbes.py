@@ -14,6 +14,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.schema import SCHEMA_VERSION
 from hobbes.lab.store.tables import TABLES, table_of
 from tests.conftest import Cli
@@ -202,3 +203,16 @@ def test_a_turn_that_is_no_whole_number_says_what_to_pass(reader: hobbes.Home) -
 
 def test_the_package_has_its_version() -> None:
     assert hobbes.__version__ == version("hobbes")
+
+
+def test_runs_are_listed_as_they_are_and_one_that_kept_no_turns_is_played_again_when_they_are_read(
+    opened: Store,
+) -> None:
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 2}))
+    play_purely(opened, run)
+    with hobbes.open(opened.home) as home:
+        (one,) = home.runs()
+        assert repr(one) == f"<hobbes run {run.id}: mining, 2 turns, finished>"
+        assert not opened.db.execute("select 1 from turns").fetchall()
+        assert [turn.number for turn in one.turns] == [0, 1]
+        assert one.measures

@@ -15,6 +15,9 @@ from hobbes.lab.store.run import HOBBES
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "scipy")
 """The libraries on which the figures or the records depend."""
 
+PARTS = ("tokens_cached", "tokens_cache_written", "tokens_reasoning")
+"""The columns of tokens that some servers tell and others do not; the sums are of those that are told."""
+
 DECIMALS = 10
 """The decimals of dollars; a token costs at least that, and binary fractions add up to more digits."""
 
@@ -38,6 +41,7 @@ def manifest(file: ExperimentFile, arms: Mapping[str, Sequence[Figures]]) -> dic
         "file": sha256(canonical(file.model_dump(mode="json", by_alias=True))),
         "digests": sha256(canonical(sorted(one.cell.digest for one in games))),
         **{column: _sum(runs, column) for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")},
+        **{column: _sum_of_told(runs, column) for column in PARTS},
     }
 
 
@@ -52,3 +56,9 @@ def _sum(runs: list[dict[str, Any]], column: str) -> float | None:
     """Return a sum over runs, None if it is unknown of one."""
     values = [run[column] for run in runs]
     return None if None in values else round(sum(values), DECIMALS)
+
+
+def _sum_of_told(runs: list[dict[str, Any]], column: str) -> float | None:
+    """Return the sum over the runs of which a number is told, None if it is told of none."""
+    told = [run for run in runs if run[column] is not None]
+    return _sum(told, column) if told else None

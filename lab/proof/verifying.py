@@ -15,7 +15,7 @@ from hobbes.engine import turn as turns
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.measuring import measured
 from hobbes.engine.memory import Memory
-from hobbes.engine.record import canonical, sha256
+from hobbes.engine.record import canonical, compact, sha256
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
@@ -397,7 +397,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
     due = ending(run, store.calls.counts(run.id), at.state)
-    expected = json.dumps(due.outcomes), json.dumps(due.scores), int(due.tainted)
+    expected = compact(due.outcomes), compact(due.scores), int(due.tainted)
     for (name, value), figure in zip(stored.items(), expected, strict=True):
         if value != figure:
             yield f"the column runs.{name} differs from what the turns give"

@@ -1,6 +1,5 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -11,6 +10,7 @@ from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER
 from hobbes.engine.measuring import parts, ratio
+from hobbes.engine.record import compact
 from hobbes.engine.world import Measure
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.calls import Calls, by_turn
@@ -30,6 +30,9 @@ MAY_COST = (
     f" and outcome not in {tuple(sorted(o.value for o in NO_ANSWER))}"
 )
 """SQL for the calls that may cost something: programs cost nothing, nor does a call without an answer."""
+
+TOKENS = ("in", "out", "cached", "cache_written", "reasoning")
+"""The kinds of tokens that are counted."""
 
 NOT_LISTED = (*TEMPLATES, "observer_text", "earlier", "column_hashes")
 """Columns of a run that a list of runs does not have."""
@@ -116,11 +119,10 @@ class Figures:
         `cached` and `cache_written` are parts of `in`, `reasoning` is a part of `out`.
         `untold` is the number of answers without a token count. A fork did not pay for its parent's calls.
         """
-        kinds = ("in", "out", "cached", "cache_written", "reasoning")
-        sums = ", ".join(f"sum(tokens_{kind})" for kind in kinds)
+        sums = ", ".join(f"sum(tokens_{kind})" for kind in TOKENS)
         sql = f"select {sums}, sum({SILENT}) from calls where run = ? and turn >= ?"  # noqa: S608  our own
         *counts, untold = self._db.conn.execute(sql, [run.id, run.forked_at]).fetchone()
-        return {**dict(zip(kinds, counts, strict=True)), "untold": untold or 0}
+        return {**dict(zip(TOKENS, counts, strict=True)), "untold": untold or 0}
 
     def left_out(self, run: str | None = None) -> dict[str, list[str]]:
         """Return how each player was asked whose server refused a parameter, such as `without temperature`.
@@ -212,7 +214,7 @@ def columns_of(ending: Ending) -> dict[str, str | float | None]:
     return {
         "status": "finished",
         "ended": now(),
-        "outcomes": json.dumps(ending.outcomes),
-        "scores": json.dumps(ending.scores),
+        "outcomes": compact(ending.outcomes),
+        "scores": compact(ending.scores),
         "tainted": int(ending.tainted),
     }

@@ -16,7 +16,7 @@ from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.figures import columns_of
+from hobbes.lab.store.figures import TOKENS, columns_of
 from hobbes.lab.store.history import first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
@@ -98,7 +98,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(one.parsed.outcome.value for one in answers.values()))
     ended = replace(run, turns=last.turn, digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
-    costs = Costs(outcomes.total(), 0, 0, 0.0, told, {})
+    costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
     row = row_of(ended, last, counted, measuring.end(ended), costs)
     columns = columns_of(ending(run, outcomes, last))
     columns |= {"turns": ended.turns, "digest": digest, "seconds": time.monotonic() - began}

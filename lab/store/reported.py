@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.record import canonical
+from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.experiments import PlayedCell
+from hobbes.lab.store.figures import TOKENS
 from hobbes.lab.store.history import StoredHistory, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of
@@ -24,7 +25,7 @@ from hobbes.nodes.players import parse_spec
 SCOPES = ("run", "first-half", "second-half")
 """The scopes of the column `measures`, in the order of its values."""
 
-MAX_STRETCHES = 40
+MAX_STRETCHES = 30
 """Into how many stretches the rounds of a run are divided at most, so that a row is small."""
 
 DECIMALS = 4
@@ -44,8 +45,8 @@ class Costs:
     """What a run has cost: its calls, tokens and dollars, and how servers answered for its models."""
 
     calls: int
-    tokens_in: int | None
-    tokens_out: int | None
+    tokens: Mapping[str, int | None]
+    """The tokens of each kind, None where they are unknown."""
     usd: float | None
     told: Sequence[str]
     left_out: Mapping[str, Sequence[str]]
@@ -102,20 +103,19 @@ def row_of(
             of_turns[name][int(scope.removeprefix("turn/")) // length].append(value)
     return {
         "run": run.id,
-        "told": json.dumps(costs.told, ensure_ascii=False),
+        "told": compact(costs.told),
         "model_settings": canonical(_settings_of_chats(run)),
         "left_out": canonical({**costs.left_out}),
         "calls": costs.calls,
-        "tokens_in": costs.tokens_in,
-        "tokens_out": costs.tokens_out,
+        **{f"tokens_{kind}": costs.tokens[kind] for kind in TOKENS},
         "usd": costs.usd,
-        "winners": json.dumps([agent for agent, has_won in won(world, last).items() if has_won]),
-        "measures": json.dumps(of_scopes, sort_keys=True),
-        "over_time": json.dumps(
+        "winners": compact([agent for agent, has_won in won(world, last).items() if has_won]),
+        "measures": canonical(of_scopes),
+        "over_time": compact(
             {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
         ),
-        "spells": json.dumps(counted.spells),
-        "ratings": json.dumps(counted.ratings),
+        "spells": compact(counted.spells),
+        "ratings": compact(counted.ratings),
     }
 
 
@@ -186,7 +186,8 @@ def keep_figures(store: Store, run: Run) -> None:
 def _stored_row_of(store: Store, run: Run) -> Row:
     """Return the row of a run whose turns are stored."""
     tokens, spent = store.figures.tokens(run), store.figures.spent(run, prices_of(store.home))
-    known = (tokens["in"], tokens["out"]) if spent.tokens is not None else (None, None)
+    if spent.tokens is None:
+        tokens |= {"in": None, "out": None}
     told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
     counted = SpellsAndRatings(run.world)
@@ -197,7 +198,7 @@ def _stored_row_of(store: Store, run: Run) -> Row:
         state_before(store, run, run.turns),
         counted,
         (Measure(*one) for one in measures),
-        Costs(spent.calls, *known, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
+        Costs(spent.calls, tokens, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
     )
 
 

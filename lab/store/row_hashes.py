@@ -60,8 +60,8 @@ RUN_COLUMNS = (
 WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", *TEMPLATES, "observer_text")
 """The columns of a run that say how its turns are played; a fork may change them from its turn on."""
 
-COLUMN_HASH = 16
-"""Characters of the hash of one column."""
+COLUMN_HASH = 8
+"""Characters of the hash of one column: 32 bits, which tell any change but one in four billion."""
 
 CALL_HASH = 32
 """Characters of the hash of a call: 128 bits, because every decision of a run has one."""
@@ -72,6 +72,9 @@ def call_hash(call: Mapping[str, Any]) -> str:
     return sha256(canonical([call[column] for column in CALL_COLUMNS]))[:CALL_HASH]
 
 
-def column_hashes(run: Mapping[str, Any]) -> dict[str, str]:
-    """Return the hash of each column of a run's row that never changes, so that a change names its column."""
-    return {column: sha256(canonical([run[column]]))[:COLUMN_HASH] for column in RUN_COLUMNS}
+def column_hashes(run: Mapping[str, Any]) -> list[str]:
+    """Return the hash of each column of a run's row that never changes, so that a change names its column.
+
+    They are in the order of RUN_COLUMNS.
+    """
+    return [sha256(canonical([run[column]]))[:COLUMN_HASH] for column in RUN_COLUMNS]

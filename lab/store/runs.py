@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlite_utils import Database
 
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import canonical, sha256
+from hobbes.engine.record import canonical, compact, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.engine.worlds import world_named
@@ -45,7 +46,7 @@ JSON: Mapping[str, TypeAdapter[Any]] = {
     "caps": TypeAdapter(Caps),
     "question": TypeAdapter(tuple[PersonQuestion, ...]),
     "earlier": TypeAdapter(list[dict[str, Any]]),
-    "column_hashes": TypeAdapter(dict[str, str]),
+    "column_hashes": TypeAdapter(list[str]),
 }
 """The columns of the table `runs` that hold JSON, and what it is."""
 
@@ -81,8 +82,8 @@ class Runs:
             keep_agent_turns(self._db, world)
             way = {
                 "config": setting.config.model_dump_json(),
-                "models": json.dumps(models),
-                "model_settings": json.dumps({n: one.to_json() for n, one in model_settings.items()})
+                "models": compact(models),
+                "model_settings": compact({n: one.to_json() for n, one in model_settings.items()})
                 if model_settings
                 else None,
                 "prompts": prompts.variant,
@@ -97,10 +98,10 @@ class Runs:
                 "id": run,
                 "name": name,
                 "world": world.name,
-                "agents": json.dumps(setting.agents),
+                "agents": compact(setting.agents),
                 "seed": setting.seed,
                 **way,
-                "caps": json.dumps(asdict(caps)),
+                "caps": compact(asdict(caps)),
                 "status": "unfinished",
                 "digest": first_digest(world, setting),
                 "started": now(),
@@ -111,7 +112,7 @@ class Runs:
                 "turn": turn,
                 "earlier": canonical(earlier) if earlier else None,
             }
-            self._db.table("runs").insert({**row, "column_hashes": json.dumps(column_hashes(row))})
+            self._db.table("runs").insert({**row, "column_hashes": compact(column_hashes(row))})
         return run
 
     def _earlier(self, parent: str, turn: int, way: Mapping[str, Any]) -> list[Row]:
@@ -157,7 +158,10 @@ class Runs:
         One of an experiment that kept no turns is played again, so that it has them. Raise MissingError if
         there is none, UsageError if there are several, DamagedError if it is damaged.
         """
-        run = self.stored(reference)
+        return self.with_turns(self.stored(reference))
+
+    def with_turns(self, run: Run) -> Run:
+        """Return a run that was found without its turns; they are stored now, as `find` does."""
         self._play_again(run)
         return run
 
@@ -304,8 +308,8 @@ def check_row(row: Row) -> None:
 def changed_columns(row: Row) -> list[str]:
     """Return the columns of a run's row that never change, and were changed all the same."""
     written = value_of(row, "column_hashes")
-    hashed_now = column_hashes(row)
-    return [column for column in RUN_COLUMNS if written.get(column) != hashed_now[column]]
+    pairs = zip_longest(RUN_COLUMNS, written, column_hashes(row))
+    return [column for column, then, today in pairs if column and then != today]
 
 
 def value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value

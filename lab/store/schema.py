@@ -20,7 +20,7 @@ RECORD = "iif(json_valid(record), record, '{}')"
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}
@@ -146,6 +146,9 @@ def _create_tables(db: Database) -> None:
             "calls": int,
             "tokens_in": int,
             "tokens_out": int,
+            "tokens_cached": int,
+            "tokens_cache_written": int,
+            "tokens_reasoning": int,
             "usd": float,
             "winners": str,
             "measures": str,

@@ -47,7 +47,7 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
                 "record_version": 1,
                 "rules_version": 1,
                 "hobbes": "",
-                "column_hashes": "{}",
+                "column_hashes": "[]",
             }
             store.db.table("runs").insert(row | more)
             hashes = json.dumps(column_hashes(store.runs.row_unchecked(name)))
