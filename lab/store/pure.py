@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.measuring import measured
+from hobbes.engine.measuring import measure_history
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
@@ -96,7 +96,7 @@ def play_purely(store: Store, run: Run) -> None:
     played = replace(run, turns=len(history), digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
     costs = Costs(outcomes.total(), 0, 0, 0.0, told, {})
-    row = row_of(played, last, history, measured(run.world, history), costs)
+    row = row_of(played, last, history, measure_history(run.world, history), costs)
     ended = columns_of(ending(run, outcomes, last))
     ended |= {"turns": played.turns, "digest": digest, "seconds": time.monotonic() - began}
     with store.playing(run.id), store.db.conn as connection:
@@ -131,4 +131,4 @@ def play_again(store: Store, run: Run) -> None:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
-    RunJournal(store, run).keep_whole(turns, calls, measured(run.world, history))
+    RunJournal(store, run).keep_whole(turns, calls, measure_history(run.world, history))
