@@ -135,7 +135,7 @@ class Spread:
     middles: tuple[tuple[float, float], ...]
 
 
-def filled(value: int, most: int, smallest: int) -> int:
+def disc_size(value: int, most: int, smallest: int) -> int:
     """Return how much of its room a disc fills, in percent, from `smallest` on: its area shows its value."""
     return smallest + int((100 - smallest) * sqrt(max(value, 0) / max(most, 1)))
 
@@ -209,6 +209,6 @@ def title_of(turn: int, happened: Iterable[tuple[int, str]]) -> str:
     return f"turn {turn}: {', '.join(told) or 'quiet'}"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as words: `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -205,7 +205,7 @@ class Folding(Generic[P]):
         return [*self._part.measures(half, self._parts), *self._whole.measures(half, self._so_far)]
 
 
-def measured(world: AnyWorld, history: History[Any]) -> Iterator[Measure]:
+def measure_history(world: AnyWorld, history: History[Any]) -> Iterator[Measure]:
     """Yield the measures of a run, and read each of its turns once."""
     measuring = world.measures(len(history))
     for played in history:

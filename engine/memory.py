@@ -85,14 +85,14 @@ class Memory:
         these `sentences`, one for each code, if the world gives any feedback.
         """
         told = self.to_json()
-        filled = {name: told[name] for name in _filled(frozenset(fields))}
+        filled = {name: told[name] for name in _fillable_fields(frozenset(fields))}
         if sentences is None:
             return filled
         return {**filled, "feedback": [in_words(sentences, entry) for entry in self.feedback]}
 
 
 @cache
-def _filled(fields: frozenset[str]) -> tuple[str, ...]:
+def _fillable_fields(fields: frozenset[str]) -> tuple[str, ...]:
     """Return the fields of a memory that an answer with these fields can fill."""
     return tuple(name for name, written_as in WRITTEN_AS.items() if written_as in fields)
 

@@ -75,7 +75,7 @@ class TurnSaver(AsyncSqliteSaver):
 
 
 @asynccontextmanager
-async def opened(path: Path, saver: type[S]) -> AsyncIterator[S]:
+async def open_saver(path: Path, saver: type[S]) -> AsyncIterator[S]:
     """Open the checkpoint database with a saver, and close it at the end."""
     # SQLite does not wait for another process that switches the same new file to WAL mode. While the lock is
     # held, nothing is awaited: other runs of this event loop need it, too.

@@ -14,12 +14,12 @@ def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
     Source: docs/rules/mining.md#arithmetic-of-gold.
     """
     return {
-        agent: {"gold": as_sum((("before", gold), *_booked(played, agent)))}
+        agent: {"gold": as_sum((("before", gold), *_gold_changes(played, agent)))}
         for agent, gold in played.before.gold.items()
     }
 
 
-def _booked(played: PlayedTurn[State, Intent], agent: str) -> Iterator[Line]:
+def _gold_changes(played: PlayedTurn[State, Intent], agent: str) -> Iterator[Line]:
     """Yield the amounts that a round added to an agent's gold or took from it."""
     for event in played.events:
         amount, plot = event.facts.get("gold"), event.facts.get("plot")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, listed, title_of
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, title_of
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import map_codes
@@ -40,7 +40,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         width=state.config.cols,
         height=state.config.rows,
         places=tuple(_places(played, events)),
-        arrows=tuple(_raid(played.before, raid, _returned(events)) for raid in raids),
+        arrows=tuple(_raid(played.before, raid, _returned_plots(events)) for raid in raids),
         bars=tuple(_bars(played, events)),
         measure="gold",
         kinds=KINDS,
@@ -71,7 +71,7 @@ def _at_plots(events: list[Event]) -> dict[Cell, list[Event]]:
     return found
 
 
-def _returned(events: Mapping[str, list[Event]]) -> set[Cell]:
+def _returned_plots(events: Mapping[str, list[Event]]) -> set[Cell]:
     """Return the captured plots that an authority gave back."""
     return {_plot(event) for event in events.get("return", [])}
 
@@ -91,7 +91,7 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
         if claims := at["claim"].get(cell):
             badges.append(Badge("claimed", f"{len(claims)}" if len(claims) > 1 else ""))
             losers = [claim.agent for claim in claims if not claim.facts["won"]]
-            words.append("claimed" + (f", also wanted by {listed(losers)}" if losers else ""))
+            words.append("claimed" + (f", also wanted by {join_names(losers)}" if losers else ""))
         if was not in {None, owner}:
             badges.append(Badge("captured"))
             words.append(f"captured from {was}")

@@ -36,12 +36,12 @@ def turnover(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#turnover.
     """
-    moved = [owner for owner in _changed_hands(played.before, played.after).values() if owner is not None]
+    moved = [owner for owner in _former_owners(played.before, played.after).values() if owner is not None]
     return len(moved), sum(map(len, played.before.holdings.values()))
 
 
 @lru_cache(maxsize=2)
-def _changed_hands(before: State, after: State) -> Mapping[Cell, str | None]:
+def _former_owners(before: State, after: State) -> Mapping[Cell, str | None]:
     """Return the earlier owner of each plot that was claimed or captured in a round, row by row."""
     return {
         (r, c): owner
@@ -77,7 +77,7 @@ class Spells:
             }
             self.entered.update(-begin for begin in self.began.values())
         self.rounds += 1
-        for cell, owner in _changed_hands(before, played.after).items():
+        for cell, owner in _former_owners(before, played.after).items():
             if owner is not None:
                 self.ended[self.rounds - self.began[cell]] += 1
             self.began[cell] = self.rounds
@@ -154,7 +154,7 @@ def efficiency(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _mined(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
+    return _gold_mined(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
 
 
 @total
@@ -163,10 +163,10 @@ def output(played: PlayedRound) -> int:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _mined(played)
+    return _gold_mined(played)
 
 
-def _mined(played: PlayedRound) -> int:
+def _gold_mined(played: PlayedRound) -> int:
     """Return the gold that was mined in a round."""
     return sum(deeds.gold for deeds in played.after.deeds.values())
 
@@ -234,7 +234,7 @@ def idle_stamina(played: PlayedRound) -> tuple[int, int]:
     Source: docs/rules/mining.md#idle-stamina.
     """
     budget = sum(played.before.stamina(agent) for agent in played.before.setting.agents)
-    return budget - sum(_spent(played.after).values()), budget
+    return budget - sum(_stamina_spent(played.after).values()), budget
 
 
 @at_end
@@ -306,7 +306,7 @@ def _share_of(kind: Kind) -> Formula[PlayedRound, float | None]:
     """
 
     def share_of(played: PlayedRound) -> tuple[int, int]:
-        spent = _spent(played.after)
+        spent = _stamina_spent(played.after)
         return spent[kind], sum(spent.values())
 
     share_of.__doc__ = f"Stamina spent on actions of the kind {kind} / stamina spent."
@@ -314,7 +314,7 @@ def _share_of(kind: Kind) -> Formula[PlayedRound, float | None]:
 
 
 @lru_cache(maxsize=2)
-def _spent(after: State) -> Mapping[Kind, int]:
+def _stamina_spent(after: State) -> Mapping[Kind, int]:
     """Return the stamina spent in the round before a state, by kind of action."""
     return {kind: sum([getattr(deeds, kind) for deeds in after.deeds.values()]) for kind in KINDS}
 

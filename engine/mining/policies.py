@@ -380,9 +380,7 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
     """
     sight = Sight(view)
     spoiled = {
-        key: list(_spoiled_elements(sight, key, value, rng, noise))
-        if key in KINDS or key == "plan"
-        else value
+        key: list(_spoil_elements(sight, key, value, rng, noise)) if key in KINDS or key == "plan" else value
         for key, value in answer.items()
     }
     if rng.happens(noise, "noise/beside"):
@@ -414,7 +412,7 @@ def _whisper(sight: Sight) -> JsonObject:
     return {"message": dict.fromkeys([*others[:1], "nobody"], "Shall the two of us share?")}
 
 
-def _spoiled_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise: float) -> Iterator[Any]:  # noqa: ANN401
+def _spoil_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise: float) -> Iterator[Any]:  # noqa: ANN401
     """Yield the elements of a list, each spoiled with probability `noise`: it is changed or said twice."""
     for k, element in enumerate(elements):
         name = f"noise/{key}/{k}"
@@ -423,10 +421,10 @@ def _spoiled_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noi
         elif rng.happens(1 / 6, f"{name}/twice"):
             yield from (element, element)
         else:
-            yield _spoiled(sight, element, rng, name)
+            yield _spoil_element(sight, element, rng, name)
 
 
-def _spoiled(sight: Sight, element: Any, rng: RngStream, name: str) -> Any:  # noqa: ANN401  any JSON
+def _spoil_element(sight: Sight, element: Any, rng: RngStream, name: str) -> Any:  # noqa: ANN401  any JSON
     """Return an element with a plot off the grid, any plot, no plot, too much stamina, or no stamina."""
     off_grid = [len(sight.view["map"]) + 2, -1]
     anywhere = list(rng.pick(sight.plots, f"{name}/cell"))
@@ -437,7 +435,7 @@ def _spoiled(sight: Sight, element: Any, rng: RngStream, name: str) -> Any:  # n
         return rng.pick(
             ({**element, "cell": cell}, {**element, "s": 99}, {**element, "s": 0}), f"{name}/mine"
         )
-    return {kind: _spoiled(sight, inner, rng, name) for kind, inner in element.items()}
+    return {kind: _spoil_element(sight, inner, rng, name) for kind, inner in element.items()}
 
 
 def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:

@@ -103,7 +103,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     claims = resolve_claims(state, orders)
     raids = resolve_raids(state, orders, claims)
     mined = resolve_mining(state, acting, raids)
-    authority = resolve_authority(state, raids, _earned(state, mined))
+    authority = resolve_authority(state, raids, _gold_after_mining(state, mined))
     books = RoundResults(orders, claims, raids, mined, authority)
     return Resolved(
         end_round(state, acting, books),
@@ -211,7 +211,7 @@ def resolve_authority(state: State, raids: Raids, gold: Mapping[str, int]) -> Au
             return Authority(gold)
 
 
-def _raids_made(raids: Raids) -> list[tuple[str, Cell, str | None]]:
+def _all_raids(raids: Raids) -> list[tuple[str, Cell, str | None]]:
     """Return every raid as (raider, plot, victim), by raider and plot. A raid that fizzled has no victim."""
     struck = [(raider, raid.cell, raid.owner) for raid in raids.news for raider in raid.raiders]
     return sorted(
@@ -227,7 +227,7 @@ def _tax_raids(state: State, raids: Raids, gold: Mapping[str, int]) -> Authority
     Source: docs/rules/mining.md#raid-tax.
     """
     paid, received, events = dict.fromkeys(gold, 0), dict.fromkeys(gold, 0), []
-    for raider, cell, victim in _raids_made(raids):
+    for raider, cell, victim in _all_raids(raids):
         amount = min(state.config.raid_tax, gold[raider] - paid[raider])
         receiver = victim if state.config.raid_tax_to == "victim" else None
         paid[raider] += amount
@@ -244,7 +244,7 @@ def _punish_raiders(state: State, raids: Raids, gold: Mapping[str, int]) -> Auth
     Source: docs/rules/mining.md#punishment.
     """
     stamina = state.config.punishment
-    raiders = sorted({raider for raider, _, _ in _raids_made(raids)})
+    raiders = sorted({raider for raider, _, _ in _all_raids(raids)})
     events = tuple(Event("punish", raider, {"stamina": stamina}) for raider in raiders)
     return Authority(gold, dict.fromkeys(raiders, stamina), events=events)
 
@@ -287,7 +287,7 @@ def end_round(state: State, intents: Mapping[str, Intent], books: RoundResults) 
         claimed=_overlay(state.claimed, dict.fromkeys(claimed, state.turn)),
         gold=books.authority.gold,
         fined=books.authority.fined,
-        past=_remembered(state, log),
+        past=_kept_rounds(state, log),
         messages=tuple(_messages(intents)),
     )
 
@@ -303,7 +303,7 @@ def _messages(intents: Mapping[str, Intent]) -> Iterator[Message]:
         yield from (Message(agent, text, to) for to, text in intent.private.items())
 
 
-def _earned(state: State, mined: Mined) -> dict[str, int]:
+def _gold_after_mining(state: State, mined: Mined) -> dict[str, int]:
     """Return everyone's gold with what was mined."""
     return {agent: gold + sum(mined[agent].values()) for agent, gold in state.gold.items()}
 
@@ -343,7 +343,7 @@ def _tally(news: News) -> Tally:
     )
 
 
-def _remembered(state: State, log: Past) -> tuple[Past, ...]:
+def _kept_rounds(state: State, log: Past) -> tuple[Past, ...]:
     """Return the rounds that agents may look back on: one, the figures of the window, or all of all.
 
     Source: docs/rules/mining.md#rolling-summary, docs/rules/mining.md#last-round.

@@ -149,7 +149,7 @@ def _clean(state: State, findings: Findings, said: list[Element], removed: list[
             continue
         if action.stamina > cap and kind == "mine":
             capped = replace(action, stamina=cap)
-            findings.mend("rule", "mining/cut-to-cap", {kind: element}, as_said(capped))
+            findings.mend("rule", "mining/cut-to-cap", {kind: element}, as_answer(capped))
             action = capped
         kept.append(action)
     return kept
@@ -204,7 +204,7 @@ def _within_stamina(
     while cost > stamina:
         action = kept.pop()
         cost -= action.stamina
-        said = as_said(action)
+        said = as_answer(action)
         findings.drop("budget", "mining/over-budget", said)
         removed.append((action.kind, said[action.kind]))
     return kept
@@ -228,7 +228,7 @@ def _rationalize(
         chosen = options[int(digest, 16) % len(options)]
         actions.append(chosen)
         left -= chosen.stamina
-        findings.mend("rule", "mining/rationalized", {kind: element}, as_said(chosen))
+        findings.mend("rule", "mining/rationalized", {kind: element}, as_answer(chosen))
     return actions
 
 
@@ -291,7 +291,7 @@ def _private(state: State, findings: Findings, to: str, said: Json) -> str:
     return clean_text(findings, "mining/message", said, state.config.message_limit)
 
 
-def as_said(action: Action) -> dict[str, Json]:
+def as_answer(action: Action) -> dict[str, Json]:
     """Return an action as an agent would say it."""
     cell = list(action.cell)
     return {action.kind: {"cell": cell, "s": action.stamina} if action.kind == "mine" else cell}

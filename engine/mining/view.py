@@ -58,7 +58,7 @@ def _own_deeds(state: State) -> tuple[Mapping[str, JsonObject], ...]:
     more: tuple[str, ...] = ("actions",) if state.config.own_history else ()
     if state.config.authority == "raid_tax":
         more += ("tax_paid", "tax_received") if state.config.raid_tax_to == "victim" else ("tax_paid",)
-    return tuple([_told(log, (*KINDS, "gold", *more)) for log in state.past])
+    return tuple([_figures_by_agent(log, (*KINDS, "gold", *more)) for log in state.past])
 
 
 def _figure(deeds: Deeds, name: str) -> Json:
@@ -68,7 +68,7 @@ def _figure(deeds: Deeds, name: str) -> Json:
 
 
 @kept_with
-def _told(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
+def _figures_by_agent(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
     """Return these figures of a round for each agent."""
     return {
         agent: {"turn": log.turn, **{name: _figure(deeds, name) for name in figures}}

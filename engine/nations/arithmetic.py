@@ -38,24 +38,24 @@ def _sums_of(before: State, intent: Intent, accounts: Mapping[str, Account], age
         ),
         "unpaid": _unpaid(account, constants.c_mil_upkeep_price),
         "upkeep": f"({terms(account.mils[:2])}) {TIMES} {constants.c_mil_upkeep_price} = {-money['upkeep']}",
-        "purchased": _purchased(account, intent.purchase_mils, constants.c_mil_purchase_price),
+        "purchased": _affordable_mils(account, intent.purchase_mils, constants.c_mil_purchase_price),
         "purchases": _each({"mils": mils["purchased"]}, constants.c_mil_purchase_price, -money["purchases"]),
         "grants": as_sum(tuple(account.granted_to.items())),
         "money": as_sum(account.money),
         "trade": _trade(account, constants.c_trade_factor),
         "welfare": as_sum(account.welfare),
         "welfare_total": f"{before.welfare[agent]} + {account.gained} = {account.total}",
-        "attacks_ordered": _listed(ordered) if _in_all(ordered) > before.army[agent] else "",
-        "attacks": _listed(tuple(account.attacked.items())),
-        "destroyed": _destroyed(before, accounts, agent),
-        "lost_in_combat": _listed(tuple(account.lost_to.items())),
+        "attacks_ordered": _sum_of_lines(ordered) if _in_all(ordered) > before.army[agent] else "",
+        "attacks": _sum_of_lines(tuple(account.attacked.items())),
+        "destroyed": _mils_destroyed(before, accounts, agent),
+        "lost_in_combat": _sum_of_lines(tuple(account.lost_to.items())),
         "mils": as_sum(account.mils),
         **{resource: as_sum(lines) for resource, lines in account.resources.items()},
     }
     return {name: text for name, text in written.items() if text}
 
 
-def _listed(lines: Sequence[Line]) -> str:
+def _sum_of_lines(lines: Sequence[Line]) -> str:
     """Return the sum of the lines that are not 0."""
     return as_sum([(label, amount) for label, amount in lines if amount])
 
@@ -94,7 +94,7 @@ def _unpaid(account: Account, price: int) -> str:
     return f"ceil(({deficit}) {DIVIDED} {price}) = {unpaid}"
 
 
-def _purchased(account: Account, wanted: int, price: int) -> str:
+def _affordable_mils(account: Account, wanted: int, price: int) -> str:
     """Return how many mils the money after upkeep buys; an empty text if all wanted mils are bought."""
     bought = dict(account.mils)["purchased"]
     if bought >= wanted:
@@ -111,7 +111,7 @@ def _trade(account: Account, factor: float) -> str:
     return f"floor(({terms(tuple(account.received_from.items()))}) {TIMES} {factor}) = {worth}"
 
 
-def _destroyed(before: State, accounts: Mapping[str, Account], agent: str) -> str:
+def _mils_destroyed(before: State, accounts: Mapping[str, Account], agent: str) -> str:
     """Return how many of the attacking mils an agent's defenders destroy."""
     account = accounts[agent]
     if not account.attacked_by:

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt, sqrt
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from hobbes.engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, filled, listed, spread, title_of
+from hobbes.engine.board import (
+    SIDE,
+    Arrow,
+    Badge,
+    Bar,
+    Board,
+    Kind,
+    Place,
+    disc_size,
+    join_names,
+    spread,
+    title_of,
+)
 from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
@@ -50,7 +62,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "ceded territory")]
     title = title_of(played.before.turn, happened).replace("territorys", "territories")
     few = sum(map(len, after.territories.values())) <= MAX_DRAWN
-    drawn = _as_mapped(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
+    drawn = _map_layout(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
     width, height, places = drawn
     shown = {place.name for place in places}
     lines = tuple((_land(a), _land(b)) for a, b in after.land.edges)
@@ -91,7 +103,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{agent}: land {len(land[agent])}, mils {army[agent]}",
                 owner=agent,
                 shape="disc",
-                size=filled(army[agent], most, MIN_SIZE),
+                size=disc_size(army[agent], most, MIN_SIZE),
                 text=str(army[agent]),
                 label=agent,
                 note=f"land {len(land[agent])}",
@@ -113,7 +125,7 @@ def _arrows_of_news(told: Mapping[str, Mapping[str, Any]]) -> Iterator[Arrow]:
     ):
         for agent, deeds in told.items():
             for to, what in deeds.get(part, {}).items():
-                label = f"{what}{unit}" if unit else listed(what)
+                label = f"{what}{unit}" if unit else join_names(what)
                 yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
 
 
@@ -157,7 +169,7 @@ def _rows(held: Sequence[str], x: float, edge: float, outer: int, third: float) 
             yield territory, Room(x + (c + 0.5 - len(row) / 2) * size, top + (r + 0.5) * size, size, size)
 
 
-def _as_mapped(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
+def _map_layout(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
     """Return the size of a board with a map, and its places: armies lie on capitals.
 
     An agent without a capital lies below the map.
@@ -259,7 +271,7 @@ def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
         words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,
         shape="disc",
-        size=filled(mils, most, MIN_SIZE),
+        size=disc_size(mils, most, MIN_SIZE),
         text=str(mils),
         label=agent,
         note=note,
@@ -290,7 +302,7 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
     for agent, to in sorted({*given, *ceded}):
         goods, land = given.get((agent, to), []), sorted(ceded.get((agent, to), []), key=by_number)
         short = [*goods, *(land if len(land) <= MAX_NAMED else [f"{len(land)} territories"])]
-        words = f"{agent} gives {to} {listed([*goods, *land])}"
+        words = f"{agent} gives {to} {join_names([*goods, *land])}"
         yield Arrow("gift", agent, _army(agent), _army(to), words, ", ".join(short))
 
 

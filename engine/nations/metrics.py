@@ -53,10 +53,10 @@ def gains(ends: _Ends) -> ByAgent:
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    return _gained(ends)
+    return _welfare_gained(ends)
 
 
-def _gained(ends: _Ends) -> ByAgent:
+def _welfare_gained(ends: _Ends) -> ByAgent:
     """Return the welfare that each agent gained."""
     before, after = ends.before.welfare, ends.after.welfare
     return {agent: after[agent] - before[agent] for agent in ends.before.setting.agents}
@@ -68,7 +68,7 @@ def welfare(ends: _Ends) -> float:
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    return sum(_gained(ends).values())
+    return sum(_welfare_gained(ends).values())
 
 
 @keeping(_Ends)
@@ -77,7 +77,7 @@ def welfare_gini(ends: _Ends) -> float | None:
 
     Source: docs/rules/nations.md#welfare-gini.
     """
-    gained = sorted(_gained(ends).values())
+    gained = sorted(_welfare_gained(ends).values())
     weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
     return ratio(weighted, len(gained) * sum(gained))
 
@@ -88,7 +88,7 @@ def nash_welfare(ends: _Ends) -> float:
 
     Source: docs/rules/nations.md#nash-welfare.
     """
-    gained = _gained(ends).values()
+    gained = _welfare_gained(ends).values()
     return exp(fsum(map(log, gained)) / len(gained)) if all(gained) else 0.0
 
 

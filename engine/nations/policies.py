@@ -135,13 +135,13 @@ class Answer:
             "reasoning": self.why,
             **{name: value for name, value in self.moves.items() if value},
             **(said if sight.can_talk else {}),
-            "summary_last_turn": f"I gained {gained} welfare. Attacked by: {_listed(sight.attackers)}.",
-            "history_summary": f"Ever attacked by: {_listed(sight.enemies)}.",
+            "summary_last_turn": f"I gained {gained} welfare. Attacked by: {_quoted_names(sight.attackers)}.",
+            "history_summary": f"Ever attacked by: {_quoted_names(sight.enemies)}.",
             "aggressor_report": _aggression(sight),
         }
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted_names(names: Iterable[str]) -> str:
     """Return the names in quotes, so that each one can be found again in the text."""
     return ", ".join(f'"{name}"' for name in names) or "nobody"
 
@@ -289,7 +289,7 @@ def appeaser(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  e
     Source: docs/rules/nations.md#appeaser-policy.
     """
     sight = Sight(view)
-    answer = Answer(f"Land may buy peace. Attacked by: {_listed(sight.attackers)}.")
+    answer = Answer(f"Land may buy peace. Attacked by: {_quoted_names(sight.attackers)}.")
     ceded: dict[str, list[str]] = {}
     for attacker in sorted(sight.attackers):
         free = [t for t in sight.may_cede(attacker) if [t] not in ceded.values()]
@@ -307,7 +307,7 @@ def grim(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001  every
     Source: docs/rules/nations.md#grim-policy.
     """
     sight = Sight(view)
-    answer = Answer(f"I never forget. Ever attacked by: {_listed(sight.enemies)}.")
+    answer = Answer(f"I never forget. Ever attacked by: {_quoted_names(sight.enemies)}.")
     if sight.enemies:
         answer.moves["attacks"] = _evenly(sight.army, sight.enemies)
         answer.moves["purchase_mils"] = sight.spendable // (2 * sight.constant("c_mil_purchase_price"))
@@ -367,7 +367,7 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
     for name, value in {**dict.fromkeys(_fields(sight)), **answer}.items():
         # Fields that the answer leaves out can be spoiled too: a model may say anything anywhere.
         if rng.happens(noise, f"noise/{name}"):
-            wrong = rng.pick(_spoiled(sight, name), f"noise/{name}/kind")
+            wrong = rng.pick(_spoiled_values(sight, name), f"noise/{name}/kind")
             spoiled |= {OTHER_NAMES.get(name, "strategy"): value} if wrong is None else {name: wrong}
         elif name in answer:
             spoiled[name] = value
@@ -379,7 +379,7 @@ def _fields(sight: Sight) -> Iterable[str]:
     return action_model(messages=True, resources="resources" in sight.view).model_fields
 
 
-def _spoiled(sight: Sight, name: str) -> Sequence[Any]:
+def _spoiled_values(sight: Sight, name: str) -> Sequence[Any]:
     """Return the ways to spoil a field. None means that the value goes under a wrong name."""
     # An agent without others still needs two names to spoil with.
     other, another = (*sight.others, STRANGER, STRANGER)[:2]

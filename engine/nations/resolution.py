@@ -12,7 +12,7 @@ from hobbes.engine.nations.actions import RESOURCES
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.ledgers import Income, TurnLedgers
 from hobbes.engine.nations.phases import play_phases, resource_lines
-from hobbes.engine.nations.state import Pairs, State, listed
+from hobbes.engine.nations.state import Pairs, State, list_transfers
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, Json, message
 from hobbes.engine.world import Resolved
@@ -26,9 +26,9 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     books = play_phases(state, intents)
     accounts = settle_accounts(state, books)
     return Resolved(
-        _next(state, books, accounts),
+        _next_state(state, books, accounts),
         events=tuple(_events(books)),
-        ledgers={**books.to_json(), "accounts": _shown(state, intents, accounts)},
+        ledgers={**books.to_json(), "accounts": _accounts_json(state, intents, accounts)},
         mends=books.mends,
     )
 
@@ -84,13 +84,15 @@ def _lines_by_resource(income: Income, agent: str) -> dict[str, tuple[Line, ...]
     return {r: resource_lines(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
-def _shown(state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]) -> dict[str, Json]:
+def _accounts_json(
+    state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]
+) -> dict[str, Json]:
     """Return the accounts as JSON, each with its written arithmetic."""
     written = arithmetic(state, intents, accounts)
     return {agent: {**account.to_json(), "arithmetic": written[agent]} for agent, account in accounts.items()}
 
 
-def _next(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
+def _next_state(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
     """Return the board at the start of the next turn."""
     end = books.end_of_turn
     cessions = {
@@ -107,14 +109,14 @@ def _next(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> 
         messages=end.messages_delivered,
         keeps_word=end.keeps_word,
         aggressor=end.aggressor,
-        attacked=_added(state.attacked, books.allocation.attacks),
-        granted=_added(state.granted, books.transfers.grants_paid),
-        ceded=_added(state.ceded, cessions),
+        attacked=_add_numbers(state.attacked, books.allocation.attacks),
+        granted=_add_numbers(state.granted, books.transfers.grants_paid),
+        ceded=_add_numbers(state.ceded, cessions),
         handed_over=books.income.resources_handed_over,
     )
 
 
-def _added(so_far: Pairs, new: Pairs) -> Pairs:
+def _add_numbers(so_far: Pairs, new: Pairs) -> Pairs:
     """Add a turn's numbers to the earlier ones.
 
     An agent without new numbers keeps its object, so that a quiet turn costs no copies.
@@ -132,7 +134,7 @@ def _events(books: TurnLedgers) -> Iterator[Event]:
 
     Source: docs/rules/nations.md#events-of-a-turn.
     """
-    for giver, receiver, resource, amount in listed(books.income.resources_handed_over):
+    for giver, receiver, resource, amount in list_transfers(books.income.resources_handed_over):
         yield Event("resource_grant", giver, {"to": receiver, "resource": resource, "amount": amount})
     for agent, attacks in books.allocation.attacks.items():
         for target, mils in attacks.items():

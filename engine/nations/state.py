@@ -230,7 +230,7 @@ class State:
 CODEC = Codec(State)
 
 
-def listed(handed_over: Goods) -> list[tuple[str, str, str, int]]:
+def list_transfers(handed_over: Goods) -> list[tuple[str, str, str, int]]:
     """Return (giver, receiver, resource, amount), sorted."""
     return [
         (giver, receiver, resource, amount)

@@ -100,7 +100,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     findings = Findings(agent)
     # Messages have a code of their own where they are off.
     fields = fields_of(action(state.setting))
-    said = _declared(findings, answer, fields | {"messages"})
+    said = _known_fields(findings, answer, fields | {"messages"})
     intent = Intent(
         purchase_mils=_count(findings, said, "purchase_mils"),
         attacks=_toward_others(state, findings, said, "attacks"),
@@ -114,7 +114,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def _declared(findings: Findings, answer: JsonObject, fields: Collection[str]) -> dict[str, Json]:
+def _known_fields(findings: Findings, answer: JsonObject, fields: Collection[str]) -> dict[str, Json]:
     """Keep the declared fields that are not empty, an alias under its field's name.
 
     If a field and its alias are given, reject the alias.
@@ -136,7 +136,7 @@ def _declared(findings: Findings, answer: JsonObject, fields: Collection[str]) -
     return said
 
 
-def _read(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T | None:
+def _read_field(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T | None:
     """Return a field that has its shape; else reject it and return None, which stands for its default.
 
     Source: docs/rules/nations.md#wrong-shape.
@@ -151,10 +151,10 @@ def _read(findings: Findings, said: JsonObject, name: str, shape: Shape[T]) -> T
 
 def _count(findings: Findings, said: JsonObject, name: str) -> int:
     """Return a number of mils."""
-    return _bounded(findings, name, _read(findings, said, name, as_count) or 0)
+    return _cut_to_maximum(findings, name, _read_field(findings, said, name, as_count) or 0)
 
 
-def _bounded(findings: Findings, name: str, number: int) -> int:
+def _cut_to_maximum(findings: Findings, name: str, number: int) -> int:
     """Cut a number to `MAX_NUMBER`, with a correction.
 
     Source: docs/rules/nations.md#large-numbers.
@@ -166,9 +166,9 @@ def _bounded(findings: Findings, name: str, number: int) -> int:
 
 def _toward_others(state: State, findings: Findings, said: JsonObject, name: str) -> dict[str, int]:
     """Return the numbers that stand under the names of other agents, in the order of the answer."""
-    numbers = _read(findings, said, name, as_counts) or {}
+    numbers = _read_field(findings, said, name, as_counts) or {}
     return {
-        other: _bounded(findings, name, number)
+        other: _cut_to_maximum(findings, name, number)
         for other, number in numbers.items()
         if _is_other(state, findings, name, other, number)
     }
@@ -193,7 +193,7 @@ def _cessions(state: State, findings: Findings, said: JsonObject) -> dict[str, t
     name = "cede_territories"
     ceded: set[str] = set()
     kept: dict[str, tuple[str, ...]] = {}
-    for receiver, territories in (_read(findings, said, name, as_lists) or {}).items():
+    for receiver, territories in (_read_field(findings, said, name, as_lists) or {}).items():
         if not _is_other(state, findings, name, receiver, territories):
             continue
         allowed = []
@@ -231,7 +231,7 @@ def _messages(state: State, findings: Findings, said: JsonObject) -> dict[str, s
     docs/rules/nations.md#no-messages, docs/rules/nations.md#unsafe-characters.
     """
     kept: dict[str, str] = {}
-    for addressee, text in (_read(findings, said, "messages", as_messages) or {}).items():
+    for addressee, text in (_read_field(findings, said, "messages", as_messages) or {}).items():
         if not state.config.messages:
             findings.drop("rule", "nations/no-messages", {"messages": {addressee: text}})
         elif addressee != EVERYBODY and addressee not in state.territories:
@@ -248,8 +248,8 @@ def _resource_grants(state: State, findings: Findings, said: JsonObject) -> tupl
     """
     name = "resource_grants"
     return tuple(
-        (receiver, resource, _bounded(findings, name, amounts[resource]))
-        for receiver, amounts in (_read(findings, said, name, as_amounts) or {}).items()
+        (receiver, resource, _cut_to_maximum(findings, name, amounts[resource]))
+        for receiver, amounts in (_read_field(findings, said, name, as_amounts) or {}).items()
         if _is_other(state, findings, name, receiver, amounts)
         for resource in RESOURCES
         if resource in amounts

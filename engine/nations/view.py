@@ -47,7 +47,7 @@ def observe(state: State, agent: str) -> JsonObject:
         if config.observability == "full":
             view["news"] = _news(state, agent)
         if config.reports == "published":
-            view["reports"] = _published(state)
+            view["reports"] = _published_averages(state)
     return view
 
 
@@ -140,18 +140,18 @@ def _objective(state: State, agent: str) -> JsonObject:
     return {"goal": "welfare"} if bad is None else bad.model_dump(exclude_none=True)
 
 
-def _done(account: Account) -> JsonObject:
+def _deeds_and_changes(account: Account) -> JsonObject:
     """Return what a turn brought an agent, and what the agent did in it. What is 0 or empty is left out.
 
     Source: docs/rules/nations.md#full-observability, docs/rules/nations.md#what-a-view-leaves-out.
     """
     received = ("received", dict(account.welfare)["trade"])
-    mils = _changes(_changes_of_army(account))
+    mils = _nonzero_lines(_changes_of_army(account))
     return {
-        **_changes((*account.money, received)),
+        **_nonzero_lines((*account.money, received)),
         "total": account.total,
         **({"mils": mils} if mils else {}),
-        **_said(account, ("attacked", "granted_to", "ceded_to")),
+        **_nonempty_parts(account, ("attacked", "granted_to", "ceded_to")),
     }
 
 
@@ -175,23 +175,23 @@ def _account(account: Account) -> JsonObject:
     Source: docs/rules/nations.md#account-of-a-turn, docs/rules/nations.md#what-a-view-leaves-out.
     """
     own: dict[str, Json] = {
-        "lost_to": _changes(account.lost_to.items()),
+        "lost_to": _nonzero_lines(account.lost_to.items()),
         "resources": {resource: dict(lines) for resource, lines in account.resources.items()},
     }
     return {
         "gained": account.gained,
-        **_done(account),
-        **_said(account, ("attacked_by", "received_from", "ceded_by")),
+        **_deeds_and_changes(account),
+        **_nonempty_parts(account, ("attacked_by", "received_from", "ceded_by")),
         **{name: lines for name, lines in own.items() if lines},
     }
 
 
-def _changes(lines: Iterable[Line]) -> dict[str, Json]:
+def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
     """Return the lines that are not 0."""
     return {label: amount for label, amount in lines if amount}
 
 
-def _said(account: Account, names: Sequence[str]) -> dict[str, Json]:
+def _nonempty_parts(account: Account, names: Sequence[str]) -> dict[str, Json]:
     """Return the parts of an account with these names that are not empty."""
     parts = account.to_json()
     return {name: parts[name] for name in names if parts[name]}
@@ -214,13 +214,13 @@ def _news(state: State, agent: str) -> JsonObject:
 
     Source: docs/rules/nations.md#full-observability.
     """
-    return {other: told for other, told in _everyone(state).items() if other != agent}
+    return {other: told for other, told in _news_of_all(state).items() if other != agent}
 
 
 @lru_cache(maxsize=2)
-def _everyone(state: State) -> dict[str, JsonObject]:
+def _news_of_all(state: State) -> dict[str, JsonObject]:
     """Return what everybody did last turn; cached, so that it is made once a turn."""
-    told = {agent: _done(account) for agent, account in state.accounts.items()}
+    told = {agent: _deeds_and_changes(account) for agent, account in state.accounts.items()}
     for giver, goods in state.handed_over.items():
         told[giver] = {**told[giver], **({"resources_to": goods} if goods else {})}
     return told
@@ -239,7 +239,7 @@ def picture(state: State) -> list[list[str]]:
 
 
 @lru_cache(maxsize=2)
-def _published(state: State) -> JsonObject:
+def _published_averages(state: State) -> JsonObject:
     """Return the averages of the last reports.
 
     Source: docs/rules/nations.md#published-reports.

@@ -37,7 +37,7 @@ Source: docs/rules/trust.md#payoffs.
 """
 
 
-def paid(config: TrustConfig, unit: str, outcome: str) -> Effect:
+def payoff(config: TrustConfig, unit: str, outcome: str) -> Effect:
     """Return what an outcome pays a unit. Source: docs/rules/trust.md#payoffs."""
     number, sign = PAYOFFS[outcome]
     return Effect(unit, outcome, sign * getattr(config, number))
@@ -102,16 +102,16 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
     fumble, miss = state.config.fumble, state.config.miss
     for unit in sorted(intents):
         intent = intents[unit]
-        failed = intent.chosen and _drawn(state, unit, "fumble", fumble, draws)
+        failed = intent.chosen and _draw(state, unit, "fumble", fumble, draws)
         did: Kind = "do_nothing" if failed else intent.action
-        if did == "high_five" and _drawn(state, unit, "miss", miss, draws):
+        if did == "high_five" and _draw(state, unit, "miss", miss, draws):
             did = "attack"
-        misread = did == "high_five" and _drawn(state, unit, "misread", state.config.misread, draws)
+        misread = did == "high_five" and _draw(state, unit, "misread", state.config.misread, draws)
         deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed, misread)
     return deeds, tuple(draws)
 
 
-def _drawn(state: State, unit: str, event: str, percent: int, draws: list[Draw]) -> bool:
+def _draw(state: State, unit: str, event: str, percent: int, draws: list[Draw]) -> bool:
     """Return whether an event happens to a unit this round, and append the random draw to `draws`.
 
     An event with a chance of 0 is not drawn.
@@ -130,7 +130,7 @@ def high_fives(play: Play) -> Iterator[Effect]:
     Source: docs/rules/trust.md#high-five.
     """
     for deed in play.did("high_five"):
-        yield paid(play.config, deed.unit, "high five returned" if play.returned(deed) else "left hanging")
+        yield payoff(play.config, deed.unit, "high five returned" if play.returned(deed) else "left hanging")
 
 
 def attacks(play: Play) -> Iterator[Effect]:
@@ -142,16 +142,16 @@ def attacks(play: Play) -> Iterator[Effect]:
         if deed.target is None:
             continue
         if play.blocks(deed.target):
-            yield paid(play.config, deed.unit, "attack blocked")
-            yield paid(play.config, deed.target, "blocked an attack")
+            yield payoff(play.config, deed.unit, "attack blocked")
+            yield payoff(play.config, deed.target, "blocked an attack")
         else:
-            yield paid(play.config, deed.unit, "attack")
-            yield paid(play.config, deed.target, "attacked")
+            yield payoff(play.config, deed.unit, "attack")
+            yield payoff(play.config, deed.target, "attacked")
 
 
 def blocks(play: Play) -> Iterator[Effect]:
     """A block costs sats once, however many attacks it stops. Source: docs/rules/trust.md#block."""
-    return (paid(play.config, deed.unit, "block") for deed in play.did("block"))
+    return (payoff(play.config, deed.unit, "block") for deed in play.did("block"))
 
 
 def begs(play: Play) -> Iterator[Effect]:
@@ -160,7 +160,7 @@ def begs(play: Play) -> Iterator[Effect]:
     Source: docs/rules/trust.md#beg.
     """
     for deed in play.did("beg"):
-        yield paid(play.config, deed.unit, "beg")
+        yield payoff(play.config, deed.unit, "beg")
         if play.rulings[deed.unit].granted:
             yield Effect(deed.unit, "granted", play.rulings[deed.unit].granted)
 
@@ -173,7 +173,7 @@ def pauses(play: Play) -> Iterator[Effect]:
     for deed in play.did("do_nothing"):
         # `idle` counts the rounds before this one.
         if play.state.units_by_id[deed.unit].idle + 1 >= play.config.do_nothing_rounds:
-            yield paid(play.config, deed.unit, PAUSE)
+            yield payoff(play.config, deed.unit, PAUSE)
 
 
 def gifts(play: Play) -> Iterator[Effect]:
@@ -186,7 +186,7 @@ def gifts(play: Play) -> Iterator[Effect]:
 
 def replicates(play: Play) -> Iterator[Effect]:
     """Replicating costs sats, even if the unit dies this round. Source: docs/rules/trust.md#replicate."""
-    return (paid(play.config, deed.unit, "replicate") for deed in play.did("replicate"))
+    return (payoff(play.config, deed.unit, "replicate") for deed in play.did("replicate"))
 
 
 def shocks(play: Play) -> Iterator[Effect]:

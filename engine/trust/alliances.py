@@ -55,10 +55,10 @@ def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | No
         return None if state.allied(agent, unit) else "trust/alliance/not-allied"
     if state.allied(agent, unit):
         return "trust/alliance/allied"
-    return None if word == "propose" or _proposed(state, other, own) else "trust/alliance/not-proposed"
+    return None if word == "propose" or _has_proposed(state, other, own) else "trust/alliance/not-proposed"
 
 
-def _proposed(state: State, one: str, other: str) -> bool:
+def _has_proposed(state: State, one: str, other: str) -> bool:
     """Return whether one agent proposed an alliance to another in the last round."""
     return any(
         (past.step, state.units_by_id[past.unit].team, past.target) == ("propose", one, other)
@@ -66,7 +66,7 @@ def _proposed(state: State, one: str, other: str) -> bool:
     )
 
 
-def declared(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declaration, ...]:
+def declarations(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declaration, ...]:
     """Return what is declared in a round, from each unit's words; of a team, its first unit by name counts.
 
     An alliance begins if one agent accepts, or if two propose it to each other in the same round.
@@ -111,7 +111,7 @@ def _pair(state: State, one: Declaration) -> tuple[str, str]:
     return first, second
 
 
-def seen(state: State, agent: str) -> JsonObject:
+def visible_alliances(state: State, agent: str) -> JsonObject:
     """Return the alliances that an agent's unit sees, and what was declared in the last round.
 
     All are public, unless `alliances_known` is off: then a unit sees only those of its own team.

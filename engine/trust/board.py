@@ -4,7 +4,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from hobbes.engine.board import SIDE, Arrow, Badge, Bar, Board, Kind, Place, Spread, filled, spread, title_of
+from hobbes.engine.board import (
+    SIDE,
+    Arrow,
+    Badge,
+    Bar,
+    Board,
+    Kind,
+    Place,
+    Spread,
+    disc_size,
+    spread,
+    title_of,
+)
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
@@ -84,7 +96,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 words=f"{unit}: {sats} sats" + ("" if sats > 0 else ", dead"),
                 owner=teams[unit],
                 shape="disc",
-                size=filled(sats, goal, MIN_SIZE),
+                size=disc_size(sats, goal, MIN_SIZE),
                 text=str(sats),
                 label=unit,
                 note="" if sats > 0 else "dead",
@@ -154,7 +166,7 @@ def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) 
             words=", ".join(words),
             owner=unit.team,
             shape="disc",
-            size=filled(unit.sats, goal, MIN_SIZE),
+            size=disc_size(unit.sats, goal, MIN_SIZE),
             text=str(unit.sats),
             label=unit.id,
             note=note,

@@ -42,7 +42,7 @@ def words(state: State, findings: Findings, said: Json) -> dict[str, str]:
     return kept
 
 
-def sent(said: Mapping[str, Mapping[str, str]]) -> Iterator[Message]:
+def messages_of_round(said: Mapping[str, Mapping[str, str]]) -> Iterator[Message]:
     """Yield the messages of a round, from those of each unit. Source: docs/rules/trust.md#messages."""
     for sender, messages in sorted(said.items()):
         for to, text in messages.items():

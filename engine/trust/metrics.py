@@ -42,13 +42,13 @@ def cooperation(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#cooperation-and-aggression.
     """
-    return _share_of("high_five", _chosen(played))
+    return _share_of("high_five", _chosen_deeds(played))
 
 
 @share
 def aggression(played: TrustTurn) -> tuple[int, int]:
     """Intended attacks / actions that were chosen. Source: docs/rules/trust.md#cooperation-and-aggression."""
-    return _share_of("attack", _chosen(played))
+    return _share_of("attack", _chosen_deeds(played))
 
 
 @share
@@ -57,7 +57,7 @@ def aggression_near_threshold(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
-    chosen = _chosen(played)
+    chosen = _chosen_deeds(played)
     return _share_of("attack", [deed for deed in chosen if _faces_one_near(played.before, deed.unit)])
 
 
@@ -67,7 +67,7 @@ def aggression_elsewhere(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#aggression-near-the-threshold.
     """
-    chosen = _chosen(played)
+    chosen = _chosen_deeds(played)
     return _share_of("attack", [deed for deed in chosen if not _faces_one_near(played.before, deed.unit)])
 
 
@@ -203,7 +203,7 @@ class _Spirals:
     def add(self, played: TrustTurn) -> None:
         """Add a round."""
         now = _last(played)
-        pairs = _retaliating(_last_of(self.last), now) if self.last else set()
+        pairs = _retaliating_pairs(_last_of(self.last), now) if self.last else set()
         self.ended.update(self._ending(self.open.keys() - pairs, now))
         self.open = {pair: self.open.get(pair, 1) + 1 for pair in pairs}
         self.last = played.after
@@ -252,7 +252,7 @@ def _spirals_ended_by(how: str) -> Formula[TrustTurn, float | None]:
     return keeping(_Spirals)(ended_by)
 
 
-def _retaliating(earlier: Round, later: Round) -> set[frozenset[str]]:
+def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
     """Return the pairs of which a unit was attacked by the other and attacks it on purpose in the next round.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
@@ -466,7 +466,7 @@ def _last_of(state: State) -> Round:
     return state.history[-1]
 
 
-def _chosen(played: TrustTurn) -> list[Deed]:
+def _chosen_deeds(played: TrustTurn) -> list[Deed]:
     """Return the deeds of a turn that were chosen."""
     return [deed for deed in _last(played).deeds if deed.chosen]
 

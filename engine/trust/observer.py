@@ -139,9 +139,9 @@ def decide(state: State, asked: Requests) -> Rulings:
     """Return the rulings of the run's scripted observer. Source: docs/rules/trust.md#never-and-always."""
     observer = state.config.observer
     if observer == "always":
-        return Rulings({r["unit"]: _scripted(r, r["amount"], "ruling/always") for r in asked})
+        return Rulings({r["unit"]: _scripted_ruling(r, r["amount"], "ruling/always") for r in asked})
     if observer == "never":
-        return Rulings({r["unit"]: _scripted(r, 0, "ruling/never") for r in asked})
+        return Rulings({r["unit"]: _scripted_ruling(r, 0, "ruling/never") for r in asked})
     if observer.startswith("reading"):
         return _reading(state, asked)
     return _sparing(state, asked)
@@ -225,13 +225,13 @@ def _within_budget(state: State, asked: Requests, shares: Mapping[str, Share]) -
         code, detail = share.code, share.detail
         if grant < share.sats:
             code, detail = ("ruling/budget-shared", ", ".join(served)) if served else ("ruling/budget", "")
-        ruled[unit] = _scripted(request, grant, code, detail)
+        ruled[unit] = _scripted_ruling(request, grant, code, detail)
         served += [unit] if grant else []
         left -= grant
     return ruled
 
 
-def _scripted(request: Mapping[str, Any], grant: int, code: str, detail: str = "") -> Ruling:
+def _scripted_ruling(request: Mapping[str, Any], grant: int, code: str, detail: str = "") -> Ruling:
     """Return the ruling of a scripted observer, with the sentence of its code as the reason."""
     return _ruling(request, grant, reason(REASONS, code, detail))
 
@@ -264,16 +264,16 @@ def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
     Source: docs/rules/trust.md#reading-a-ruling.
     """
     findings = Findings(OBSERVER)
-    said = _rulings_said(findings, answer)
+    said = _read_rulings(findings, answer)
     known = {str(request["unit"]) for request in asked}
     for unit, value in said.items():
         if unit not in known:
             findings.drop("rule", "observer/not-asked", {unit: value})
-    ruled = {r["unit"]: _read_one(findings, r, said.get(r["unit"])) for r in asked}
+    ruled = {r["unit"]: _read_one_ruling(findings, r, said.get(r["unit"])) for r in asked}
     return Rulings(ruled, drops=tuple(findings.drops), mends=tuple(findings.mends))
 
 
-def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
+def _read_rulings(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
     """Return the rulings of an answer by unit, and reject all other fields."""
     for name, value in (answer or {}).items():
         if name != "rulings":
@@ -284,7 +284,7 @@ def _rulings_said(findings: Findings, answer: JsonObject | None) -> Mapping[str,
     return said if isinstance(said, Mapping) else {}
 
 
-def _read_one(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
+def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
     """Read one ruling: a whole number from 0 to the amount asked, and a reason.
 
     Source: docs/rules/trust.md#reading-a-ruling.
@@ -333,7 +333,10 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
         return Rulings({})
     if is_scripted(state.config.observer):
         return decide(state, asked)
-    given = {r["unit"]: intents[str(r["unit"])].ruling or _scripted(r, 0, "ruling/unanswered") for r in asked}
+    given = {
+        r["unit"]: intents[str(r["unit"])].ruling or _scripted_ruling(r, 0, "ruling/unanswered")
+        for r in asked
+    }
     return Rulings({str(unit): ruling for unit, ruling in given.items()})
 
 
@@ -455,7 +458,7 @@ def ruling_on(asked: Requests) -> type[BaseModel]:
     )
 
 
-def ruled(intents: Mapping[str, Intent]) -> dict[str, Json]:
+def rulings_in(intents: Mapping[str, Intent]) -> dict[str, Json]:
     """Return the rulings that intents hold, by the unit that begged."""
     return {
         unit: {"asked": one.ruling.asked, "granted": one.ruling.granted, "reason": one.ruling.reason}
@@ -469,7 +472,7 @@ DESK: Observer[State, Intent] = Observer(
     requests=requests,
     ruling=ruling_on,
     rule=rule,
-    ruled=ruled,
+    ruled=rulings_in,
     stand_ins=STAND_INS,
     reasons=REASONS,
 )

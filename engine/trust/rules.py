@@ -21,8 +21,8 @@ from hobbes.engine.chance import happens as drawn
 from hobbes.engine.record import Draw, Event, Json, message
 from hobbes.engine.trust import alliances
 from hobbes.engine.trust.actions import NEEDS
-from hobbes.engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, paid
-from hobbes.engine.trust.messages import sent
+from hobbes.engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, payoff
+from hobbes.engine.trust.messages import messages_of_round
 from hobbes.engine.trust.observer import rulings
 from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from hobbes.engine.trust.validation import NO_DECISION, Intent
@@ -55,9 +55,9 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     changes = tuple(effects(play))
     settled = apply_effects(play, changes)
     clones = multiply(play, settled)
-    changes += tuple([paid(state.config, clone.id, "born") for clone in clones.values()])
+    changes += tuple([payoff(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
-    news = alliances.declared(state, {unit: intent.alliances for unit, intent in acting.items()})
+    news = alliances.declarations(state, {unit: intent.alliances for unit, intent in acting.items()})
     pacts = alliances.pacts_after(state, news, {unit.team for unit in units if unit.alive})
     end = victory(play, units, replace(state, pacts=pacts).alliances)
     after = State(
@@ -68,7 +68,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
         drawn=end.drawn,
         history=(*state.history, Round(state.turn, tuple(deeds.values()), changes))[-state.config.window :],
         rulings=ruled.rulings,
-        messages=tuple(sent({unit: intent.messages for unit, intent in acting.items()})),
+        messages=tuple(messages_of_round({unit: intent.messages for unit, intent in acting.items()})),
         declared=news,
         pacts=pacts,
     )
@@ -98,10 +98,12 @@ def apply_effects(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
     change = dict.fromkeys(play.state.units_by_id, 0)
     for effect in effects:
         change[effect.unit] += effect.sats
-    return tuple([_settled(play, unit, change[unit.id]) if unit.alive else unit for unit in play.state.units])
+    return tuple(
+        [_unit_after_round(play, unit, change[unit.id]) if unit.alive else unit for unit in play.state.units]
+    )
 
 
-def _settled(play: Play, unit: Unit, change: int) -> Unit:
+def _unit_after_round(play: Play, unit: Unit, change: int) -> Unit:
     """Return a living unit as it is after the round."""
     did, turn = play.deeds[unit.id].did, play.state.turn
     ruling = play.rulings.get(unit.id)
@@ -120,7 +122,7 @@ def _settled(play: Play, unit: Unit, change: int) -> Unit:
     )
 
 
-def replicated(play: Play, units: Collection[Unit]) -> list[Unit]:
+def replicating_units(play: Play, units: Collection[Unit]) -> list[Unit]:
     """Return the units that replicated and are alive after the sum. Source: docs/rules/trust.md#replicate."""
     return [u for u in units if u.alive and u.id in play.deeds and play.deeds[u.id].did == "replicate"]
 
@@ -134,7 +136,7 @@ def multiply(play: Play, units: Collection[Unit]) -> dict[str, Unit]:
     if play.config.victory != "team":
         return clones
     names = {unit.id for unit in units}
-    for parent in replicated(play, units):
+    for parent in replicating_units(play, units):
         name = clone_name(parent.team, names)
         names.add(name)
         clones[parent.id] = Unit(name, parent.team, play.config.clone_start)
@@ -169,7 +171,7 @@ def race(play: Play, units: Collection[Unit]) -> End:
 
     Source: docs/rules/trust.md#race, docs/rules/trust.md#replicating-in-the-same-round.
     """
-    return most({unit.team: unit.sats for unit in replicated(play, units)})
+    return most({unit.team: unit.sats for unit in replicating_units(play, units)})
 
 
 def team_play(play: Play, units: Collection[Unit], allied: Collection[frozenset[str]]) -> End:
@@ -209,7 +211,7 @@ def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Ev
     """
     for deed in play.deeds.values():
         yield from _slips(deed)
-        yield _told(play, after, deed, clones)
+        yield _deed_event(play, after, deed, clones)
     yield from (message(said.sender, said.text, said.to) for said in after.messages)
     yield from (Event(one.step, one.unit, {"target": one.target}) for one in after.declared)
     for effect in after.history[-1].effects if play.shock else ():
@@ -233,7 +235,7 @@ def _slips(deed: Deed) -> Iterator[Event]:
         yield Event("misread", deed.unit, {"target": deed.target})
 
 
-def _told(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> Event:
+def _deed_event(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]) -> Event:
     """Return the event of a deed as everyone saw it, with its outcome. Source: docs/rules/trust.md#events."""
     facts: dict[str, Json] = {"target": deed.target} if "target" in NEEDS[deed.did] else {}
     match deed.did:

@@ -103,7 +103,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     if answer is None:
         return Validated(NO_DECISION)
     findings = Findings(agent)
-    order = _allowed(state, findings, answer)
+    order = _read_action(state, findings, answer)
     declared = fields_of(action_of(state.setting))
     for name, value in answer.items():
         if name not in declared:
@@ -121,14 +121,14 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
-def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | None:
+def _read_action(state: State, findings: Findings, answer: JsonObject) -> Order | None:
     """Read the action and the fields that it needs; None, with a rejection, if it is not allowed.
 
     Source: docs/rules/trust.md#fields-that-are-not-used.
     """
     kind = _kind(findings, answer.get("action"))
     if kind is None:
-        findings.drop("schema", "trust/no-action", _said(answer), ", ".join(kinds_of(state.config)))
+        findings.drop("schema", "trust/no-action", _read_order(answer), ", ".join(kinds_of(state.config)))
         return None
     for name in FIELDS:
         if name not in NEEDS[kind] and name in answer and answer[name] not in NOT_GIVEN:
@@ -139,12 +139,12 @@ def _allowed(state: State, findings: Findings, answer: JsonObject) -> Order | No
     for check in CHECKS[kind]:
         refusal = check(state, findings.agent, order)
         if refusal is not None:
-            findings.drop("rule", refusal, _said(answer))
+            findings.drop("rule", refusal, _read_order(answer))
             return None
     return order
 
 
-def _said(answer: JsonObject) -> dict[str, Json]:
+def _read_order(answer: JsonObject) -> dict[str, Json]:
     """Return what an answer says of its action."""
     return {name: answer[name] for name in SAID if name in answer}
 

@@ -59,7 +59,7 @@ def observe(state: State, agent: str) -> JsonObject:
         "begged": unit.begged,
         "units": {other.id: other.sats for other in state.units},
         "opponents": list(state.opponents(agent)),
-        "history": [seen_by(past, agent) for past in state.history],
+        "history": [round_as_seen(past, agent) for past in state.history],
         "observer": None if ruling is None else _answer(ruling),
     }
     if config.replication:
@@ -68,7 +68,7 @@ def observe(state: State, agent: str) -> JsonObject:
         view["teams"] = {other.id: other.team for other in state.units}
     if config.alliances:
         view["allies"] = [other.id for other in state.living if state.allied(agent, other.id)]
-        view["alliances"] = alliances.seen(state, agent)
+        view["alliances"] = alliances.visible_alliances(state, agent)
     if config.messages != "off":
         view["messages"] = messages.read_by(state, agent)
     if config.requests_known:
@@ -115,7 +115,7 @@ def _numbers(state: State) -> JsonObject:
 
 
 @lru_cache(maxsize=256)
-def seen_by(past: Round, agent: str) -> JsonObject:
+def round_as_seen(past: Round, agent: str) -> JsonObject:
     """Return a past round as a unit knows it: its own deed as meant, those of others as seen.
 
     Rounds are compared by identity, so the cache finds one again as long as a state holds it.
@@ -127,7 +127,7 @@ def seen_by(past: Round, agent: str) -> JsonObject:
         "turn": past.turn,
         "you": None if mine is None else [own_words(mine), mine.target, _by_cause(past, agent)],
         "others": {
-            deed.unit: [*_seen(deed, agent), past.change[deed.unit]]
+            deed.unit: [*_deed_as_seen(deed, agent), past.change[deed.unit]]
             for deed in past.deeds
             if deed.unit != agent
         },
@@ -156,7 +156,7 @@ def own_words(deed: Deed) -> str:
     return deed.meant if deed.chosen else f"{deed.meant} (not chosen)"
 
 
-def _seen(deed: Deed, viewer: str) -> tuple[str, str | None]:
+def _deed_as_seen(deed: Deed, viewer: str) -> tuple[str, str | None]:
     """Return a deed and its target as another unit sees them; there is no target if nothing was done.
 
     Source: docs/rules/trust.md#view-of-a-miss, docs/rules/trust.md#view-of-a-fumble,

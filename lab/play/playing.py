@@ -16,7 +16,7 @@ from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
 from hobbes.engine.world import LONGEST_NAME, MAX_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, opened, play_run, throw_away
+from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, open_saver, play_run, throw_away
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
@@ -433,7 +433,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
 
 async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
-    async with opened(store.home / CHECKPOINTS, TurnSaver) as saver:
+    async with open_saver(store.home / CHECKPOINTS, TurnSaver) as saver:
         if run.parent:
             await copy_history(saver, run.parent, run.forked_at, run.id)
         async for state in play_run(nodes, saver, run.id, as_logged(store, run)):

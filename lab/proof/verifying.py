@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.measuring import measured
+from hobbes.engine.measuring import measure_history
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, compact, sha256
 from hobbes.engine.turn import Layer, TurnRecord
@@ -401,7 +401,7 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     for (name, value), figure in zip(stored.items(), expected, strict=True):
         if value != figure:
             yield f"the column runs.{name} differs from what the turns give"
-    if _differ(store, run, measured(run.world, StoredHistory(store, run))):
+    if _differ(store, run, measure_history(run.world, StoredHistory(store, run))):
         yield "the table measures differs from what the turns give"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from hobbes.engine.measuring import measured
+from hobbes.engine.measuring import measure_history
 from hobbes.engine.world import Measure, PlayedTurn
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
@@ -51,4 +51,4 @@ class RunMeasuring:
         if self._measuring is not None and self._next_turn == self._rounds == run.turns:
             return [*self._turn_measures, *self._measuring.end()]
         kept_turns = self._kept_turns if self._next_turn == run.turns else None
-        return measured(run.world, kept_turns or StoredHistory(self._store, run))
+        return measure_history(run.world, kept_turns or StoredHistory(self._store, run))

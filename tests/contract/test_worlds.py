@@ -16,7 +16,7 @@ import pytest
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
-from hobbes.engine.measuring import measured
+from hobbes.engine.measuring import measure_history
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
@@ -124,7 +124,7 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "picture": world.picture(state),
             "board": asdict(board_of(world, played)),
             "arithmetic": world.arithmetic(played),
-            "measures": [[one.name, one.scope, one.value] for one in measured(world, [played])],
+            "measures": [[one.name, one.scope, one.value] for one in measure_history(world, [played])],
         }
     )
 
@@ -556,7 +556,7 @@ def test_an_agents_arithmetic_comes_out(case: Case) -> None:
 def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
     world, history = case.world, [moment.played.played for moment in game(case)]
     for length in range(len(history) + 1):
-        found = measured(world, history[:length])
+        found = measure_history(world, history[:length])
         names = [(one.name, one.scope) for one in found]
         assert len(set(names)) == len(names)
         for one in found:
@@ -584,13 +584,13 @@ class ReadOnce:
 @each_case
 def test_measures_read_each_turn_once(case: Case) -> None:
     history = [moment.played.played for moment in game(case)]
-    assert list(measured(case.world, ReadOnce(history))) == list(measured(case.world, history))
+    assert list(measure_history(case.world, ReadOnce(history))) == list(measure_history(case.world, history))
 
 
 @each_world
 def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
-    found = {one.name for history in histories for one in measured(world, history)}
+    found = {one.name for history in histories for one in measure_history(world, history)}
     assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
 
 
@@ -603,7 +603,7 @@ def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> 
 @each_case
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]
-    of_turns = {one.name for one in measured(case.world, played) if one.scope.startswith("turn/")}
+    of_turns = {one.name for one in measure_history(case.world, played) if one.scope.startswith("turn/")}
     assert {*case.world.shares, *case.world.inequality} <= of_turns
 
 

@@ -22,7 +22,7 @@ from typer.main import get_command
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.graphs.run import TurnSaver
-from hobbes.graphs.run import opened as opened_checkpoints
+from hobbes.graphs.run import open_saver as opened_checkpoints
 from hobbes.lab.cli import app, main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.terminal import NARROWEST, console

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hobbes.engine.mining.state import MiningConfig, State, setup
-from hobbes.engine.mining.validation import Intent, as_said
+from hobbes.engine.mining.validation import Intent, as_answer
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.world import PlayedTurn, Resolved, Validated
@@ -84,7 +84,7 @@ class Round:
 
     def does(self, agent: str) -> list[dict[str, Json]]:
         """Return the actions that are left of an answer, as an agent would say them."""
-        return [as_said(action) for action in self.validated[agent].intent.actions]
+        return [as_answer(action) for action in self.validated[agent].intent.actions]
 
     def spends(self, agent: str) -> int:
         return sum(action.stamina for action in self.validated[agent].intent.actions)

@@ -1,7 +1,7 @@
 """A removed action is dropped, or replaced by a random legal one."""
 
 from hobbes.engine.chance import chance
-from hobbes.engine.mining.validation import as_said
+from hobbes.engine.mining.validation import as_answer
 from tests.mining.plays import NOW, SEED, board, mine, play
 
 
@@ -62,5 +62,5 @@ def test_rationalize_gives_the_same_plan_again_and_another_in_another_round() ->
     plans = []
     for turn in (10, 10, 11):
         found = play(board("AB.../.....", fault_policy="rationalize", turn=turn), A=answer)
-        plans.append([as_said(action) for action in found.validated["A"].intent.actions])
+        plans.append([as_answer(action) for action in found.validated["A"].intent.actions])
     assert plans[0] == plans[1] != plans[2]

@@ -15,7 +15,7 @@ from tests.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
     """Return all measures of some turns, by name and scope."""
-    found = list(measuring.measured(NATIONS, [done.played() for done in played]))
+    found = list(measuring.measure_history(NATIONS, [done.played() for done in played]))
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
     return by_name
