@@ -134,7 +134,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
+        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑", "note": "★"},
         "counts": counts,
         "details": details,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
