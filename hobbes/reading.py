@@ -5,7 +5,7 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.engine.names import did_you_mean
 from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.show.noting import Change, changed, place_of
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import logged, state_before
@@ -91,7 +92,7 @@ class Home:
         items = []
         for about in self._store.figures.of_all_runs():
             try:
-                items.append(self.run(about["id"]))
+                items.append(Run(self, self._store.runs.stored(about["id"])))
             except DamagedError as error:
                 warnings.warn(str(error), stacklevel=2)
         return items
@@ -186,11 +187,36 @@ class Run:
             if type in {None, event["type"]}
         ]
 
+    @property
+    def notes(self) -> list[Json]:
+        """What people noted: `run`, `turn`, `agent`, `event`, `star`, `tags`, `note`, `written` of each."""
+        return [note.to_json() for note in self._store.notes.of(self.id)]
+
+    def note(  # noqa: PLR0913  what a note is about, and what it says
+        self,
+        turn: int | None = None,
+        agent: str | None = None,
+        *,
+        event: int | None = None,
+        text: str | None = None,
+        tags: Collection[str] = (),
+        untag: Collection[str] = (),
+        star: bool | None = None,
+    ) -> Json:
+        """Write a note of the run, of a turn, of an agent's turn or of an event, and return it.
+
+        It is kept in `notes.db` in the home. What is not given stays as it is. Raise MissingError if there is
+        no such turn, agent or event, LabError for a tag that cannot be kept.
+        """
+        place = place_of(self._store, self.id, turn, agent, event)
+        return changed(self._store, place, Change(text, star, tags, untag)).to_json()
+
     @cached_property
     def calls(self) -> list[Json]:
         """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
+        played = self._stored
         with self._store.as_of_now():
-            return list(table_of(self._store, self._stored, "calls").rows)
+            return list(table_of(self._store, played, "calls").rows)
 
     def table(self, name: str) -> "pd.DataFrame":
         """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
@@ -201,8 +227,9 @@ class Run:
             import pandas as pd  # noqa: PLC0415  it is optional
         except ImportError as error:
             raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
+        played = self._stored
         with self._store.as_of_now():
-            table = table_of(self._store, self._stored, name)
+            table = table_of(self._store, played, name)
             frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
         return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
 

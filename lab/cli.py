@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from hobbes.lab.commands import editing, experimenting, looking, playing, prompts, proving, tools
+from hobbes.lab.commands import editing, experimenting, looking, noting, playing, prompts, proving, tools
 from hobbes.lab.commands.groups import CHANGE, InGroups
 from hobbes.lab.commands.options import ENVIRONMENT
 from hobbes.lab.errors import LabError, UsageError
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, proving, looking, tools, editing):
+for group in (playing, experimenting, proving, looking, noting, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from hobbes.engine.board import listed
+from hobbes.engine.board import join_names
 from hobbes.engine.mining.actions import Action
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.record import Event
@@ -25,7 +25,7 @@ RESULTS = {
 def plots(cells: Iterable[Sequence[int]]) -> str:
     """Return plots in words: `[0,1] and [2,0]`, or their number if they are many."""
     named = [f"[{row},{column}]" for row, column in cells]
-    return listed(named) if len(named) <= MOST_NAMED else counted(len(named), "plot")
+    return join_names(named) if len(named) <= MOST_NAMED else counted(len(named), "plot")
 
 
 def _plots_of(events: Iterable[Event]) -> str:
@@ -49,7 +49,7 @@ def defended(events: Sequence[Event]) -> str:
     """Tell defences, with the points of those that have more than one."""
     more = [event for event in events if event.facts["points"] != 1]
     points = [f"{event.facts['points']} points on {_plots_of([event])}" for event in more]
-    return f"defended {_plots_of(events)}" + (f" ({listed(points)})" if points else "")
+    return f"defended {_plots_of(events)}" + (f" ({join_names(points)})" if points else "")
 
 
 def raided(events: Sequence[Event]) -> str:
@@ -61,7 +61,7 @@ def raided(events: Sequence[Event]) -> str:
             if event.facts["result"] == result:
                 by_owner.setdefault(str(event.facts["owner"] or "nobody"), []).append(event)
         of_owners = [f"{_plots_of(of_one)} of {owner}" for owner, of_one in by_owner.items()]
-        told += [f"{listed(of_owners)} ({words})"] if of_owners else []
+        told += [f"{join_names(of_owners)} ({words})"] if of_owners else []
     return f"raided {', '.join(told)}"
 
 
@@ -79,9 +79,7 @@ def taxed(events: Sequence[Event]) -> str:
     for event in events:
         receiver = str(event.facts["to"] or "nobody")
         by_receiver[receiver] = by_receiver.get(receiver, 0) + int(str(event.facts["gold"]))
-    return (
-        f"paid {listed([f'{gold} gold to {receiver}' for receiver, gold in by_receiver.items()])} for raids"
-    )
+    return f"paid {join_names([f'{gold} gold to {receiver}' for receiver, gold in by_receiver.items()])} for raids"
 
 
 def punished(events: Sequence[Event]) -> str:
@@ -93,7 +91,7 @@ def punished(events: Sequence[Event]) -> str:
 def got_back(events: Sequence[Event]) -> str:
     """Tell which captured plots went back to their owner."""
     told = [f"{_plots_of([event])} from {event.facts['from']}" for event in events]
-    return f"got back {listed(told)}"
+    return f"got back {join_names(told)}"
 
 
 def knew(view: Mapping[str, Any]) -> Knew:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hobbes.engine.board import listed
+from hobbes.engine.board import join_names
 from hobbes.engine.nations.actions import EVERYBODY
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event
@@ -16,19 +16,19 @@ def attacked(events: Sequence[Event]) -> str:
     for facts in (event.facts for event in events):
         fallen = f", {facts['lost']} fell" if facts["lost"] else ""
         told.append(f"{facts['target']} with {_mils(facts['mils'])} ({facts['damage']} damage{fallen})")
-    return f"attacked {listed(told)}"
+    return f"attacked {join_names(told)}"
 
 
 def granted(events: Sequence[Event]) -> str:
     """Tell grants of money."""
     told = [f"{event.facts['amount']} to {event.facts['to']}" for event in events]
-    return f"granted {listed(told)}"
+    return f"granted {join_names(told)}"
 
 
 def handed_over(events: Sequence[Event]) -> str:
     """Tell grants of resources."""
     told = [f"{one['amount']} {one['resource']} to {one['to']}" for one in (event.facts for event in events)]
-    return f"handed over {listed(told)}"
+    return f"handed over {join_names(told)}"
 
 
 def ceded(events: Sequence[Event]) -> str:
@@ -36,7 +36,7 @@ def ceded(events: Sequence[Event]) -> str:
     lands: dict[str, list[str]] = {}
     for event in events:
         lands.setdefault(str(event.facts["to"]), []).append(str(event.facts["territory"]))
-    return f"ceded {listed([f'{listed(land)} to {receiver}' for receiver, land in lands.items()])}"
+    return f"ceded {join_names([f'{join_names(land)} to {receiver}' for receiver, land in lands.items()])}"
 
 
 def _mils(mils: Any) -> str:  # noqa: ANN401  a number from JSON
@@ -71,7 +71,9 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
         ("ceded_by", "ceded {what} to {you}"),
     ):
         for other, what in account.get(part, {}).items():
-            told = listed(what) if part == "ceded_by" else what if part == "received_from" else _mils(what)
+            told = (
+                join_names(what) if part == "ceded_by" else what if part == "received_from" else _mils(what)
+            )
             yield Befell(other, words.format(what=told, you=you))
 
 
@@ -92,7 +94,7 @@ def meant(intent: Intent) -> list[str]:
     told += [
         f"hand over {amount} {resource} to {to}" for to, resource, amount in intent.resource_grants if amount
     ]
-    told += [f"cede {listed(land)} to {to}" for to, land in intent.cede_territories.items() if land]
+    told += [f"cede {join_names(land)} to {to}" for to, land in intent.cede_territories.items() if land]
     told += [f"buy {_mils(intent.purchase_mils)}"] if intent.purchase_mils else []
     told += [f"disband {_mils(intent.disband_mils)}"] if intent.disband_mils else []
     return [*told, *said(intent.messages)] or ["do nothing"]

@@ -55,6 +55,9 @@ def runs(  # noqa: PLR0913, PLR0917  its options
         ),
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="only runs with a note that has this tag; see `hobbes note`")
+    ] = None,
     sort: Annotated[
         str | None,
         typer.Option(help="a setting, a measure or a fact, such as score; -score shows the highest first"),
@@ -75,7 +78,7 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
     from hobbes.lab.store.listing import Asked, folded, listed
 
-    asked = Asked(world or "", model or "", where or (), experiment or "", sort or "")
+    asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
     with options.opened(home) as store:
         rows, hint = listed(store, asked), store.command("run", "mining")
     if as_json:
@@ -250,6 +253,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
     outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,
+    tag: Annotated[str | None, typer.Option(help="only where a note has this tag")] = None,
     most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -265,7 +269,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.lab.show.terminal import print_json, remark
     from hobbes.lab.store.textindex import Filters
 
-    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent}
+    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent, "tag": tag}
     filters = Filters(
         **{name: value or "" for name, value in asked.items()},
         outcome=outcome or "",

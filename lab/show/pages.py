@@ -28,6 +28,7 @@ from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.marking import marked
+from hobbes.lab.show.noting import listed
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, words_of
 from hobbes.lab.show.side_by_side import locked
 from hobbes.lab.show.templating import environment
@@ -39,6 +40,8 @@ from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import logged, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note, noted
+from hobbes.lab.store.notes import Note as NoteOf
+from hobbes.lab.store.notes import Place
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
@@ -223,7 +226,19 @@ class Pages:
             before=before,
             after=after,
             board=drawn(tracing.board_in(run, self._full_turn(self.store, run, number))),
+            note=self.store.notes.at(Place(run.id, number)),
+            others=[
+                one
+                for one in self.store.notes.of(run.id)
+                if one.turn == number and one.place[2:] != (None, None)
+            ],
+            tags=self.store.notes.tags(),
         )
+
+    def _others_noted(self, run: Run, number: int) -> list[NoteOf]:
+        """Return the notes of the agents and the events of a turn."""
+        of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
+        return [note for note in of_turn if note.place != Place(run.id, number)]
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
@@ -267,9 +282,11 @@ class Pages:
             changed=changed,
             prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
             memory=tracing.memory_diffs(card) if "intent" in card else {},
-            others=[call for call in calls if call.address.attempt != card["attempt"]],
+            other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
+            note=self.store.notes.at(Place(run.id, number, agent)),
+            tags=self.store.notes.tags(),
         )
 
     def fork(
@@ -346,6 +363,10 @@ class Pages:
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
+
+    def notes(self, at: Mapping[str, Any]) -> str:
+        """Return the page of all notes, or of those with the tag that an address asks for."""
+        return self._page("notes.html", **listed(self.store, at))
 
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""

@@ -1,4 +1,4 @@
-"""What the forms of `hobbes view` post: a fork to be played, and a test to be written.
+"""What the forms of `hobbes view` post: a fork to be played, a test or a note to be written.
 
 Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
 can read them can post it.
@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.forking import fork
 from hobbes.lab.show import page_forms
+from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
@@ -23,6 +24,10 @@ from hobbes.lab.wire.receiving import posted_fields
 
 TOKEN, SHOWN = "token", "shown"
 """The names of two fields: the token of the pages, and the fingerprint of a form whose cost was shown."""
+
+
+NOTE_FIELDS = ("turn", "agent", "star", "tags", "note")
+"""The fields of the form of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,17 @@ class Forms:
                 problem = str(error)
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)
             return HTMLResponse(page, 400 if problem else 200)
+
+    def note(self, request: Request, body: bytes) -> Response:
+        """Write a note, and go back to the page on which it was written."""
+        fields = page_forms.parse_form(self.ours(body), NOTE_FIELDS)
+        turn = page_forms.whole_number("turn", fields["turn"]) if fields["turn"] else None
+        with open_store(self.home, writes=False) as opened:
+            place = place_of(opened, request.path_params["run"], turn, fields["agent"] or None)
+            tags = fields["tags"].replace(",", " ").split()
+            opened.notes.keep(place, star=bool(fields["star"]), tags=tags, text=fields["note"])
+            page = [part for part in place[:3] if part is not None]
+            return RedirectResponse(f"{self.pages(opened).link(*page)}#note", 303)
 
     def ours(self, body: bytes) -> list[tuple[str, str]]:
         """Return the fields of a form without the token of the pages. Raise LabError for another token."""

@@ -24,7 +24,7 @@ from hobbes.lab.store.listing import FACTS, Asked, Folded, Row, folded, listed, 
 from hobbes.nodes.journal import PlayerKind
 
 COLUMNS = (
-    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed"),
+    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed", "tags"),
     *("forked", "id", "digest"),
 )
 """The columns of the list in a terminal. One in which nothing stands is left out."""
@@ -32,7 +32,7 @@ COLUMNS = (
 MAX_ROWS = 100
 """How many rows the page shows at a time."""
 
-NAMED = ("world", "model", "experiment", "sort")
+NAMED = ("world", "model", "experiment", "tag", "sort")
 """The fields of `Asked` that are options with one value, and fields of the page."""
 
 BETWEEN = re.compile(r",\s*(?=[\w/-]+\s*(?:!=|<=|>=|=|<|>))")
@@ -95,6 +95,8 @@ class Entry:
     scores: Mapping[str, int]
     failures: Mapping[str, Any]
     forked: str
+    tags: Sequence[str]
+    """A star for each that is noted, and the tags of all notes."""
     runs: int = 1
 
     @property
@@ -152,6 +154,7 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "is_filtered": asked != Asked(where=[]),
         "problem": problem,
         "worlds": [*WORLDS],
+        "tags": [*store.notes.tags()],
         "facts": [*FACTS],
         "names": {run["id"]: run["name"] or run["id"] for run in runs},
         "entries": rows[first : first + MAX_ROWS],
@@ -212,6 +215,7 @@ def _of_run(run: Row, depth: int) -> Entry:
         scores=run["scores"] or {},
         failures=run["failures"],
         forked="" if run["turn"] is None else f"at turn {run['turn']}",
+        tags=_tags([run]),
     )
 
 
@@ -237,8 +241,16 @@ def _of_experiment(folded: Folded) -> Entry:
         scores={},
         failures=failures_among(outcomes),
         forked="",
+        tags=_tags(folded.runs),
         runs=len(folded.runs),
     )
+
+
+def _tags(runs: Sequence[Row]) -> list[str]:
+    """Return the number of stars of runs, if there are any, and their tags."""
+    stars = sum(run["stars"] for run in runs)
+    tags = sorted({tag for run in runs for tag in run["tags"]})
+    return [*([f"★{stars}"] if stars else []), *tags]
 
 
 def _short(value: Any) -> str:  # noqa: ANN401  any JSON
@@ -268,13 +280,14 @@ def _cells(entry: Entry) -> list[Text]:
     return [
         Text(branch).append_text(plain(entry.name)),
         plain(entry.world),
-        players if entry.run else plain(f"experiment: {entry.runs} runs"),
+        players if entry.run else plain(f"experiment: {entry.runs} run{'s' * (entry.runs != 1)}"),
         Text(", ").join(map(plain, settings)),
         plain(entry.prompts),
         plain(entry.status),
         plain(entry.turns),
         bars,
         plain(entry.failed),
+        Text(", ").join(map(plain, entry.tags)),
         plain(entry.forked),
         plain(run["id"] if run["name"] else ""),
         plain((run["digest"] or "")[:8]),

@@ -156,7 +156,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑"},
+        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑", "note": "★"},
         "counts": counts,
         "details": details,
         "found_in": found_in,

@@ -5,7 +5,7 @@ column says is told by its height as well as by its colour.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -116,6 +116,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     if score_of:
         graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
     lanes = [
+        *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
         drawn.lane("rejections", _by_turn(dropped), "odd"),
         *(drawn.lane(name, _by_turn(means), "deed") for name, means in landmarks.items()),
@@ -150,6 +151,16 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         len(agents) - len(shown),
         tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
     )
+
+
+def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
+    """Yield a lane for all that people noted of turns, if there is any, and one for each of their tags."""
+    notes = [note for note in store.notes.of(run.id) if note.turn is not None and note.turn < run.turns]
+    by_tag = {"notes": notes} if notes else {}
+    for tag in sorted({tag for note in notes for tag in note.tags}):
+        by_tag[f"tag {tag}"] = [note for note in notes if tag in note.tags]
+    for name, tagged in by_tag.items():
+        yield drawn.lane(name, Counter(note.turn for note in tagged if note.turn is not None), "odd")
 
 
 def _outcome(decision: Decision) -> tuple[int, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.board import Board, listed, of_picture
+from hobbes.engine.board import Board, join_names, of_picture
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Knew
 from hobbes.engine.turn import meanings
@@ -83,7 +83,7 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
     more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
-    told = f" Meanwhile {listed(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
+    told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
     return f"{agent} {did}.{told}{_change(run, full, agent)}"
 
 

@@ -90,6 +90,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
         _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
     ),
     "/search": lambda pages, at: pages.search(at),
+    "/notes": lambda pages, at: pages.notes(at),
     "/experiments": lambda pages, _: pages.experiments(),
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
@@ -170,7 +171,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
-        for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin))
+        for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin), ("note", forms.note))
     ]
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],

@@ -21,6 +21,7 @@ from hobbes.lab.files import check_path
 from hobbes.lab.store.calls import Calls
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.figures import Figures
+from hobbes.lab.store.notes import Notes
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.schema import check_schema, create
@@ -65,13 +66,14 @@ def may_be_damage(error: Exception) -> bool:
 
 
 class Store:
-    """The open run database of a home folder: its runs, their turns, calls and figures."""
+    """The open run database of a home folder: its runs, their turns, calls and figures, and its notes."""
 
     def __init__(self, home: Path, db: Database) -> None:
         self.home = home
         self.db = db
         self.runs = Runs(home, db, self._play_again)
         self.turns = Turns(db)
+        self.notes = Notes(home)
         self.calls = Calls(db, self.runs, self.turns)
         self.figures = Figures(home, db, self.runs, self.turns, self.calls)
 

@@ -14,9 +14,10 @@ from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.errors import UsageError
 from hobbes.lab.store.experiments import cells_of_runs, experiment_file
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.notes import Note
 
 Row: TypeAlias = dict[str, Any]
-"""A run: what `Figures.of_all_runs` says of it, `changed`, `experiment` and `arm`."""
+"""A run: what `Figures.of_all_runs` and `listed` say of it."""
 
 FACTS: Mapping[str, Callable[[Row], Any]] = {
     "name": lambda run: run["name"] or run["id"],
@@ -27,7 +28,7 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         fact: operator.itemgetter(fact)
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
-            *("parent", "tainted", "seconds", "started", "digest"),
+            *("parent", "tainted", "seconds", "started", "digest", "stars", "notes"),
         )
     },
 }
@@ -56,6 +57,8 @@ class Asked:
     where: Sequence[str] = ()
     """Conditions, such as `immunity=0` or `raid_rate>0.2`, all of which hold."""
     experiment: str = ""
+    tag: str = ""
+    """A tag of a note about the run, or about anything in it."""
     sort: str = ""
     """A fact, a setting or a measure; with `-` in front, the largest comes first."""
 
@@ -81,15 +84,28 @@ def listed(store: Store, asked: Asked) -> list[Row]:
     if asked.experiment:
         experiment_file(store, asked.experiment)
     cells = cells_of_runs(store)
+    noted: dict[str, list[Note]] = {}
+    for note in store.notes.of():
+        noted.setdefault(note.run, []).append(note)
     runs = []
     for run in store.figures.of_all_runs():
         experiment, arm = cells.get(run["id"], (None, None))
-        runs.append({**run, "changed": _changed(run), "experiment": experiment, "arm": arm})
+        notes = noted.get(run["id"], [])
+        told = {
+            "changed": _changed(run),
+            "experiment": experiment,
+            "arm": arm,
+            "tags": sorted({tag for note in notes for tag in note.tags}),
+            "stars": sum(note.star for note in notes),
+            "notes": len(notes),
+        }
+        runs.append({**run, **told})
     chosen = [
         run
         for run in runs
         if asked.world in {"", run["world"]}
         and asked.experiment in {"", run["experiment"]}
+        and (not asked.tag or asked.tag in run["tags"])
         and (not asked.model or any(asked.model in spec for spec in (run["models"] or {}).values()))
     ]
     for condition in asked.where:

@@ -1,4 +1,4 @@
-"""What a reader looks for in an agent's turns: failed calls, rejections, and the landmarks of the world."""
+"""What a reader looks for in an agent's turns: failed calls, rejections, landmarks, and what people noted."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,9 +13,9 @@ class Note(NamedTuple):
     """One thing that is noted of an agent's turn, and how often it occurred."""
 
     kind: str
-    """`failed`, `rejected` or `landmark`."""
+    """`failed`, `rejected`, `landmark` or `note`."""
     name: str
-    """The outcome of a failed call, `rejection`, or the name of a landmark."""
+    """The outcome of a failed call, `rejection`, the name of a landmark, or what a person noted: its tags."""
     times: int = 1
 
 
@@ -38,4 +38,8 @@ def noted(
         for (turn, agent), times in times_at.items():
             if agent in decisions:
                 notes.setdefault(agent, {}).setdefault(turn, []).append(Note(kind, name, times))
+    for written in store.notes.of(run.id):
+        about, at = written.agent, written.turn
+        if about in decisions and about and at is not None and first <= at <= last:
+            notes.setdefault(about, {}).setdefault(at, []).append(Note("note", written.label or "note"))
     return notes

@@ -1,10 +1,10 @@
 """The tables of one run for other tools: those of the run database, with texts in place of their hashes.
 
-Further columns tell which call of each agent and turn counts, and which calls failed. Two tables are added.
+Further columns tell which call of each agent and turn counts, and which calls failed. Three tables are added.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -37,7 +37,7 @@ QUERIES = {
     ),
 }
 
-TABLES = (*QUERIES, "failures", "scores")
+TABLES = (*QUERIES, "failures", "scores", "notes")
 """The names of the tables of a run of any world."""
 
 AGENT_TURNS = "agent_turns"
@@ -84,12 +84,8 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
     if name not in tables_of(run):
         hint = did_you_mean(name, tables_of(run), f"tables: {', '.join(tables_of(run))}")
         raise MissingError(f"there is no table {name!r}{hint}")
-    if name == AGENT_TURNS:
-        return _agent_turns(store, run)
-    if name == "failures":
-        return _failures(store, run)
-    if name == "scores":
-        return _scores(store, run)
+    if made := MADE.get(name):
+        return made(store, run)
     types = kinds_of(store.db, name)
     cursor = store.db.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
@@ -162,3 +158,19 @@ def _scores(store: Store, run: Run) -> RunTable:
         for agent, score in now.items()
     )
     return RunTable("scores", {**ADDRESS, "score": int}, rows)
+
+
+def _notes(store: Store, run: Run) -> RunTable:
+    """Return what people noted of the run, its turns, its agents' turns and its events."""
+    rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
+    texts = {"tags": str, "note": str, "written": str}
+    return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)
+
+
+MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {
+    AGENT_TURNS: _agent_turns,
+    "failures": _failures,
+    "scores": _scores,
+    "notes": _notes,
+}
+"""The tables that are not those of the run database."""

@@ -19,6 +19,7 @@ from hobbes.engine.names import alike
 from hobbes.engine.record import sha256
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
+from hobbes.lab.store.notes import Notes
 from hobbes.nodes.journal import is_program
 
 NAME = "search.db"
@@ -79,6 +80,8 @@ class Filters(NamedTuple):
     """The outcome of the call that a text belongs to; that of any of the agent's calls of the turn, if the
     text belongs to the turn."""
     kind: str = ""
+    tag: str = ""
+    """A tag of a note about the agent's turn, its whole turn or its run."""
 
 
 CONDITIONS: Mapping[str, str] = {
@@ -90,6 +93,9 @@ CONDITIONS: Mapping[str, str] = {
     "outcome": "exists (select 1 from runs.calls where calls.run = places.run and calls.turn = places.turn"
     " and calls.agent = places.agent and places.attempt in (0, calls.attempt) and outcome = :outcome)",
     "kind": "places.kind = :kind",
+    "tag": "exists (select 1 from json_each(:places) as noted where places.run = noted.value ->> 0"
+    " and places.turn = ifnull(noted.value ->> 1, places.turn)"
+    " and places.agent = ifnull(noted.value ->> 2, places.agent))",
 }
 """SQL for each filter."""
 
@@ -124,7 +130,7 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
         with closing(connection):
             connection.execute("attach ? as runs", [str(folder / "runs.db")])
             lasting = folder.resolve() == store.home.resolve()
-            yield TextIndex(connection, store.calls.views_sent, lasting=lasting)
+            yield TextIndex(connection, store.calls.views_sent, store.notes, lasting=lasting)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise  # a bug
@@ -177,6 +183,7 @@ class TextIndex:
     connection: sqlite3.Connection
     views_sent: Callable[[str, int], Mapping[str, str]]
     """The view of each agent in a turn of a run: those that programs were sent are not stored."""
+    notes: Notes
     lasting: bool
     """Whether the file is kept; that of a read-only home is not."""
 
@@ -271,7 +278,7 @@ class TextIndex:
 
     def counts(self, query: str, filters: Filters) -> dict[str, int]:
         """Return how many texts of each kind a query finds, whatever kind the filters name."""
-        where, values = _conditions(filters._replace(kind=""))
+        where, values = self._conditions(filters._replace(kind=""))
         sql = (
             "select kind, count(distinct places.text) from words join places on places.text = words.rowid"
             f" where words match :query and {where} group by kind"
@@ -281,7 +288,7 @@ class TextIndex:
 
     def agents(self, query: str, filters: Filters) -> dict[str, int]:
         """Return how many texts of each agent a query finds, the most first."""
-        where, values = _conditions(filters)
+        where, values = self._conditions(filters)
         sql = (
             "select agent, count(distinct places.text) from words join places on places.text = words.rowid"
             f" where words match :query and {where} group by agent order by 2 desc, 1"
@@ -345,7 +352,7 @@ class TextIndex:
 
     def hits(self, query: str, filters: Filters, first: int, most: int) -> Iterator[Hit]:
         """Yield the texts that a query finds, the best ones first: `most` of them from the first, from 0."""
-        where, values = _conditions(filters)
+        where, values = self._conditions(filters)
         token = secrets.token_hex(8)  # no text has it, so none can mark anything
         begin, end = f"\x02{token}", f"\x03{token}"
         sql = (
@@ -359,6 +366,18 @@ class TextIndex:
             name, agents = self._about(run)
             pieces = tuple(_pieces(shown, begin, end))
             yield Hit(kind, run, name, turn, agent, source, others, agents, pieces)
+
+    def _conditions(self, filters: Filters) -> tuple[str, dict[str, Any]]:
+        """Return SQL for filters, with its values."""
+        values: dict[str, Any] = {name: value for name, value in filters._asdict().items() if value}
+        sql = " and ".join(["true", *(CONDITIONS[name] for name in values)])
+        if filters.turn:
+            first, _, last = filters.turn.partition("-")
+            values |= {"first_turn": int(first), "last_turn": int(last or first)}
+        if filters.tag:
+            places = [note.place for note in self.notes.of(tag=filters.tag) if note.event is None]
+            values["places"] = json.dumps(places)
+        return sql, values
 
     def _about(self, run: str) -> tuple[str | None, tuple[str, ...]]:
         """Return the name of a run and its agents; none if they are damaged."""
@@ -438,16 +457,6 @@ def _texts_of(memory: object) -> Iterator[str]:
 def _quoted(part: str) -> str:
     """Return a part of a query as FTS5 reads it: a word with all that begins with it."""
     return part if part in OPERATORS or part.startswith('"') else f'"{part.rstrip("*")}"*'
-
-
-def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
-    """Return SQL for filters, with its values."""
-    values = {name: value for name, value in filters._asdict().items() if value}
-    sql = " and ".join(["true", *(CONDITIONS[name] for name in values)])
-    if filters.turn:
-        first, _, last = filters.turn.partition("-")
-        values |= {"first_turn": int(first), "last_turn": int(last or first)}
-    return sql, values
 
 
 def _pieces(shown: str, begin: str, end: str) -> Iterator[tuple[str, bool]]:

@@ -15,6 +15,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import PAGES, server
 from hobbes.lab.store.home import open_store
+from hobbes.lab.store.notes import Place
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
@@ -27,10 +28,11 @@ MODELS = {
 }
 
 OF_A_HOME = {
-    "/": ("/",),
+    "/": ("/", "/?experiment=small&sort=-score"),
     "/experiments": ("/experiments",),
+    "/notes": ("/notes", "/notes?tag=promise-broken"),
     "/experiments/{name}": ("/experiments/small",),
-    "/search": ("/search", "/search?q=attack"),
+    "/search": ("/search", "/search?q=attack", "/search?q=attacc"),
 }
 OF_A_WORLD = {
     "/{run}": ("/RUN#3",),
@@ -62,6 +64,8 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
         for world, models in MODELS.items():
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
+        noted = Place(store.runs.find("nations").id, 3, "AgentA")
+        store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
         export(store, store.runs.find("nations"), "html", folder / "pages")
     with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+import hobbes
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
@@ -165,6 +166,8 @@ def test_lists_play_no_game_again(home_of_all: Path, cli: Cli) -> None:
     assert cli("runs", "--sort", "raid_rate", "--home", str(home_of_all)).exit_code == 0
     with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
         assert visitor.get("/?where=immunity%3D3").status_code == 200
+    with hobbes.open(home_of_all) as reader:
+        assert {run.status for run in reader.runs()} == {"finished", "unfinished"}
     assert turns() == 1, "those of the run of its own"
 
 

@@ -1,0 +1,89 @@
+"""Notes as people write and list them: in the terminal, on a page, in Python."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hobbes.engine.names import did_you_mean
+from hobbes.lab.errors import MissingError
+from hobbes.lab.show.palette import Look, looks_of
+from hobbes.lab.show.terminal import OUT, table
+from hobbes.lab.show.tracing import names_in
+from hobbes.lab.store.history import logged
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.notes import Note, Place
+
+
+def place_of(
+    store: Store, reference: str, turn: int | None = None, agent: str | None = None, event: int | None = None
+) -> Place:
+    """Return a place that a note can be about. Raise MissingError if there is no such run, turn or agent."""
+    run = store.runs.stored(reference)
+    if turn is not None and not 0 <= turn <= run.turns:
+        there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
+        raise MissingError(f"run {run.id} has no turn {turn}; {there}")
+    names = names_in(store, run) if agent is not None else set()
+    if agent is not None and agent not in names:
+        there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
+        raise MissingError(f"nobody in run {run.id} is called {agent!r}{there}")
+    if event is not None:
+        events = logged(store, store.runs.find(run.id), turn or 0).record.events
+        if not 0 <= event < len(events):
+            raise MissingError(f"turn {turn} of run {run.id} has no event {event}; it has {len(events)}")
+    return Place(run.id, turn, agent, event)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is written into a note; what is None or empty leaves it as it is."""
+
+    text: str | None = None
+    star: bool | None = None
+    tags: Collection[str] = ()
+    untag: Collection[str] = ()
+    """The tags that are taken away."""
+
+
+def changed(store: Store, place: Place, change: Change) -> Note:
+    """Write a change into the note of a place."""
+    before = store.notes.at(place)
+    return store.notes.keep(
+        place,
+        star=before.star if change.star is None else change.star,
+        tags=({*before.tags} - {*change.untag}) | {*change.tags},
+        text=before.note if change.text is None else change.text,
+    )
+
+
+def show(store: Store, notes: Iterable[Note]) -> None:
+    """Print notes, one per row."""
+    about = _runs(store)
+    rows = []
+    looks: dict[str, Look] = {}
+    for note in notes:
+        name, agents = about.get(note.run, (note.run, ()))
+        looks |= looks_of(agents)
+        what = "" if note.event is None else f"event {note.event}"
+        rows.append((name, note.turn, note.agent or what, "★" if note.star else "", *_texts(note)))
+    OUT.print(table("", ("run", "turn", "about", "star", "tags", "note"), rows, looks))
+
+
+def _texts(note: Note) -> tuple[str, str]:
+    return " ".join(note.tags), " ".join(note.note.split())
+
+
+def _runs(store: Store) -> dict[str, tuple[str, list[str]]]:
+    """Return the name and the agents of each run, by its id."""
+    return {run["id"]: (run["name"] or run["id"], run["agents"] or []) for run in store.figures.of_all_runs()}
+
+
+def listed(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of all notes shows; its address may ask for a `tag`."""
+    tag, about = str(at.get("tag", "")).strip(), _runs(store)
+    notes = [
+        (note, *about[note.run], looks_of(about[note.run][1]))
+        for note in store.notes.of(tag=tag)
+        if note.run in about
+    ]
+    words = ("notes", *(["--tag", tag] if tag else []))
+    return {"notes": notes, "tags": store.notes.tags(), "tag": tag, "command": store.command(*words)}
