@@ -45,6 +45,7 @@ MINING: World[MiningConfig, State, Intent] = World(
         Landmark("raid", "raid"),
         Landmark("capture", "raid", {"result": "captured"}),
     ),
+    acts=validation.acts,
     board=board,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,

@@ -70,6 +70,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     default_agents=4,
     picture=picture,
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
+    acts=validation.acts,
     board=board,
     seat=seat,
     prompts=lambda _: "plain",

@@ -59,6 +59,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
         Landmark("birth", "replicate", {"succeeded": True}),
         Landmark("death", "death"),
     ),
+    acts=validation.acts,
     board=board,
     seat=seat,
     prompts=lambda _: "plain",

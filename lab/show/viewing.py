@@ -92,6 +92,10 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/search": lambda pages, at: pages.search(at),
     "/experiments": lambda pages, _: pages.experiments(),
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
+    "/probes": lambda pages, _: pages.probes(),
+    "/probes/{name}": lambda pages, at: pages.probe(
+        at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
+    ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/messages": lambda pages, at: pages.messages(_run(pages, at), at),

@@ -12,12 +12,14 @@ from playwright.sync_api import Page, ViewportSize
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.probe.situations import Situation
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import PAGES, server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
+from tests.lab.probing import asked, heeding
 
 NARROW = ViewportSize(width=400, height=800)
 MODELS = {
@@ -30,6 +32,8 @@ OF_A_HOME = {
     "/": ("/",),
     "/experiments": ("/experiments",),
     "/experiments/{name}": ("/experiments/small",),
+    "/probes": ("/probes",),
+    "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
     "/search": ("/search", "/search?q=attack"),
 }
 OF_A_WORLD = {
@@ -62,6 +66,8 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
         for world, models in MODELS.items():
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
+        with heeding():
+            asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
         export(store, store.runs.find("nations"), "html", folder / "pages")
     with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)
