@@ -393,6 +393,9 @@ class World(Generic[C, S, I]):
     codes                            what each code of a rejection or correction means; the rules, and an
                                      observer's, give no other. Those of reading are in `nodes.reading`
     landmarks                        the events that a reader of a run looks for, the most important one first
+    acts(intent)                     the acts of a decision that matter to a reader, in words such as `raid`.
+                                     An act on somebody may stand there a second time, with its object:
+                                     `attack`, `attack unit-b`. Probes count the answers that have each
     queries                          questions about a run for `hobbes datasette`
     agent_turns                      the plain table of what each agent did and has, turn by turn
     viewer_key                       the key under which a view names its agent
@@ -441,6 +444,7 @@ class World(Generic[C, S, I]):
     choices: Callable[[C, JsonObject], Choices] = lambda _, __: NOTHING_TO_CHOOSE
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
+    acts: Callable[[I], tuple[str, ...]] = lambda _: ()
     queries: tuple[RunQuery, ...] = ()
     agent_turns: AgentTurns | None = None
     telling: Telling[I] = field(default_factory=Telling)

@@ -6,7 +6,7 @@ It is loaded in every session of pytest, so it imports the rest of hobbes only o
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -27,17 +27,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
     """A function that plays pinned turns again: `hobbes_replay("story.json", agent="miner-03")`.
 
-    The file lies in the folder of the test. Without `agent`, everything in it is compared.
+    The file lies in the folder of the test. Without `agent`, everything in it is compared, with
+    `ignore="prompts"` all but the prompts.
     """
 
-    def check(file: str, *, agent: str | None = None) -> None:
-        if problem := _problem(request, request.path.parent / file, agent):
+    def check(file: str, *, agent: str | None = None, ignore: Literal["", "prompts"] = "") -> None:
+        if problem := _problem(request, request.path.parent / file, agent, prompts=ignore != "prompts"):
             pytest.fail(problem, pytrace=False)
 
     return check
 
 
-def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> str | None:
+def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.lab.errors import LabError
     from hobbes.lab.proof.pin_file import read_pin, save
@@ -50,7 +51,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> s
             pin.check_agent(agent)
         played = play_pin(pin, path.parent)
         if not request.config.getoption("hobbes_update"):
-            failed = failure(pin, played, agent)
+            failed = failure(pin, played, agent, prompts=prompts)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
         now = accepted(pin, played)
         if now != pin:

@@ -9,7 +9,17 @@ from typing import Annotated, TextIO
 
 import typer
 
-from hobbes.lab.commands import editing, experimenting, looking, noting, playing, prompts, proving, tools
+from hobbes.lab.commands import (
+    editing,
+    experimenting,
+    looking,
+    noting,
+    playing,
+    probing,
+    prompts,
+    proving,
+    tools,
+)
 from hobbes.lab.commands.groups import CHANGE, InGroups
 from hobbes.lab.commands.options import ENVIRONMENT
 from hobbes.lab.errors import LabError, UsageError
@@ -25,6 +35,7 @@ app = typer.Typer(
 for group in (playing, experimenting, proving, looking, noting, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
+app.add_typer(probing.app, rich_help_panel=CHANGE)
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001  typer's

@@ -21,6 +21,7 @@ from hobbes.lab.play.modelsfile import VALUES
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_new_run
 from hobbes.lab.play.stepping import PARTS, step
+from hobbes.lab.probe.situations import Situation
 from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
 from hobbes.lab.store.canned import queries
 from hobbes.lab.store.home import Store
@@ -30,6 +31,7 @@ from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.lab.play import played
+from tests.lab.probing import asked, duel, heeding
 
 ROOT = Path(__file__).parents[1]
 
@@ -153,7 +155,7 @@ def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
     everything = [table_of(trust, trust.runs.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
-    inner = {"run.json", "runs", "texts", "experiments", "cells", "reported"}
+    inner = {"run.json", "runs", "texts", "experiments", "cells", "reported", "probes", "probe_answers"}
     assert set(found) == {*described(), *rows} - inner
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]
@@ -195,6 +197,17 @@ def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> Non
     played(trust, RunOptions("trust", 2, values={"rounds": 2}))
     other = trust.figures.of_all_runs()[1]["id"]
     assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
+
+
+def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> None:
+    situation = Situation(run=duel(opened).id, turn=1, agent="unit-a")
+    with heeding():
+        document = asked(opened, name="p", situation=[situation], times=1).to_json()
+    assert keys("hobbes probe RUN --json") == list(document) == list(told(home, "probe", "show", "p"))
+    cell = told(home, "probe", "show", "p", "1", "recorded")
+    assert keys("hobbes probe show PROBE SITUATION COLUMN --json") == list(cell)
+    (answers,) = (line for key, line in listed(sections()["hobbes probe RUN --json"])[0] if key == "cells")
+    assert set(code(answers)) == set(document["cells"][0])
 
 
 def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -> None:
@@ -341,7 +354,7 @@ def test_each_command_and_option_exists() -> None:
     for page, (name, *words) in found:
         command = program.commands.get(name)
         if command is not None and hasattr(command, "commands"):
-            command = command.commands.get(words[0])
+            command = command.commands.get(words[0]) or command.commands.get(getattr(command, "default", ""))
         assert command is not None, f"{page}: hobbes {name} {' '.join(words)}"
         if command.context_settings.get("ignore_unknown_options"):
             continue  # `hobbes answer` has the fields of the world's ruling

@@ -79,7 +79,8 @@ def taxed(events: Sequence[Event]) -> str:
     for event in events:
         receiver = str(event.facts["to"] or "nobody")
         by_receiver[receiver] = by_receiver.get(receiver, 0) + int(str(event.facts["gold"]))
-    return f"paid {join_names([f'{gold} gold to {receiver}' for receiver, gold in by_receiver.items()])} for raids"
+    paid = [f"{gold} gold to {receiver}" for receiver, gold in by_receiver.items()]
+    return f"paid {join_names(paid)} for raids"
 
 
 def punished(events: Sequence[Event]) -> str:

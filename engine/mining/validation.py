@@ -10,7 +10,15 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel
 
 from hobbes.engine.chance import chance
-from hobbes.engine.mining.actions import Action, Element, Kind, action_model, as_action, elements_of
+from hobbes.engine.mining.actions import (
+    KINDS,
+    Action,
+    Element,
+    Kind,
+    action_model,
+    as_action,
+    elements_of,
+)
 from hobbes.engine.mining.state import Cell, MiningConfig, State
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, fields_of, reflect
@@ -295,3 +303,12 @@ def as_answer(action: Action) -> dict[str, Json]:
     """Return an action as an agent would say it."""
     cell = list(action.cell)
     return {action.kind: {"cell": cell, "s": action.stamina} if action.kind == "mine" else cell}
+
+
+def acts(intent: Intent) -> tuple[str, ...]:
+    """Return the kinds of action that a decision has.
+
+    Source: docs/rules/mining.md#step-0-checking-an-answer.
+    """
+    done = {action.kind for action in intent.actions}
+    return tuple(kind for kind in KINDS if kind in done)

@@ -47,6 +47,7 @@ MINING: World[MiningConfig, State, Intent] = World(
         Landmark("raid", "raid"),
         Landmark("capture", "raid", {"result": "captured"}),
     ),
+    acts=validation.acts,
     board=board,
     choices=choices,
     prompts=lambda config: "guided" if config.guidance else "unguided",

@@ -78,6 +78,23 @@ Source: docs/rules/nations.md#missing-answers, docs/rules/nations.md#failed-call
 """
 
 
+def acts(intent: Intent) -> tuple[str, ...]:
+    """Return whether a decision attacks, grants, cedes, and how it changes the army.
+
+    Source: docs/rules/nations.md#action-fields.
+    """
+    grants = any(amount for _, amount in intent.money_grants) or any(n for *_, n in intent.resource_grants)
+    done = {
+        "attack": any(intent.attacks.values()),
+        **{f"attack {other}": mils > 0 for other, mils in intent.attacks.items()},
+        "grant": grants,
+        "cede": any(intent.cede_territories.values()),
+        "buy army": intent.purchase_mils > 0,
+        "disband army": intent.disband_mils > 0,
+    }
+    return tuple(act for act, is_done in done.items() if is_done)
+
+
 def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
     """Return the model of an answer in a setting.
 

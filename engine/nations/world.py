@@ -72,6 +72,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     default_agents=4,
     picture=picture,
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
+    acts=validation.acts,
     board=board,
     choices=choices,
     seat=seat,

@@ -60,6 +60,16 @@ NO_DECISION = Intent(chosen=False)
 """The default action of a unit whose answer was lost. Source: docs/rules/trust.md#default-action."""
 
 
+def acts(intent: Intent) -> tuple[str, ...]:
+    """Return the action that a unit chose, and that action with its target; none if it chose nothing.
+
+    Source: docs/rules/trust.md#default-action.
+    """
+    if not intent.chosen:
+        return ()
+    return (intent.action, f"{intent.action} {intent.target}") if intent.target else (intent.action,)
+
+
 class Order(NamedTuple):
     """An action as it was said, with each field read as far as possible."""
 

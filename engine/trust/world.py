@@ -61,6 +61,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
         Landmark("birth", "replicate", {"succeeded": True}),
         Landmark("death", "death"),
     ),
+    acts=validation.acts,
     board=board,
     choices=choices,
     seat=seat,

@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from hobbes.lab.store.run import Run
 
 app = typer.Typer()
+
+
+class Ignore(StrEnum):
+    """What `make-test --ignore` leaves out of a test."""
+
+    prompts = "prompts"
+
 
 MAX_DIFFS = 10
 """How many decisions that --reread changes are shown with their diffs."""
@@ -210,6 +218,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
     ] = None,
+    ignore: Annotated[Ignore | None, typer.Option(help="what may change: the words of the prompts")] = None,
     to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -234,7 +243,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         made = pin(store, stored, numbers, to)
     if agent is not None:
         made.check_agent(agent)
-    write(made, files, agent)
+    write(made, files, agent, prompts=ignore is None)
     if as_json:
         paths = {"test": str(files.test), "cassette": str(files.cassette)}
         print_json({"run": stored.id, "turns": list(numbers), "agent": agent, **paths})

@@ -79,13 +79,13 @@ def planned(
     world = parent.world
     try:
         check_name(options.name)
-        setting = _setting(parent, options)
-        state, memories = _beginning(store, parent, options.turn, setting)
+        setting = setting_of_fork(parent, options)
+        state, memories = beginning_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
         if options.models is not None:
             named = read_models(store.home, models_file)
             models = deal(world, options.models, setting.agents, named)
-        prompts = _prompts(parent, setting, options)
+        prompts = prompts_of_fork(parent, setting, options)
         players = checked_players(store, world, setting, models, named, caps)
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
@@ -112,7 +112,7 @@ def _check_turn(store: Store, parent: Run, turn: int) -> None:
         )
 
 
-def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
+def setting_of_fork(parent: Run, options: ForkOptions) -> Setting[Any]:
     """Return the setting of a fork. Raise UsageError for settings that only a new run can have."""
     world, before = parent.world, parent.setting
     values = {**before.config.model_dump(mode="json"), **options.values}
@@ -128,7 +128,7 @@ def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
     return setting
 
 
-def _beginning(
+def beginning_of_fork(
     store: Store, parent: Run, turn: int, setting: Setting[Any]
 ) -> tuple[Any, Mapping[str, Memory]]:
     """Return the state and the memories with which a fork begins. Raise UsageError if the game is over."""
@@ -146,7 +146,7 @@ def _beginning(
     return state, last.memories
 
 
-def _prompts(parent: Run, setting: Setting[Any], options: ForkOptions) -> PromptSet:
+def prompts_of_fork(parent: Run, setting: Setting[Any], options: ForkOptions) -> PromptSet:
     """Return the prompts of a fork: the very texts of the parent unless others are asked for."""
     world, before = parent.world, parent.prompts
     variant = options.prompts or before.variant

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from langsmith import tracing_context
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.board import Board
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, Setting, make_setting
+from hobbes.engine.world import OBSERVER, PlayedTurn, Setting, board_of, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
@@ -74,6 +75,8 @@ class Failure(NamedTuple):
     pieces: list[tuple[CHANGE, str]]
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
+    sentence: str = ""
+    """What differs on the board of the turn, in words; empty if nothing does."""
 
     @property
     def where(self) -> str:
@@ -359,18 +362,21 @@ def accepted(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
+def failure(
+    pin: pin_file.Pin, played: PinOutcome, agent: str | None, *, prompts: bool = True
+) -> Failure | None:
     """Return the first thing that is not as expected, None if there is none.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
-    compared. Layers are compared in the order in which they run, turn by turn.
+    compared. Without `prompts`, prompts may differ. Layers are compared in the order in which they run, turn
+    by turn.
     """
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
         pairs = _asked_in_both(then, played, agent)
         for one, other in pairs:
             sides = pin.prompt(one), played.prompt(other)
-            if sides[0] != sides[1]:
+            if prompts and sides[0] != sides[1]:
                 return Failure(then.turn, one.agent, "prompt", _diff(*sides), _differing(pin, played, agent))
         now = turns.get(then.turn)
         if now is None:
@@ -379,8 +385,51 @@ def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure
             if one.reading != other.reading:
                 return Failure(then.turn, one.agent, "reading", _diff(one.reading, other.reading))
         if differing := _in_record(then, now) if agent is None else _in_decision(then, now, agent):
-            return differing
+            return differing._replace(sentence=_on_the_board(pin, then, now))
     return None
+
+
+def _on_the_board(pin: pin_file.Pin, then: pin_file.Expected, now: pin_file.Expected) -> str:
+    """Return the first thing that differs on the boards of a turn, in words; empty if nothing does.
+
+    What agents did to each other comes before the places.
+    """
+    try:
+        one, other = (_board(pin, expected) for expected in (then, now))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""  # a file of other rules, or one that was edited: the diff alone says what differs
+    for was, is_now in ((one.arrows, other.arrows), (one.places, other.places)):
+        before, after = ([shape.words for shape in shapes] for shapes in (was, is_now))
+        gone = [words for words in before if words not in after]
+        new = [words for words in after if words not in before]
+        for words in gone:
+            what, _, result = words.partition(": ")
+            results = [other_result for other_result in new if other_result.startswith(f"{what}: ")]
+            if results:
+                return f"{what}: was {result}, now {results[0].removeprefix(f'{what}: ')}"
+        if gone or new:
+            return "; ".join(
+                [*(f"no more: {words}" for words in gone[:1]), *(f"new: {words}" for words in new[:1])]
+            )
+    return ""
+
+
+def _board(pin: pin_file.Pin, turn: pin_file.Expected) -> Board:
+    """Return the board of a turn that is expected, or was played now."""
+    world = world_named(pin.world)
+    way = next(way for way in pin.ways if turn.turn < way.until)
+    setting = make_setting(world, pin.agents, pin.seed, way.settings)
+    earlier = {one.turn: one.record["state"] for one in pin.expected}
+    before = earlier.get(turn.turn - 1, pin.before.state)
+    record = TurnRecord.from_json(turn.record)
+    played = PlayedTurn(
+        world.load(setting, before),
+        {agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
+        world.load(setting, record.state),
+        record.events,
+        record.draws,
+    )
+    return board_of(world, played)
 
 
 def _asked_in_both(

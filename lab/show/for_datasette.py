@@ -33,6 +33,8 @@ SHOWN: dict[str, dict[str, Any]] = {
     "measures": {"facets": ["name"]},
     "experiments": {"sort_desc": "started"},
     "cells": {"facets": ["experiment", "arm"]},
+    "probes": {"sort_desc": "started"},
+    "probe_answers": {"facets": ["probe", "column", "outcome"]},
     "intents": {"facets": ["agent"]},
     "reports": {"facets": ["kind", "rater", "ratee"]},
     "drops": {"facets": ["code", "stage", "agent"]},

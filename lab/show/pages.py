@@ -20,8 +20,9 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
+from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import page_forms, run_list, tracing
+from hobbes.lab.show import page_forms, probes, run_list, tracing
 from hobbes.lab.show.boards import drawn, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
@@ -42,6 +43,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note, noted
 from hobbes.lab.store.notes import Note as NoteOf
 from hobbes.lab.store.notes import Place
+from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
@@ -432,6 +434,31 @@ class Pages:
         began = monotonic()
         shown = experiment(self.store, name)
         return self._following("experiment.html", began, shown, self._command("report", name))
+
+    def probes(self) -> str:
+        """Return the list of probes."""
+        return self._page(
+            "probes.html", probes=probe_names(self.store), command=self._command("probe", "show")
+        )
+
+    def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
+        """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
+        told = tell(self.store, name)
+        words: tuple[object, ...] = ()
+        title, cells, pieces = probes.title_of(told), [], []
+        sections = list(probes.sections(told))
+        if column:
+            sections = list(probes.answers(self.store, told, situation or 1, column))
+            title = f"{column}, {probes.situation_in_words(told, situation or 1)}"
+            words = (situation or 1, column)
+        elif diff:
+            sections, pieces = [], probes.diff(told, diff)
+            title, words = f"The words of {diff}", ("--diff", diff)
+        else:
+            cells = [probes.situation_in_words(told, n) for n in range(1, len(told.situations) + 1)]
+        command = self._command("probe", "show", name, *words)
+        shown = {"told": told, "title": title, "sections": sections, "cells": cells, "pieces": pieces}
+        return self._page("probe.html", **shown, command=command)
 
     def _following(self, name: str, began: float, shown: Mapping[str, Any], command: str | None) -> str:
         """Return a page whose making began then, which reloads while a run that it tells of is played."""

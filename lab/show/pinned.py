@@ -12,6 +12,7 @@ from hobbes.lab.files import check_path
 from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
 from hobbes.lab.proof.pinning import Failure
 from hobbes.lab.show.comparison_table import words
+from hobbes.lab.show.terminal import spelled_out
 
 WIDTH = 98
 """The length of a line of the test file."""
@@ -46,9 +47,9 @@ def files_of(name: str, folder: Path) -> Files:
     return Files(folder / f"test_{name}.py", folder / f"{name}.json")
 
 
-def write(pin: Pin, files: Files, agent: str | None) -> None:
+def write(pin: Pin, files: Files, agent: str | None, *, prompts: bool = True) -> None:
     """Write both files. Raise UsageError if their folder is none, LabError if they cannot be written."""
-    text = text_of_test(pin, files, agent)
+    text = text_of_test(pin, files, agent, prompts=prompts)
     try:
         files.test.parent.mkdir(parents=True, exist_ok=True)
         save(pin, files.cassette)
@@ -61,16 +62,16 @@ def write(pin: Pin, files: Files, agent: str | None) -> None:
         ) from error
 
 
-def text_of_test(pin: Pin, files: Files, agent: str | None) -> str:
-    """Return the text of a test that plays pinned turns."""
+def text_of_test(pin: Pin, files: Files, agent: str | None, *, prompts: bool = True) -> str:
+    """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
     file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
-    compared = "prompts, how answers are read, intents, rejections, corrections and digests"
+    compared = "how answers are read, intents, rejections, corrections and digests"
     given = ""
     if agent is not None:
-        compared = (
-            f"the prompts of {agent}, how its answers are read, its intents, rejections and corrections"
-        )
+        compared = f"how the answers of {agent} are read, its intents, rejections and corrections"
         given = f", agent={json.dumps(agent)}"
+    compared = f"prompts, {compared}" if prompts else f"{compared}, and no prompts"
+    given += "" if prompts else ', ignore="prompts"'
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
     paragraphs = (
@@ -94,8 +95,9 @@ def _function(files: Files) -> str:
 def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
     lines = "\n".join(line.plain for line in words(failed.pieces, ""))
+    sentence = f"{spelled_out(failed.sentence)}\n\n" if failed.sentence else ""
     differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
     return (
-        f"{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+        f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
         f"If this is meant: pytest {test} --hobbes-update"
     )

@@ -215,9 +215,14 @@ def printed(title: str, sections: Iterable[Section]) -> RenderableType:
 
 def markdown(store: Store, report: Report, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    lines = [f"# {_escaped(title_of(report))}", ""]
+    return in_markdown(title_of(report), sections(store, report), name)
+
+
+def in_markdown(title: str, sections: Iterable[Section], name: str = "") -> str:
+    """Return a title and the parts below it as Markdown. With a name, it shows the pictures of this name."""
+    lines = [f"# {_escaped(title)}", ""]
     number = 0
-    for section in sections(store, report):
+    for section in sections:
         lines += [f"## {_escaped(section.title)}", ""]
         for text in section.texts:
             lines += [_escaped(text), ""]

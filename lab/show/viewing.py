@@ -93,6 +93,10 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/notes": lambda pages, at: pages.notes(at),
     "/experiments": lambda pages, _: pages.experiments(),
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
+    "/probes": lambda pages, _: pages.probes(),
+    "/probes/{name}": lambda pages, at: pages.probe(
+        at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
+    ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),

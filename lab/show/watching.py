@@ -4,7 +4,7 @@ A line below the bar says whose answers are still awaited, what the run has cost
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 from typing import Any
@@ -78,13 +78,19 @@ class Watch:
 
 def costs(meter: Meter) -> Iterator[str]:
     """Yield who is waited for, and what a run has cost so far if it asks models."""
-    waiting, spent = list(meter.waiting), meter.spent
+    waiting = list(meter.waiting)
     if waiting:
         more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
         yield f"waiting for {', '.join(waiting[:NAMED])}{more}"
-    if spent.tokens != 0:
-        yield "tokens unknown" if spent.tokens is None else f"{spent.tokens:,} tokens"
-        yield "price unknown" if spent.usd is None else f"${spent.usd:,.2f}"
+    yield from spent(meter)
+
+
+def spent(meter: Meter) -> Iterator[str]:
+    """Yield the tokens and dollars that calls have cost so far, if they cost any."""
+    total = meter.spent
+    if total.tokens != 0:
+        yield "tokens unknown" if total.tokens is None else f"{total.tokens:,} tokens"
+        yield "price unknown" if total.usd is None else f"${total.usd:,.2f}"
 
 
 def duration(seconds: float) -> str:
@@ -124,6 +130,18 @@ def watched_cells(runs: int, missing: int) -> Iterator[CellsWatch]:
     """Show the progress of an experiment on stderr; yield what has to be told about it."""
     with _progress(progress.TextColumn("left"), progress.TimeRemainingColumn()) as bar:
         yield CellsWatch(bar, runs, runs - missing)
+
+
+@contextmanager
+def watched_answers(meter: Meter, answers: int) -> Iterator[Callable[[], None]]:
+    """Show the progress of a probe on stderr; yield what is called for each answer."""
+    with _progress(progress.TextColumn("{task.fields[cost]}")) as bar:
+        task = bar.add_task("answers", total=answers, cost="")
+
+        def on_answer() -> None:
+            bar.update(task, advance=1, cost=" · ".join(spent(meter)))
+
+        yield on_answer
 
 
 def _progress(*more: progress.ProgressColumn) -> progress.Progress:

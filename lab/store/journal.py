@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import cached_property, lru_cache
 from operator import itemgetter
@@ -21,16 +21,39 @@ from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding
 
 
-def _insertion(command: str, table: str, columns: Sequence[str]) -> str:
+def insertion(command: str, table: str, columns: Sequence[str]) -> str:
     """Return the SQL that inserts a row, whose values are in the order of the columns."""
     return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
 STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
-INSERT_CALL = _insertion("insert", "calls", STORED_COLUMNS)
-INSERT_TURN = _insertion("insert or replace", "turns", TURN_COLUMNS)
+INSERT_CALL = insertion("insert", "calls", STORED_COLUMNS)
+INSERT_TURN = insertion("insert or replace", "turns", TURN_COLUMNS)
 """If a turn is stored again after a crash, its row replaces the first one."""
-INSERT_TEXT = _insertion("insert or ignore", "texts", ("hash", "text"))
+INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
+
+
+def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
+    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
+    reply = call.reply
+    return {
+        "tries": reply.tries,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "player": reply.player,
+        "system": hash_of(call.prompt.system),
+        "prompt": sha256(call.prompt.turn),
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        **reply.details._asdict(),
+        "milliseconds": reply.milliseconds,
+        "arrived": arrived,
+    }
 
 
 class RunJournal:
@@ -120,29 +143,13 @@ class RunJournal:
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
         """Return the row of a call."""
-        reply, address = call.reply, call.address
         row = {
             "run": self._run,
-            "turn": address.turn,
-            "agent": address.agent,
-            "attempt": address.attempt,
+            "turn": call.address.turn,
+            "agent": call.address.agent,
+            "attempt": call.address.attempt,
             "question": call.question,
-            "tries": reply.tries,
-            "outcome": call.outcome,
-            "found_as": call.found_as,
-            "model": reply.model,
-            "player": reply.player,
-            "system": self._hash_of(call.prompt.system),
-            "prompt": sha256(call.prompt.turn),
-            "answer": reply.text,
-            "reasoning": reply.reasoning,
-            "reasoning_source": reply.reasoning_source,
-            "error": reply.error,
-            "tokens_in": reply.tokens_in,
-            "tokens_out": reply.tokens_out,
-            **reply.details._asdict(),
-            "milliseconds": reply.milliseconds,
-            "arrived": arrived,
+            **columns_of_call(call, arrived, self._hash_of),
         }
         return {**row, "row_hash": call_hash(row)}
 

@@ -26,6 +26,34 @@ SCHEMA_VERSION = 4
 ADDRESS = {"run": str, "turn": int}
 """The first columns of a table whose rows belong to a turn."""
 
+CALL: Mapping[str, type] = {
+    "tries": int,
+    "outcome": str,
+    "found_as": str,
+    "model": str,
+    "player": str,
+    "system": str,
+    "prompt": str,
+    "answer": str,
+    "reasoning": str,
+    "reasoning_source": str,
+    "error": str,
+    "tokens_in": int,
+    "tokens_out": int,
+    "tokens_cached": int,
+    "tokens_cache_written": int,
+    "tokens_reasoning": int,
+    "finish_reason": str,
+    "service_tier": str,
+    "fingerprint": str,
+    "provider_id": str,
+    "provider_usd": float,
+    "usage": str,
+    "milliseconds": int,
+    "arrived": str,
+}
+"""The columns of a call after those that say which one it is."""
+
 RUN = [("run", "runs", "id")]
 """The foreign key of such a table."""
 
@@ -101,30 +129,7 @@ def _create_tables(db: Database) -> None:
             "agent": str,
             "attempt": int,
             "question": int,
-            "tries": int,
-            "outcome": str,
-            "found_as": str,
-            "model": str,
-            "player": str,
-            "system": str,
-            "prompt": str,
-            "answer": str,
-            "reasoning": str,
-            "reasoning_source": str,
-            "error": str,
-            "tokens_in": int,
-            "tokens_out": int,
-            "tokens_cached": int,
-            "tokens_cache_written": int,
-            "tokens_reasoning": int,
-            "finish_reason": str,
-            "service_tier": str,
-            "fingerprint": str,
-            "provider_id": str,
-            "provider_usd": float,
-            "usage": str,
-            "milliseconds": int,
-            "arrived": str,
+            **CALL,
             "row_hash": str,
         },
         pk=(*ADDRESS, "agent", "attempt"),
@@ -168,6 +173,24 @@ def _create_tables(db: Database) -> None:
         pk=("experiment", "arm", "seed"),
         strict=True,
         foreign_keys=[("experiment", "experiments", "name"), *RUN],
+    )
+    _create_tables_of_probes(db)
+
+
+def _create_tables_of_probes(db: Database) -> None:
+    """Create the tables of probes."""
+    asked = {"situations": str, "columns": str, "times": int}
+    db.table("probes").create(
+        {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True
+    )
+    db.table("probe_answers").create(
+        {"probe": str, "situation": int, "column": str, "number": int, "question": int, **CALL},
+        pk=("probe", "situation", "column", "number", "question"),
+        strict=True,
+        foreign_keys=[
+            ("probe", "probes", "name"),
+            *((text, "texts", "hash") for text in ("system", "prompt")),
+        ],
     )
 
 

@@ -364,6 +364,29 @@ def test_every_code_that_occurs_is_declared_and_has_one_stage(world: AnyWorld) -
     assert all(meaning.strip() for meaning in world.codes.values())
 
 
+ACTS: Mapping[str, set[str]] = {
+    "mining": {"claim", "raid", "defend", "mine"},
+    "nations": {"attack", "grant", "cede", "buy army", "disband army"},
+    "trust": {"high_five", "block", "attack", "do_nothing", "beg", "replicate", "send"},
+}
+"""What decisions of each world may be counted by, without the object that some acts have."""
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)
+def test_every_act_occurs_and_one_on_somebody_stands_beside_the_act_itself(world: AnyWorld) -> None:
+    found = set()
+    for _, played in games(world):
+        for moment in played:
+            for intent in intents_of(moment).values():
+                acts = world.acts(intent)
+                assert len(set(acts)) == len(acts)
+                for act in acts:
+                    whole, _, by = act.rpartition(" ")
+                    assert by not in moment.state.setting.agents or whole in acts
+                found |= set(acts)
+    assert ACTS.get(world.name, set()) - found == set()
+
+
 @each_world
 def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(world: AnyWorld) -> None:
     fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.events.items()}

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, ViewportSize
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.probe.situations import Situation
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import PAGES, server
 from hobbes.lab.store.home import open_store
@@ -19,6 +20,7 @@ from hobbes.lab.store.notes import Place
 from hobbes.lab.wire.recording import running
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
+from tests.lab.probing import asked, heeding
 
 NARROW = ViewportSize(width=400, height=800)
 MODELS = {
@@ -32,6 +34,8 @@ OF_A_HOME = {
     "/experiments": ("/experiments",),
     "/notes": ("/notes", "/notes?tag=promise-broken"),
     "/experiments/{name}": ("/experiments/small",),
+    "/probes": ("/probes",),
+    "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
     "/search": ("/search", "/search?q=attack", "/search?q=attacc"),
 }
 OF_A_WORLD = {
@@ -66,6 +70,8 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
         noted = Place(store.runs.find("nations").id, 3, "AgentA")
         store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
+        with heeding():
+            asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
         export(store, store.runs.find("nations"), "html", folder / "pages")
     with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)

@@ -24,6 +24,7 @@ EXAMPLES = {
     "/compare": "/compare?a=one&b=other",
     "/search": "/search?q=AgentA&run=one",
     "/experiments": "/experiments",
+    "/probes": "/probes",
     "/{run}": "/one",
     "/{run}/judgements": "/one/judgements?turn=1",
     "/{run}/diary": "/one/diary",
@@ -50,7 +51,7 @@ def two_runs(opened: Store) -> Store:
 
 
 def test_there_is_an_example_of_each_kind_of_page() -> None:
-    assert PAGES.keys() - {"/experiments/{name}"} <= EXAMPLES.keys()
+    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}"} <= EXAMPLES.keys()
 
 
 @pytest.mark.usefixtures("two_runs")

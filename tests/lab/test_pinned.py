@@ -247,6 +247,40 @@ def test_a_changed_rule_is_a_failure_of_the_engine(
     pin.passes()
 
 
+def test_a_failure_begins_with_what_happens_otherwise_on_the_board(opened: Store, pin: Pinned) -> None:
+    pin.make(mining(opened, models="policy:random", seed=3), "1-3")
+    results = {"captured": "blocked", "blocked": "captured"}
+    changed: list[dict[str, Any]] = []
+
+    def other_result(content: Any) -> None:
+        raids = [
+            event
+            for turn in content["expected"]
+            for event in turn["record"]["events"]
+            if event["type"] == "raid" and event["result"] in results
+        ]
+        raids[0]["result"] = results[raids[0]["result"]]
+        changed.append(raids[0])
+
+    pin.change(other_result)
+    ((raid,), (row, column)) = changed, changed[0]["plot"]
+    was, now = raid["result"], results[raid["result"]]
+    said = pin.fails()
+    assert said.startswith(
+        f"{raid['agent']} raids plot {row},{column} of {raid['owner']}: was {was}, now {now}"
+    )
+
+
+def test_without_prompts_their_words_may_change_and_nothing_else(
+    opened: Store, pin: Pinned, prompts: Path
+) -> None:
+    pin.make(mining(opened), "1-3", "--ignore", "prompts")
+    edit(prompts / "mining" / "rules.en.md", "Each round you have", "Each round you get")
+    pin.passes()
+    pin.change(lambda content: content["expected"][0].update(digest="0" * 64))
+    assert "digest" in pin.fails()
+
+
 def test_a_rejection_that_is_new_is_a_failure_of_validation(
     opened: Store, pin: Pinned, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,310 @@
+"""The commands that try prompts in recorded situations: `probe`, `probe add`, `probe show`."""
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hobbes.lab.commands import completion, options
+from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
+from hobbes.lab.errors import LabError, UsageError
+
+if TYPE_CHECKING:
+    from hobbes.lab.probe.planning import Cost
+    from hobbes.lab.probe.situations import Situation
+    from hobbes.lab.store.home import Store
+
+SUFFIX = ".toml"
+"""How the name of a file of situations ends, and that of no run."""
+
+ASK = "ask"
+"""The command that `hobbes probe RUN` stands for."""
+
+
+class ProbeGroup(TyperGroup):
+    """The group `probe`, whose first word may be a run or a file in place of a command."""
+
+    default = ASK
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer does not export the types
+        """Read the words of the command, of which `ask` may be left out."""
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = [ASK, *args]
+        words: list[str] = super().parse_args(ctx, args)
+        return words
+
+
+app = typer.Typer(
+    name="probe",
+    cls=ProbeGroup,
+    help="Ask about recorded situations with other prompts and models.",
+    no_args_is_help=True,
+)
+
+
+@app.command(ASK, context_settings=options.ENV)
+def ask(  # noqa: PLR0913, PLR0917  a parameter per option
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN|FILE.toml...",
+            autocompletion=completion.runs,
+            help="recorded runs, or files of situations",
+        ),
+    ],
+    turns: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"
+        ),
+    ] = None,
+    agents: Annotated[
+        str | None,
+        typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            help="only situations in which the recorded decision has this act, such as raid",
+        ),
+    ] = None,
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            autocompletion=completion.variants,
+            help=f"prompts to try, separated by commas: each {options.VARIANT}",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            autocompletion=completion.models,
+            help="chat models to ask, separated by commas; by default the one that plays the agent",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None, typer.Option(callback=options.not_empty, help="languages to try, separated by commas")
+    ] = None,
+    settings: options.Settings = None,
+    times: Annotated[
+        int | None, typer.Option(min=1, max=1_000, help="how often each question is asked; by default 10")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(callback=options.not_empty, help="the name of the probe; called again, it goes on"),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="say what would be asked and what it would cost; ask nothing")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Ask about recorded situations again, several times, with other prompts, models or settings.
+
+    Nothing is played on. The prompt that the run itself used is always asked, too, as the column `recorded`.
+    The result says how often each act occurs, and what differs. The caps hold over all calls of the probe.
+
+    Example: hobbes probe baseline --turns 3,7 --prompts ./mine --times 10 --name peaceful
+    """
+    from hobbes.lab.loop import play_out
+    from hobbes.lab.probe.asking import Asker, kept_calls, missing
+    from hobbes.lab.probe.planning import cost, plan
+    from hobbes.lab.probe.situations import changed, read_probe_file
+    from hobbes.lab.show.terminal import remark
+    from hobbes.lab.show.watching import watched_answers
+    from hobbes.nodes.caps import Caps
+
+    caps = Caps(max_calls, max_tokens, max_usd)
+    given = {
+        "prompts": _listed(prompts),
+        "model": _listed(model),
+        "lang": _listed(lang),
+        "set": options.settings_asked(settings),
+        "times": times,
+        "name": name,
+    }
+    with options.opened(home, writes=not dry_run) as store:
+        files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
+        runs = [source for source in sources if not source.endswith(SUFFIX)]
+        asked = changed(files, given, _situations(store, runs, turns, _listed(agents), where))
+        planned = plan(store, asked, caps)
+        kept = kept_calls(store, planned)
+        expected = cost(store, planned, missing(planned, kept))
+        if dry_run:
+            _tell_cost(planned.name, expected, len(planned.cells), as_json=as_json)
+            return
+        if not asked.name:
+            raise UsageError("--name: give the probe a name, under which it is kept")
+        remark(_in_words(expected, len(planned.cells)))
+        if expected.calls and expected.usd != 0 and not yes:
+            _agree()
+        asker = Asker(store, planned, kept, caps)
+        try:
+            with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
+                play_out(asker.ask_all(on_answer))
+        except KeyboardInterrupt:
+            remark("stopped; the same command goes on with the probe")
+            sys.exit(130)
+        _show(store, planned.name, as_json=as_json)
+
+
+def _listed(text: str | None) -> list[str]:
+    """Return what is separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()] if text else []
+
+
+def _numbers(text: str) -> list[int]:
+    """Return the turns of a list such as 3,7 or 3-5."""
+    numbers: list[int] = []
+    for word in _listed(text):
+        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if found is None:
+            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers:
+        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+    return numbers
+
+
+def _situations(
+    store: "Store", runs: list[str], turns: str | None, agents: list[str], where: str | None
+) -> "list[Situation]":
+    """Return the situations that options pick from runs."""
+    from hobbes.lab.probe.situations import picked
+
+    numbers = _numbers(turns) if turns else None
+    return [one for run in runs for one in picked(store, store.runs.find(run), numbers, agents, where)]
+
+
+def _agree() -> None:
+    """Ask whether to spend the money. Raise LabError if the answer is no."""
+    try:
+        agreed = typer.confirm("Ask it?", err=True)
+    except typer.Abort as error:
+        raise UsageError("this costs money, or an unknown sum; --yes asks it without a question") from error
+    if not agreed:
+        raise LabError("nothing was asked")
+
+
+def _in_words(cost: "Cost", cells: int) -> str:
+    """Return what a probe will cost, in one line."""
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
+    tokens = f"about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
+    return f"{cells:,} cells, {cost.calls:,} answers to ask{f'; {tokens}' if cost.calls else ''}"
+
+
+def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
+    """Print what a probe would cost."""
+    from hobbes.lab.show.terminal import print_json, say
+
+    if as_json:
+        tokens = {"in": cost.tokens_in, "out": cost.tokens_out}
+        print_json({"probe": name, "cells": cells, "calls": cost.calls, "tokens": tokens, "usd": cost.usd})
+    else:
+        say(_in_words(cost, cells))
+
+
+@app.command("add", context_settings=options.ENV)
+def add(  # noqa: PLR0913, PLR0917  a parameter per option
+    run: options.RunName,
+    turn: Annotated[int, typer.Argument(min=0, help="a turn, counted from 0")],
+    agent: Annotated[str, typer.Argument(help="an agent that acts in this turn")],
+    to: Annotated[Path, typer.Option(help="the file of situations")],
+    note: Annotated[str, typer.Option(help="what the situation is about")] = "",
+    home: options.Home = options.HOME,
+) -> None:
+    """Add a situation to a file, which `hobbes probe FILE` asks about.
+
+    Example: hobbes probe add baseline 3 miner-03 --to situations.toml --note 'raided in the turn before'
+    """
+    from hobbes.lab.probe import situations
+    from hobbes.lab.show.terminal import say
+
+    with options.opened(home) as store:
+        asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
+        one = situations.named(store, situations.found(store, asked))
+    say(f"{to} has {situations.add(to, one)} situations")
+
+
+@app.command("show", context_settings=options.ENV)
+def show(  # noqa: PLR0913, PLR0917  a parameter per option
+    probe: Annotated[
+        str | None, typer.Argument(help="the name of a probe; without it, all are listed")
+    ] = None,
+    situation: Annotated[int | None, typer.Argument(help="the number of a situation")] = None,
+    column: Annotated[
+        str | None, typer.Argument(help="a column, whose answers in this situation are shown")
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            help="show how the prompt of this column differs from that of `recorded`",
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="print Markdown")] = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a probe found, or the answers of one of its cells.
+
+    Example: hobbes probe show peaceful 2 ./mine
+    """
+    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.show import probes
+    from hobbes.lab.show.comparison_table import marked
+    from hobbes.lab.show.reports import printed
+    from hobbes.lab.show.terminal import OUT, print_json, say
+    from hobbes.lab.store.probes import probe_names
+
+    with options.opened(home) as store:
+        if probe is None:
+            names = probe_names(store)
+            if as_json:
+                print_json(names)
+            else:
+                say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
+        elif diff is not None:
+            pieces = probes.diff(tell(store, probe), diff)
+            if as_json:
+                print_json(pieces)
+            else:
+                OUT.print(marked(pieces, marks=OUT.color_system is None) if pieces else "no difference")
+        elif situation is None:
+            _show(store, probe, as_json=as_json, markdown=markdown)
+        elif column is None:
+            raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
+        elif as_json:
+            print_json(probes.told_cell(store, tell(store, probe), situation, column))
+        else:
+            told = tell(store, probe)
+            title = f"{probe}, {column}, {probes.situation_in_words(told, situation)}"
+            OUT.print(printed(title, probes.answers(store, told, situation, column)))
+
+
+def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> None:
+    """Print what a probe found."""
+    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.show import probes, reports
+    from hobbes.lab.show.terminal import OUT, next_step, print_json
+
+    told = tell(store, name)
+    if as_json:
+        print_json(told.to_json())
+    elif markdown:
+        print(reports.in_markdown(probes.title_of(told), probes.sections(told)))  # noqa: T201  rich would wrap it
+    else:
+        OUT.print(reports.printed(probes.title_of(told), probes.sections(told)))
+        last = told.columns[-1].column.name
+        next_step(store.command("probe", "show", name, 1, last))

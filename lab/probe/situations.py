@@ -1,0 +1,131 @@
+"""Situations: which turns of which agents are asked about, from a file or picked from recorded runs."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from hobbes.engine.world import LONGEST_NAME, OBSERVER, in_one_line
+from hobbes.lab.errors import UsageError
+from hobbes.lab.files import check_path, read_toml
+from hobbes.lab.store.history import intents_of, logged, state_before
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+
+MOST_TIMES = 1_000
+"""More answers than this to one question are a slip of the keyboard."""
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Situation(_Table):
+    """What an agent was in: a turn of a recorded run. The note is for people."""
+
+    run: Text
+    turn: int = Field(ge=0)
+    agent: Text
+    note: str = ""
+
+
+class ProbeFile(_Table):
+    """A file of situations. It may say how they are asked, too."""
+
+    situation: list[Situation] = Field([], max_length=10_000)
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$", max_length=LONGEST_NAME)] | None = None
+    prompts: list[Text] = []
+    model: list[Text] = []
+    lang: list[Text] = []
+    settings: dict[str, JsonValue] = Field({}, alias="set")
+    times: int | None = Field(None, ge=1, le=MOST_TIMES)
+
+
+def read_probe_file(path: Path) -> ProbeFile:
+    """Return the content of a file of situations; raise UsageError if it is wrong."""
+    try:
+        return ProbeFile.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise UsageError(
+            f"{path}: {in_one_line(error, depth=3)}; docs/prompts.md shows such a file"
+        ) from error
+
+
+def changed(
+    files: Sequence[ProbeFile], given: Mapping[str, Any], situations: Sequence[Situation]
+) -> ProbeFile:
+    """Return what is asked: as the first file says unless options are `given`, about all situations."""
+    first = (files or [ProbeFile()])[0].model_dump(by_alias=True)
+    told = {key: value for key, value in given.items() if value}
+    every = [*(one for file in files for one in file.situation), *situations]
+    try:
+        return ProbeFile.model_validate({**first, **told, "situation": every})
+    except ValidationError as error:
+        raise UsageError(in_one_line(error)) from error
+
+
+def add(path: Path, situation: Situation) -> int:
+    """Add a situation at the end of a file, which need not exist; return how many it has then.
+
+    Raise UsageError if the file is wrong, cannot be written, or has this situation.
+    """
+    file = read_probe_file(path) if check_path(path, "--to").exists() else ProbeFile()
+    place = (situation.run, situation.turn, situation.agent)
+    if any((one.run, one.turn, one.agent) == place for one in file.situation):
+        raise UsageError(f"{path} has this situation already")
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in situation if value != ""]
+    begin = "\n" if file.situation else ""
+    try:
+        with path.open("a", encoding="utf-8") as opened:
+            opened.write("\n".join((f"{begin}[[situation]]", *lines, "")))
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another file with --to") from error
+    return len(file.situation) + 1
+
+
+def found(store: Store, situation: Situation) -> Situation:
+    """Return a situation with the id of its run; raise UsageError if there is no such situation."""
+    run = store.runs.find(situation.run)
+    if situation.agent == OBSERVER:
+        raise UsageError("a probe asks agents; an observer's ruling has no acts to count")
+    if situation.turn > run.turns:
+        raise UsageError(f"turn {situation.turn}: run {run.id} has {run.turns} turns so far, from turn 0 on")
+    asked = _asked(store, run, situation.turn)
+    if situation.agent not in asked:
+        agents = ", ".join(asked) or "none"
+        raise UsageError(
+            f"{situation.agent!r} does not act in turn {situation.turn} of run {run.id}; the agents that "
+            f"act: {agents}"
+        )
+    return situation.model_copy(update={"run": run.id})
+
+
+def named(store: Store, situation: Situation) -> Situation:
+    """Return a situation with the name of its run, if it has one, which people remember."""
+    run = store.runs.stored(situation.run)
+    return situation.model_copy(update={"run": run.name or run.id})
+
+
+def picked(
+    store: Store, run: Run, turns: Sequence[int] | None, agents: Collection[str], act: str | None
+) -> Iterator[Situation]:
+    """Yield the situations of a run: of these turns, or of all; of these agents, or of all that act.
+
+    With an act, only those in which the recorded decision has it.
+    """
+    for turn in range(run.turns) if turns is None else turns:
+        intents = intents_of(run, logged(store, run, turn)) if act else {}
+        for agent in _asked(store, run, turn):
+            wanted = not agents or agent in agents
+            if wanted and (not act or (agent in intents and act in run.world.acts(intents[agent]))):
+                yield Situation(run=run.id, turn=turn, agent=agent)
+
+
+def _asked(store: Store, run: Run, turn: int) -> tuple[str, ...]:
+    """Return the agents that act in a turn."""
+    state = state_before(store, run, turn)
+    return () if run.world.over(state) else run.world.actors(state)

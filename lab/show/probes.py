@@ -1,0 +1,159 @@
+"""A probe for people: in the terminal, as Markdown, and as pages."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hobbes.engine.memory import reason
+from hobbes.engine.turn import meanings
+from hobbes.lab.errors import UsageError
+from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
+from hobbes.lab.proof.comparing import CHANGE, word_diff
+from hobbes.lab.show.findings import Section
+from hobbes.lab.store.home import Store
+
+MARK = "●"
+"""Stands in the cell of an act that the recorded decision has."""
+
+
+def title_of(told: ProbeTold) -> str:
+    """Return the title of a probe."""
+    return f"{told.name}, a probe of {told.world.name}"
+
+
+OF_CELLS = (
+    "A cell says in how many of its decisions the act occurs; before the arrow, in how many of the column "
+    f"that it is compared with. {MARK}: the recorded decision has the act."
+)
+
+OF_DIFFERENCES = (
+    "Shares are means over the situations. An interval is over situations and answers: other situations of "
+    "their kind would differ. With fewer than three it is over the answers alone. p is that of "
+    "an exact test within situations (Cochran, Mantel and Haenszel, mid-p). Holm's method corrects it for "
+    "the number of rows."
+)
+
+DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
+
+
+def sections(told: ProbeTold) -> Iterator[Section]:
+    """Yield the parts of a probe."""
+    names = [one.column.name for one in told.columns]
+    yield Section("What was found", list(sentences(told)))
+    yield Section("Situations", [OF_CELLS], ("situation", "act", *names), list(_rows(told)))
+    rows = [_difference(one) for one in told.differences]
+    yield Section("Differences", [OF_DIFFERENCES], (*DIFFERENCES, "p", "p (Holm)"), rows)
+    columns = ("column", "answers", "failures", "rejections", "calls", "tokens", "dollars")
+    yield Section("Each column", (), columns, [_costs(one) for one in told.columns])
+
+
+def _difference(one: Difference) -> tuple[str, ...]:
+    """Return the cells of a difference."""
+    return (
+        *(one.column, one.against, one.act, str(one.situations)),
+        *(f"{one.before:.0%}", f"{one.now:.0%}", points(one.difference.mean)),
+        f"{points(one.difference.low)} to {points(one.difference.high)}",
+        *(p_in_words(one.p), p_in_words(one.p_holm)),
+    )
+
+
+def _costs(one: ColumnTold) -> tuple[str, ...]:
+    """Return what a column cost, and what became of its calls."""
+    tokens, usd = one.spent.tokens, one.spent.usd
+    return (
+        *(one.column.name, str(one.answers), _counted(one.failures), _counted(one.rejections)),
+        *(str(one.spent.calls), "unknown" if tokens is None else f"{tokens:,}"),
+        "unknown" if usd is None else f"{usd:,.4f}",
+    )
+
+
+def situation_in_words(told: ProbeTold, number: int) -> str:
+    """Return a situation in words: its number, run, turn and agent, and its note."""
+    one = told.situations[number - 1]
+    note = f" ({one.note})" if one.note else ""
+    return f"{number}: {one.run}, turn {one.turn}, {one.agent}{note}"
+
+
+def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each situation and act that occurs in it."""
+    for n in range(1, len(told.situations) + 1):
+        recorded = told.recorded[n - 1] or ()
+        words = situation_in_words(told, n)
+        for act in told.acts:
+            counts = {one.column.name: told.cell(n, one.column.name).having(act) for one in told.columns}
+            if act in recorded or any(counts.values()):
+                yield words, act, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
+                words = ""
+
+
+def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str:
+    """Return in how many decisions of a cell an act occurs, with those of the column it is compared with."""
+    (of_column,) = (one.column for one in told.columns if one.column.name == column)
+    against, cell = told.against(of_column), told.cell(situation, column)
+    now = f"{cell.having(act)}/{cell.decisions}"
+    if against is not None:
+        before = told.cell(situation, against)
+        now = f"{before.having(act)}/{before.decisions} → {now}"
+    marked = of_column.is_recorded and act in (told.recorded[situation - 1] or ())
+    failed = len(cell.answers) - cell.decisions
+    return f"{now}{f' {MARK}' * marked}{f', {failed} failed' if failed else ''}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    """Return how often each thing occurred."""
+    return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
+
+
+def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Iterator[Section]:
+    """Yield the answers of a cell, each with the command that plays on from it."""
+    for one in told.cell(situation, column).answers:
+        done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
+        parts = {
+            "": one.call.reply.text or one.call.reply.error,
+            "Reasoning: ": one.call.reply.reasoning,
+            "Rejected: ": _rejected(told, one),
+            "Play on from here: ": play_on(store, told, situation, one),
+        }
+        yield Section(
+            f"Answer {one.number}: {done}", [f"{name}{text}" for name, text in parts.items() if text]
+        )
+
+
+def _rejected(told: ProbeTold, answer: Answer) -> str:
+    """Return why parts of an answer were rejected, in words."""
+    known = meanings(told.world)
+    return "; ".join(reason(known, drop.code, drop.detail) for drop in answer.drops)
+
+
+def play_on(store: Store, told: ProbeTold, situation: int, answer: Answer) -> str:
+    """Return the command that forks the run with an answer; empty for a failed call."""
+    if answer.acts is None:
+        return ""
+    at = told.situations[situation - 1]
+    given = f"{at.agent}={answer.call.reply.text}"
+    return store.command("fork", at.run, "--turn", at.turn, "--answer", given)
+
+
+def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
+    """Return the word diff of the prompts of a column and the one it is compared with.
+
+    They are those of the first situation that was asked in both columns.
+    """
+    against = next((told.against(one.column) for one in told.columns if one.column.name == name), None)
+    for n in range(1, len(told.situations) + 1):
+        both = [told.cell(n, column).answers for column in (against or name, name)]
+        if all(both):
+            return word_diff(*("\n\n".join(answers[0].call.prompt) for answers in both))
+    raise UsageError(f"column {name} has no answer yet; ask it first")
+
+
+def told_cell(store: Store, told: ProbeTold, situation: int, column: str) -> dict[str, Any]:
+    """Return the answers of a cell as plain JSON."""
+    answers = told.cell(situation, column).answers
+    at = told.situations[situation - 1]
+    return {
+        "probe": told.name,
+        "situation": situation,
+        **at.model_dump(),
+        "column": column,
+        "answers": [{**one.to_json(), "play_on": play_on(store, told, situation, one)} for one in answers],
+    }

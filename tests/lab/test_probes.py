@@ -1,0 +1,290 @@
+"""`hobbes probe`: recorded situations are asked again, and the answers are compared column by column."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markupsafe import escape
+from starlette.testclient import TestClient
+
+from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.probe.asking import kept_calls, missing
+from hobbes.lab.probe.planning import cost, plan
+from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
+from hobbes.lab.probe.telling import tell
+from hobbes.lab.show.probes import sections
+from hobbes.lab.show.viewing import link
+from hobbes.lab.store.home import Store
+from hobbes.nodes.caps import NO_CAPS, Caps
+from tests.conftest import Cli
+from tests.lab.play import played
+from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
+
+
+@pytest.fixture
+def five(opened: Store) -> list[Situation]:
+    """Five situations of a duel."""
+    return [*picked(opened, duel(opened), range(5), ["unit-a"], None)]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    with heeding() as server:
+        told = asked(
+            opened,
+            name="words",
+            situation=five,
+            prompts=[variant(tmp_path, "Be peaceful."), variant(tmp_path, "Stay unwarlike.")],
+        )
+    named, synonym = (one.column.name for one in told.columns[1:])
+    found = {(one.column, one.act) for one in told.differences if one.is_found}
+    assert found == {(named, "attack"), (named, "block")}
+    assert {one.column for one in told.differences} == {named, synonym}
+    (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
+    assert attacks.difference.high < -0.3
+    assert max(Counter(server.asked).values()) == 1
+    assert len(server.asked) == 5 * 3 * 10
+
+
+def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    """A cap stops it at ten moments; what is told in the end is what an unstopped probe tells."""
+    ways: dict[str, Any] = {
+        "situation": five,
+        "prompts": [variant(tmp_path, "Be peaceful.")],
+        "times": 2,
+    }
+    with heeding() as server:
+        for calls in range(1, 20, 2):
+            with pytest.raises(
+                HaltedRunError, match=f"--max-calls {calls} is reached; the same command goes on"
+            ):
+                asked(opened, Caps(calls=calls), name="stopped", **ways)
+            assert len(server.asked) == calls
+        stopped = asked(opened, name="stopped", **ways).to_json()
+        assert Counter(server.asked).most_common(1)[0][1] == 1
+        assert stopped == {**asked(opened, name="unstopped", **ways).to_json(), "probe": "stopped"}
+        assert len(server.asked) == 40
+
+
+def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[Situation]) -> None:
+    with heeding():
+        what = planned(opened, name="again", situation=five, times=2)
+        ask(opened, what)
+        with opened.db.conn as connection:
+            connection.execute("update probe_answers set outcome = 'timed-out' where situation = 1")
+        told = tell(opened, "again")
+        assert told.columns[0].failures == {"timed-out": 2}
+        assert told.cell(1, "recorded").decisions == 0
+        assert sum(missing(what, kept_calls(opened, what)).values()) == 2
+        ask(opened, what)
+    assert tell(opened, "again").columns[0].failures == {}
+
+
+def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    mine = variant(tmp_path, "Be peaceful.")
+    ways: dict[str, Any] = {"name": "one", "situation": five[:1], "prompts": [mine]}
+    with heeding() as server:
+        asked(opened, **ways, times=1)
+        assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
+        assert len(server.asked) == 6
+    for other, why in (
+        ({"situation": five}, "other situations"),
+        ({"model": ["openai:other"]}, "other columns"),
+    ):
+        with pytest.raises(UsageError, match=f"one: there is a probe of this name that has {why}"):
+            asked(opened, **{**ways, **other})
+    (Path(mine) / "system.en.md").write_text("Attack.", encoding="utf-8")
+    with pytest.raises(UsageError, match="was asked with other texts of"):
+        asked(opened, **ways)
+
+
+def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
+    opened: Store, five: list[Situation]
+) -> None:
+    with heeding():
+        told = asked(opened, name="alone", situation=five, times=1)
+        both = asked(opened, name="both", situation=five[:2], model=["openai:a", "openai:b"], times=1)
+    recorded = [opened.runs.find("duel").world.acts(intent) for intent in intents(opened)]
+    assert list(told.recorded) == recorded
+    assert told.differences == ()
+    shown = "\n".join(" ".join(row) for section in sections(told) for row in section.rows)
+    assert shown.count("●") == sum(act in told.acts for acts in recorded for act in acts)
+    first, second = (one.column for one in both.columns)
+    assert (both.against(first), both.against(second)) == (None, first.name)
+
+
+def intents(store: Store) -> list[Any]:
+    run = store.runs.find("duel")
+    return [run.world.intent.from_json(turn.record.intents["unit-a"]) for turn in store.turns.of(run, 0, 4)]
+
+
+def test_a_situation_is_what_the_agent_was_in(opened: Store) -> None:
+    """The prompt of the recorded column is that which the run's model was sent, byte by byte."""
+    with heeding():
+        run = played(opened, RunOptions("trust", 2, models=MODEL, values={"rounds": 4}))
+        for cell in plan(opened, ProbeFile(situation=[*picked(opened, run, None, [], None)]), NO_CAPS).cells:
+            (call,) = opened.calls.of_turn(run.id, cell.question.start.state.turn, cell.question.agent)
+            assert cell.prompt == call.prompt
+
+
+def test_settings_and_languages_are_columns_too(opened: Store, five: list[Situation]) -> None:
+    columns = planned(opened, situation=five, lang=["zh"], set={"miss": 50})
+    assert [one.name for one in columns.columns] == ["recorded", "zh miss=50"]
+    recorded, other = columns.cells[:2]
+    assert (recorded.prompts.lang, other.prompts.lang) == ("en", "zh")
+    assert (recorded.question.setting.config.miss, other.question.setting.config.miss) == (15, 50)
+
+
+def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situation]) -> None:
+    what = planned(opened, situation=five, times=4)
+    expected = cost(opened, what, missing(what, {}))
+    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, None)
+    assert expected.tokens_in > 20 * 500
+
+
+@pytest.mark.parametrize(
+    ("ways", "problem"),
+    [
+        ({"model": []}, "a probe needs a model, but policy:random.* plays unit-a"),
+        ({"model": ["policy:random"]}, "name a chat model with --model"),
+        ({"prompts": ["nowhere"]}, "nowhere"),
+        ({"situation": [Situation(run="duel", turn=9, agent="unit-a")]}, "has 6 turns"),
+        ({"situation": [Situation(run="duel", turn=1, agent="unit-z")]}, "does not act in turn 1"),
+        ({"situation": [Situation(run="duel", turn=1, agent="observer")]}, "a probe asks agents"),
+        ({"situation": []}, "there is no such situation"),
+        ({"prompts": ["plain", "plain"]}, "two columns would be the same"),
+        ({"set": {"start": 7}}, "this changes how the game begins"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(
+    opened: Store, five: list[Situation], ways: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        planned(opened, **{"situation": five, **ways})
+    assert "\n" not in str(error.value)
+
+
+def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) -> None:
+    run = duel(opened)
+    every = [*picked(opened, run, None, [], None)]
+    assert len(every) == 12
+    done = {(one.turn, one.agent) for one in picked(opened, run, None, ["unit-a"], "attack")}
+    recorded = {
+        (turn.turn, "unit-a")
+        for turn in opened.turns.of(run)
+        if run.world.intent.from_json(turn.record.intents["unit-a"]).action == "attack"
+    }
+    assert done == recorded != set()
+
+
+def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "situations.toml"
+    ones = [
+        Situation(run="duel", turn=turn, agent="unit-a", note='the "first"' * (turn == 1)) for turn in (1, 2)
+    ]
+    assert [add(file, one) for one in ones] == [1, 2]
+    assert read_probe_file(file).situation == ones
+    with pytest.raises(UsageError, match="has this situation already"):
+        add(file, ones[0])
+    file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
+    with pytest.raises(UsageError, match=r"turn: Field required; .*agent"):
+        read_probe_file(file)
+
+
+def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    run, file = duel(opened), tmp_path / "situations.toml"
+    added = cli("probe", "add", run.id, "2", "unit-a", "--to", str(file), "--note", "early")
+    assert added.stdout == f"{file} has 1 situations\n"
+    how = ("--model", MODEL, "--prompts", variant(tmp_path, "Be peaceful."), "--times", "3")
+    dry = cli("probe", str(file), "duel", "--turns", "0,3-4", "--agents", "unit-a", *how, "--dry-run")
+    assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
+    asked = (
+        "probe",
+        str(file),
+        "duel",
+        "--turns",
+        "0,3-4",
+        "--agents",
+        "unit-a",
+        *how,
+        "--name",
+        "p",
+        "--json",
+    )
+    with heeding():
+        refused = cli(*asked)
+        assert "--yes asks it without a question" in str(refused.exception)
+        told = json.loads(cli(*asked, "--yes").stdout)
+    assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
+    assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
+    assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
+    printed, markdown = cli("probe", "show", "p").stdout, cli("probe", "show", "p", "--markdown").stdout
+    mine = told["columns"][1]["column"]
+    for one in told["cells"]:
+        if one["column"] == "recorded" and one["acts"].get("attack"):
+            cell = f"{one['acts']['attack']}/3"
+            assert cell in printed
+            assert cell in markdown
+    shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
+    assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
+    fork = re.sub(
+        r"^.*?hobbes ", "", cli("probe", "show", "p", "2", mine).stdout.split("Play on from here: ")[1]
+    )
+    assert fork.startswith("fork duel --turn 0 --answer ")
+    pieces = json.loads(cli("probe", "show", "p", "--diff", mine, "--json").stdout)
+    assert "".join(text for change, text in pieces if change == "+").strip() == "Be peaceful."
+
+
+def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], cli: Cli) -> None:
+    with heeding():
+        asked(opened, name="p", situation=five, times=1)
+    (answer,) = json.loads(cli("probe", "show", "p", "2", "recorded", "--json").stdout)["answers"]
+    told = cli("fork", "duel", "--turn", "1", "--answer", f"unit-a={answer['answer']}", "--json")
+    run = opened.runs.find(json.loads(told.stdout)["run"])
+    (turn,) = opened.turns.of(run, 1, 1)
+    assert list(run.world.acts(run.world.intent.from_json(turn.record.intents["unit-a"]))) == answer["acts"]
+
+
+def test_each_answer_is_kept_as_it_arrives_with_the_prompt_that_was_sent(
+    opened: Store, five: list[Situation]
+) -> None:
+    with heeding():
+        asked(opened, name="p", situation=five[:1], times=2)
+    rows = opened.db.execute(
+        'select number, "column", tokens_in, text from probe_answers join texts on hash = prompt'
+    ).fetchall()
+    assert [row[:3] for row in rows] == [(1, "recorded", 100), (2, "recorded", 100)]
+    assert all("unit-a" in row[3] for row in rows)
+    assert opened.db.execute("pragma foreign_key_check").fetchall() == []
+
+
+def test_the_pages_show_a_probe_its_answers_and_its_words(
+    opened: Store, five: list[Situation], pages: TestClient, tmp_path: Path
+) -> None:
+    mine = variant(tmp_path, "Be peaceful.")
+    with heeding():
+        told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
+    assert link("probes", "p") in pages.get("/probes").text
+    page = pages.get("/probes/p").text
+    for section in sections(told):
+        assert section.title in page
+        assert all(escape(cell) in page for row in section.rows for cell in row)
+    assert escape(link("probes", "p", situation=1, column=mine)) in page
+    answers = pages.get(link("probes", "p", situation=1, column=mine)).text
+    assert answers.count("Play on from here") == 2
+    assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
+    assert pages.get("/probes/nothing").status_code == 404
