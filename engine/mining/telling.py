@@ -10,7 +10,7 @@ from hobbes.engine.mining.validation import Intent
 from hobbes.engine.record import Event
 from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
 
-MOST_NAMED = 6
+MAX_NAMED = 6
 """How many plots are named; if there are more, their number is told."""
 
 RESULTS = {
@@ -25,7 +25,7 @@ RESULTS = {
 def plots(cells: Iterable[Sequence[int]]) -> str:
     """Return plots in words: `[0,1] and [2,0]`, or their number if they are many."""
     named = [f"[{row},{column}]" for row, column in cells]
-    return join_names(named) if len(named) <= MOST_NAMED else counted(len(named), "plot")
+    return join_names(named) if len(named) <= MAX_NAMED else counted(len(named), "plot")
 
 
 def _plots_of(events: Iterable[Event]) -> str:
@@ -159,7 +159,7 @@ def _gained(view: Mapping[str, Any]) -> Iterator[str]:
 def _has(view: Mapping[str, Any]) -> str:
     """Return what a miner has."""
     own = view["your_plots"]
-    which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MOST_NAMED else ""
+    which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MAX_NAMED else ""
     return f"now {view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"
 
 

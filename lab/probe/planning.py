@@ -32,7 +32,7 @@ RECORDED = "recorded"
 TIMES = 10
 """How often each question is asked, unless somebody says otherwise."""
 
-MOST_CELLS = 10_000
+MAX_CELLS = 10_000
 """More cells than this are a slip of the keyboard."""
 
 
@@ -102,7 +102,7 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     if len(set(situations)) < len(situations):
         raise UsageError("a situation is listed twice; list it once")
     columns = tuple(_columns(asked, read_models(store.home)))
-    if len(situations) * len(columns) > MOST_CELLS:
+    if len(situations) * len(columns) > MAX_CELLS:
         raise UsageError(f"{len(situations)} situations in {len(columns)} columns are too many; choose fewer")
     if len({one.name for one in columns}) < len(columns):
         raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")

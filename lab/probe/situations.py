@@ -14,7 +14,7 @@ from hobbes.lab.store.history import intents_of, logged, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
-MOST_TIMES = 1_000
+MAX_TIMES = 1_000
 """More answers than this to one question are a slip of the keyboard."""
 
 Text = Annotated[str, Field(min_length=1)]
@@ -42,7 +42,7 @@ class ProbeFile(_Table):
     model: list[Text] = []
     lang: list[Text] = []
     settings: dict[str, JsonValue] = Field({}, alias="set")
-    times: int | None = Field(None, ge=1, le=MOST_TIMES)
+    times: int | None = Field(None, ge=1, le=MAX_TIMES)
 
 
 def read_probe_file(path: Path) -> ProbeFile:
