@@ -4,8 +4,6 @@ import asyncio
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +32,8 @@ from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 from tests.conftest import Cli
+
+pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[1]
 CASSETTES = sorted((ROOT / "cassettes").rglob("*.yaml"))
@@ -78,20 +78,17 @@ def test_plain_vcrpy_plays_a_cassette_to_the_recorded_digest(path: Path, tmp_pat
     assert cassette.play_count == len(cassette)  # Python players take no exchange
 
 
-def test_the_tests_in_the_docs_pass(tmp_path: Path) -> None:
+def test_the_tests_in_the_docs_pass(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "cassettes.md").read_text()
-    (tmp_path / "cassettes").mkdir()
-    file = tmp_path / "cassettes" / "mine.toml"
+    file = pytester.mkdir("cassettes") / "mine.toml"
     file.write_text(*re.findall(r"```toml\n(.*?)```", page, re.DOTALL))
     with in_thread(stand_in()) as base:
         record(file, base, STAND_IN, None)
     examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    for number, example in enumerate(examples):
-        (tmp_path / f"test_{number}.py").write_text(example)
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert f"{len(examples)} passed" in run.stdout, run.stdout
+    pytester.makepyfile(**{f"test_{number}": example for number, example in enumerate(examples)})
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # of all plugins, the page names this one
+    run = pytester.runpytest_inprocess("-p", "pytest_recording.plugin")
+    run.assert_outcomes(passed=len(examples))
     assert "@pytest.mark.vcr(" in page
 
 

@@ -153,9 +153,9 @@ def test_only_hobbes_is_installed(python: Path) -> None:
 def test_a_game_is_played_pinned_and_shown_in_such_a_project(
     installed: Installed, project: Path, home: Path
 ) -> None:
-    installed.hobbes("run", "mining", "--agents", 3, "--rounds", 3, "--seed", 1, "--model", "policy:guided")
     variants = json.loads(
         installed.commands(
+            "run mining --agents 3 --rounds 3 --seed 1 --model policy:guided",
             "make-test last --turns 1-2 --name story --to .",
             "export last --format html --to pages",
             "datasette",

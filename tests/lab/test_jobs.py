@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.playing import play_experiment
@@ -18,11 +20,27 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Budget, Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
+from tests.lab.halving import half
 from tests.lab.test_experiments import FILE, Quiet, planned, written
 from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
+
+
+def documents(home: Path) -> list[str]:
+    """Return the report of the experiment in a home, in each form."""
+    there = {"HOBBES_HOME": str(home)}
+    forms = (("--json",), ("--format", "html"))
+    return [CliRunner().invoke(app, ["report", "small", *form], env=there).stdout for form in forms]
+
+
+@pytest.fixture(scope="session")
+def whole(small_experiment: Path) -> list[str]:
+    """The report of the experiment that was played in this process without a stop."""
+    found = documents(small_experiment)
+    assert all(found)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -35,12 +53,8 @@ ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
     ],
 )
 def test_an_experiment_ends_in_the_same_report_however_it_is_played(
-    ways: tuple[tuple[str, ...], ...], cli: Cli, home: Path, small_experiment: Path, tmp_path: Path
+    ways: tuple[tuple[str, ...], ...], cli: Cli, home: Path, whole: list[str], tmp_path: Path
 ) -> None:
-    def documents(folder: Path) -> list[str]:
-        forms = (("--json",), ("--format", "html"))
-        return [cli("report", "small", *form, env={"HOBBES_HOME": str(folder)}).stdout for form in forms]
-
     file = str(written(tmp_path))
     for way in ways[:-1]:
         stopped = cli("experiment", file, *way).exception
@@ -50,9 +64,7 @@ def test_an_experiment_ends_in_the_same_report_however_it_is_played(
         )
         assert 0 < len(answers(home)) <= 50
     assert "9 runs, " in cli("experiment", file, *ways[-1]).stdout
-    one, other = documents(home), documents(small_experiment)
-    assert all(one)
-    assert one == other
+    assert documents(home) == whole
 
 
 def test_an_experiment_that_another_process_plays_is_left_to_it(
@@ -89,15 +101,6 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget() -> None:
     assert (budget.take(), budget.spent.calls) == ("--max-usd 2 is reached", 6)
     budget.spent.add(None, 0.0)
     assert budget.reached().startswith("--max-tokens 100 cannot be enforced")
-
-
-def half(number: int) -> int:
-    """Return half of an even number; refuse 3, and die of any other odd one."""
-    if number == 3:
-        raise LabError("3 is refused")
-    if number % 2:
-        os._exit(1)
-    return number // 2
 
 
 def test_what_processes_return_arrives_and_so_does_an_error_or_a_death() -> None:

@@ -132,11 +132,14 @@ def home_of(home: Path, runs: Path, checkpoints: Path | None) -> Path:
 
 
 def check_pairs(whole: Reference, folder: Path, *, all_of_them: bool = False) -> None:
-    """Resume from the run database of each moment, with no checkpoints and with those of other moments."""
+    """Resume from the run database of each moment, with no checkpoints and with those of other moments.
+
+    If not with those of all others: in turn those of the first, the one before, the next and the last.
+    """
     moments = whole.moments
     last = len(moments) - 1
     for i, runs in enumerate(moments):
-        others = range(last + 1) if all_of_them else sorted({0, max(i - 1, 0), min(i + 1, last), last})
+        others = range(last + 1) if all_of_them else ((0, max(i - 1, 0), min(i + 1, last), last)[i % 4],)
         for checkpoints in (None, *(moments[j] for j in others)):
             home = home_of(folder / "pair", runs, checkpoints)
             resumed(whole, home)

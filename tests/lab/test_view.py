@@ -606,7 +606,7 @@ def test_pages_can_be_read_while_a_run_is_played(
     home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., Command]
 ) -> None:
     """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
-    play = ("run", "mining", "--agents", "5", "--rounds", "40", "--model", "policy:random?noise=0.2")
+    play = ("run", "mining", "--agents", "5", "--rounds", "20", "--model", "policy:random?noise=0.2")
     whole = cli(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
     players = [process(*play, "--name", name) for name in ("one", "other")]
     seen: list[int] = []
@@ -625,6 +625,6 @@ def test_pages_can_be_read_while_a_run_is_played(
     with open_store(home) as opened:
         for name in ("one", "other"):
             run = opened.runs.find(name)
-            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 40)
-            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 200
+            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 20)
+            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 100
     assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0
