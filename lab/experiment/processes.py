@@ -4,8 +4,9 @@ import os
 import signal
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing import Pipe, forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -18,6 +19,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CONTEXT = get_context("forkserver")
+
+MOST_DEATHS = 3
+"""How many processes may die of one run, until it is given up."""
 
 PLAYING = "hobbes.lab.experiment.playing"
 """The module that the processes need. It takes a second to import, so it is not imported here."""
@@ -40,56 +44,67 @@ def get_ready() -> None:
 def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> Iterator[R]:
     """Call a function with each argument, in so many processes, and yield what it returns.
 
-    With one process, it is this one. The others end with it, whatever they do, also if it is killed. Raise
-    the error of the function, or LabError if a process dies; what others have not returned yet is lost then.
+    With one process, it is this one. The others end with it, whatever they do, also if it is killed. An
+    argument whose process dies is tried again in a new one. Raise the error of the function, or LabError if
+    an argument ends its process three times; what others have not returned yet is lost then.
     """
     if count <= 1:
         yield from map(task, arguments)
         return
     get_ready()
     lifeline, held = Pipe(duplex=False)
-    started = [_started(task, lifeline) for _ in range(count)]
-    free, busy, waiting = [connection for _, connection in started], set[Connection](), iter(arguments)
+    started = dict(_started(task, lifeline) for _ in range(count))
+    free, busy, waiting = [*started], dict[Connection, T](), iter(arguments)
+    deaths = Counter[T]()
     try:
         while True:
             # They are no pool, whose semaphores would stay behind if all processes were killed at once.
             for argument in islice(waiting, len(free)):
-                busy.add(free[-1])
+                busy[free[-1]] = argument
                 free.pop().send(argument)
             if not busy:
                 return
-            for connection in busy.intersection(wait([*busy])):
-                yield _received(connection)
-                busy.remove(connection)
+            for connection in busy.keys() & wait([*busy]):
+                argument = busy.pop(connection)
+                try:
+                    result, error = connection.recv()
+                except (EOFError, OSError):
+                    deaths[argument] += 1
+                    if deaths[argument] == MOST_DEATHS:
+                        raise LabError(_too_many_deaths(argument)) from None
+                    waiting = chain([argument], waiting)
+                    started.pop(connection).join()
+                    connection.close()
+                    free += (again := dict([_started(task, lifeline)]))
+                    started |= again
+                    continue
+                if error:
+                    raise error
+                yield result
                 free.append(connection)
     finally:
         held.close()
-        for process, connection in started:
+        for connection, process in started.items():
             process.join()
             connection.close()
         lifeline.close()
 
 
-def _started(task: Callable[[T], R], lifeline: Connection) -> tuple[BaseProcess, Connection]:
-    """Start a process, and return it with the pipe through which it takes arguments and sends results."""
+def _started(task: Callable[[T], R], lifeline: Connection) -> tuple[Any, BaseProcess]:
+    """Start a process. Return the pipe through which it takes arguments and sends results, and itself."""
     ours, theirs = Pipe()
     process = CONTEXT.Process(target=_work, args=(task, theirs, lifeline, dict(os.environ)))
     process.start()
     theirs.close()
-    return process, ours
+    return ours, process
 
 
-def _received(connection: Any) -> Any:  # noqa: ANN401  a connection, and what was sent through it
-    """Return what a process sends. Raise the error of its function, LabError if it died."""
-    try:
-        result, error = connection.recv()
-    except (EOFError, OSError) as death:
-        raise LabError(
-            "a process that played runs died; see whether memory ran out, then play them again to go on"
-        ) from death
-    if error:
-        raise error
-    return result
+def _too_many_deaths(run: object) -> str:
+    """Return what is said of a run that ends its process again and again."""
+    return (
+        f"run {run}: the process that played it died {MOST_DEATHS} times; see whether memory ran out, "
+        "then play the experiment again to go on"
+    )
 
 
 def _work(task: Callable[[T], R], tasks: Connection, lifeline: Connection, variables: dict[str, str]) -> None:

@@ -220,6 +220,10 @@ FAULTS: Mapping[str, Fault] = {
     "html-502": lambda _: HTMLResponse(PAGE, 502),
     "error-500": fails(500, "The server had an error."),
     "error-503": fails(503, "The model is loading."),
+    "overloaded-529": fails(529, "Overloaded", kind="overloaded_error", retry_after="1"),
+    "flex-unavailable": fails(
+        429, "Resource unavailable: flex has no room.", "resource_unavailable", retry_after="1"
+    ),
     "error-408": fails(408, "The request took too long to arrive."),
     "error-409": fails(409, "The request is in conflict with another one."),
     "wait-seconds": fails(429, "slow down", "rate_limit_exceeded", retry_after="1"),

@@ -669,8 +669,8 @@ def manifest(files: Files) -> Row:
         values = [row[column] for row in runs]
         sums[column] = sum(values) if None not in values else None
     for column in ("tokens_cached", "tokens_cache_written", "tokens_reasoning"):
-        told = [row[column] for row in runs if row[column] is not None]
-        sums[column] = sum(told) if told else None
+        counted_ones = [row[column] for row in runs if row[column] is not None]
+        sums[column] = sum(counted_ones) if counted_ones else None
     of_models = {
         column: [{**one, column: json.loads(one[column])} for one in counted(runs, column)]
         for column in ("model_settings", "left_out")

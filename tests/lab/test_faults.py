@@ -77,6 +77,8 @@ OUTCOMES: Mapping[str, tuple[str, int, str]] = {
     "html-502": ("provider-error", 5, "HTTP 502: <!doctype html>"),
     "error-500": ("provider-error", 5, "HTTP 500: The server had an error"),
     "error-503": ("provider-error", 5, "HTTP 503: The model is loading"),
+    "overloaded-529": ("provider-error", 79, "HTTP 529: Overloaded"),
+    "flex-unavailable": ("provider-error", 79, "HTTP 429: Resource unavailable"),
     "error-408": ("provider-error", 5, "HTTP 408: "),
     "error-409": ("provider-error", 5, "HTTP 409: "),
     "wait-seconds": ("provider-error", 79, "HTTP 429: slow down"),
