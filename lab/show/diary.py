@@ -155,7 +155,7 @@ Written: TypeAlias = dict[tuple[str, str | None], Said]
 def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
     """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
     written: Written = {}
-    for turn, event in events_until(store, run, first - 1) if first else ():
+    for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
     for logged in store.turns.of(run, first):
         turn, record = logged.turn, logged.record
