@@ -217,6 +217,7 @@ def _trace_diary(  # noqa: PLR0913  what is asked for
     from hobbes.lab.show import cards, diary, searching
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
+    from hobbes.lab.store.timelines import marks_in
 
     search = searching.search_for(store, run, events, (), grep)
     looks = looks_in(store, run)
@@ -226,7 +227,7 @@ def _trace_diary(  # noqa: PLR0913  what is asked for
     if as_json:
         print_json([entry.to_json() for entry in entries])
     else:
-        cards.show_diary(entries, diary.firsts(store, run, chosen), search.pattern, looks)
+        cards.show_diary(entries, diary.firsts(marks_in(store, run).landmarks, chosen), search.pattern, looks)
 
 
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:

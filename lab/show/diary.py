@@ -24,7 +24,7 @@ from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import marked
+from hobbes.lab.store.timelines import Place
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -130,13 +130,10 @@ class First(NamedTuple):
     agent: str
 
 
-def firsts(store: Store, run: Run, agents: Collection[str] = ()) -> list[First]:
-    """Return where each landmark of a run first occurs; with agents, in what these did.
-
-    Raise DamagedError at a damaged turn.
-    """
+def firsts(landmarks: Mapping[str, Collection[Place]], agents: Collection[str] = ()) -> list[First]:
+    """Return where each landmark of a run first occurs; with agents, in what these did."""
     found = []
-    for mark, places in marked(store, run).landmarks.items():
+    for mark, places in landmarks.items():
         among = [place for place in places if not agents or place[1] in agents]
         found += [First(mark, *min(among))] if among else []
     return found
@@ -160,12 +157,14 @@ Written: TypeAlias = dict[tuple[str, str | None], Said]
 def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
     """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
     written: Written = {}
-    for turn, event in events_until(store, run, first - 1) if first else ():
+    for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
     for logged in store.turns.of(run, first):
         turn, record = logged.turn, logged.record
         told = _Turn(store, run, turn, record, choice.agents, written)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
+            if len(choice.agents) > 1 and agent not in choice.agents:
+                continue
             if (entry := choice.kept(told.entry(agent))) is not None:
                 yield entry
         for event in record.events:
@@ -224,8 +223,6 @@ class _Turn:
         """Return whether an event concerns those that are chosen."""
         if not self.chosen or self.chosen == (event.agent,):
             return True
-        if len(self.chosen) > 1 and event.agent not in self.chosen:
-            return False
         if event.type == MESSAGE:
             return event.facts.get("to", EVERYBODY) in {EVERYBODY, *self.chosen}
         others = self._others(event)
@@ -304,8 +301,10 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
     return turn // most * most
 
 
-def diary_page(store: Store, run: Run, of: Asked) -> dict[str, Any]:
-    """Return what a page of a diary shows, from its first turn on."""
+def diary_page(
+    store: Store, run: Run, of: Asked, landmarks: Mapping[str, Collection[Place]]
+) -> dict[str, Any]:
+    """Return what a page of a diary shows, from its first turn on. `landmarks` are those of the run."""
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
     choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, words=words)
@@ -321,7 +320,7 @@ def diary_page(store: Store, run: Run, of: Asked) -> dict[str, Any]:
     return {
         "asked": of,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
-        "firsts": firsts(store, run, agents),
+        "firsts": firsts(landmarks, agents),
         "words": words,
         "kinds": KINDS,
         "marks": marks_of(run),

@@ -6,7 +6,7 @@ pages can be read and reached.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
@@ -45,6 +45,7 @@ from hobbes.lab.store.notes import Note as NoteOf
 from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
+from hobbes.lab.store.timelines import Place, marks_in
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -85,6 +86,7 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
+    landmarks: Mapping[str, Collection[Place]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,9 +402,15 @@ class Pages:
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked),
+            **diary_page(self.store, run, asked, self._landmarks(run)),
             address=partial(self._diary, run),
         )
+
+    def _landmarks(self, run: Run) -> Mapping[str, Collection[Place]]:
+        """Return where the landmarks of a run are."""
+        if self.kept.landmarks is None:
+            self.kept.landmarks = marks_in(self.store, run).landmarks
+        return self.kept.landmarks
 
     def _diary(self, run: Run, asked: Asked, turn: int | None = None, **changed: object) -> str:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""

@@ -16,7 +16,7 @@ from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Place, marked, measures_by_turn
+from hobbes.lab.store.timelines import Place, marks_in, measures_by_turn
 
 MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -110,7 +110,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
         for turn, now in scores(store, run, sampled(run.turns))
         for agent, value in now.items()
     }
-    dropped, landmarks, rated = marked(store, run)
+    dropped, landmarks, rated = marks_in(store, run)
     measured = measures_by_turn(store, run, run.world.headline)
     graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
     if score_of:

@@ -16,9 +16,14 @@ class Happened(NamedTuple):
     event: Event
 
 
-def events_until(store: Store, run: Run, until: int) -> Iterator[Happened]:
-    """Yield the events of a run's turns up to this one, in order. Raise DamagedError at a damaged turn."""
+def events_until(store: Store, run: Run, until: int, kind: str | None = None) -> Iterator[Happened]:
+    """Yield the events of a run's turns up to this one, of one type or of all, in order.
+
+    Raise DamagedError at a damaged turn.
+    """
     store.turns.check(run, 0, until)
     sql = "select turn, json_extract(record, '$.events') from turns where run = ? and turn <= ? order by turn"
     for turn, stored in store.db.conn.execute(sql, [run.id, until]):
-        yield from (Happened(turn, Event.from_json(event)) for event in json.loads(stored))
+        for event in json.loads(stored):
+            if kind is None or event["type"] == kind:
+                yield Happened(turn, Event.from_json(event))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import marked
+from hobbes.lab.store.timelines import marks_in
 
 
 class Note(NamedTuple):
@@ -31,7 +31,7 @@ def noted(
         for decision in of_agent:
             if decision.failed and first <= decision.turn <= last:
                 notes.setdefault(agent, {})[decision.turn] = [Note("failed", decision.outcome)]
-    found = marked(store, run, first, last)
+    found = marks_in(store, run, first, last)
     counted = [("rejected", "rejection", found.rejections)]
     counted += [("landmark", name, times) for name, times in found.landmarks.items()]
     for kind, name, times_at in counted:

@@ -15,7 +15,7 @@ Place: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
 
 
-class Marked(NamedTuple):
+class Marks(NamedTuple):
     """What is in the turns of a run, each by turn and agent.
 
     `rejections` has their numbers, `landmarks` how often each occurs, by its name, and `ratings` the mean of
@@ -27,9 +27,9 @@ class Marked(NamedTuple):
     ratings: dict[str, dict[Place, float]]
 
 
-def marked(store: Store, run: Run, first: int = 0, last: int | None = None) -> Marked:
+def marks_in(store: Store, run: Run, first: int = 0, last: int | None = None) -> Marks:
     """Return what is in the turns from the first to the last. Raise DamagedError at a damaged one."""
-    found = Marked(Counter(), {mark.name: Counter() for mark in run.world.landmarks}, defaultdict(dict))
+    found = Marks(Counter(), {mark.name: Counter() for mark in run.world.landmarks}, defaultdict(dict))
     for turn in store.turns.of(run, first, last):
         record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
         found.rejections.update((turn.turn, drop["agent"]) for drop in record["drops"])
