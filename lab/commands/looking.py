@@ -287,9 +287,10 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     if found.total > len(found.hits):
         remark(f"hobbes: {found.total - len(found.hits)} more texts; --most {found.total} prints all")
     if found.without_texts:
+        runs, holds = ("runs", "hold") if found.without_texts > 1 else ("run", "holds")
         remark(
-            f"hobbes: {found.without_texts} runs of experiments hold no texts until they are opened, "
-            "for example by `hobbes trace RUN`"
+            f"hobbes: {found.without_texts} {runs} of experiments {holds} no texts until opened, for example "
+            "by `hobbes trace RUN`"
         )
 
 

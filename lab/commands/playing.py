@@ -330,13 +330,14 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
 
 
 def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> bool:
-    """Play runs side by side until each ends or asks a person, and print all results.
+    """Play runs side by side until each ends or asks a person, and print all results and their tally.
 
     Return whether one of them is tainted.
     """
     from hobbes.lab.play.playing import Shared
     from hobbes.lab.play.together import most_at_once, play_runs
-    from hobbes.lab.show.terminal import print_json, remark
+    from hobbes.lab.show.tallies import tally
+    from hobbes.lab.show.terminal import OUT, print_json, remark
     from hobbes.lab.show.watching import watched_cells
     from hobbes.nodes.limits import OwnRateLimiter
 
@@ -353,6 +354,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
     if not as_json:
         for run in runs:
             _show_result(store, store.runs.find(run.id), asks=False)
+        OUT.print(tally(store, runs))
     return any(store.figures.about(run.id)["tainted"] for run in runs)
 
 

@@ -185,6 +185,8 @@ class Pages:
             measures=self.store.figures.measures_with_counts(run.id),
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
+            note=self.store.notes.at(Place(run.id)),
+            tags=self.store.notes.tags(),
         )
 
     def moment(self, run: Run, number: int) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
@@ -16,7 +17,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.run_list import number_in
-from hobbes.lab.show.terminal import OUT, named, plain
+from hobbes.lab.show.terminal import ERR, OUT, named, next_step, plain
 from hobbes.lab.store.experiments import experiment_file
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.textindex import KINDS, Filters, Hit, TextIndex, open_index
@@ -68,8 +69,9 @@ def find(store: Store, query: str, filters: Filters, places: range, *, whole: bo
     """
     filters = _checked(store, filters)
     with open_index(store) as index:
-        while not (complete := index.update()) and whole:
-            pass
+        with ERR.status("indexing new texts") if whole else nullcontext():
+            while not (complete := index.update()) and whole:
+                pass
         read = index.understood(query)
         total = index.total(read, filters)
         indexed, there = index.progress()
@@ -191,6 +193,9 @@ def show(store: Store, kind: str, found: Found) -> None:
         )
         pieces = [(plain(text), marked) for text, marked in hit.pieces]
         OUT.print(Text("  ").append_text(Text().join(_marked(*piece) for piece in pieces)))
+    if found.hits:
+        first = found.hits[0]
+        next_step(store.command("trace", first.name or first.run, first.turn, first.agent))
     if found.suggestions:
         OUT.print("These find something:")
     for other, filters, n in found.suggestions:

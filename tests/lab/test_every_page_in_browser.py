@@ -22,7 +22,7 @@ from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
 from tests.lab.probing import asked, heeding
 
-NARROW = ViewportSize(width=400, height=800)
+NARROW, WIDE = ViewportSize(width=400, height=800), ViewportSize(width=1400, height=900)
 MODELS = {
     "mining": "policy:guided*2,policy:random?noise=0.5*2",
     "nations": "policy:random*3,policy:militarist*1",
@@ -117,6 +117,10 @@ def check(page: Page, address: str, *, dark: bool) -> None:
 def test_pages_of_a_home_can_be_used_by_everybody(page: Page) -> None:
     for place, address in enumerate(one for of_one in OF_A_HOME.values() for one in of_one):
         check(page, address, dark=bool(place % 2))
+        page.set_viewport_size(WIDE)
+        page.emulate_media(color_scheme="light" if place % 2 else "dark")
+        assert serious_findings(page) == []
+        page.set_viewport_size(NARROW)
 
 
 def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> None:

@@ -132,7 +132,10 @@ def test_a_card_has_a_form_for_a_note_and_shows_it_everywhere(
         assert "★" in page, address
     assert "&lt;b&gt;It lied." in pages.get("/notes?tag=odd").text
     assert "It lied." not in pages.get("/notes?tag=other").text
+    whole = {**Form(pages.get(f"/{run.id}").text).fields, "note": "A calm run."}
+    pages.post(f"/{run.id}/note", data=whole, headers={"origin": LOCAL})
     run_page = pages.get(f"/{run.id}").text
+    assert "A calm run." in run_page
     assert "tag promise-broken" in run_page
     assert '<span class="tag">odd</span>' in pages.get("/?tag=odd").text
 

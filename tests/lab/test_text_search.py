@@ -296,7 +296,7 @@ def test_what_finds_nothing_suggests_what_would(
 def test_a_search_plays_no_game_again_and_says_which_runs_hold_no_texts(small: Store, cli: Cli) -> None:
     found = cli("search", "claim", "--run", "small.open.1")
     assert found.stdout.startswith("0 texts")
-    assert "1 runs of experiments hold no texts until they are opened" in found.stderr
+    assert "1 run of experiments holds no texts until opened" in found.stderr
     assert json.loads(cli("search", "claim", "--json").stdout)["without_texts"] == 9
     assert small.db.table("turns").count == 0
     small.runs.find("small.open.1")
@@ -323,4 +323,5 @@ def test_a_filter_that_names_nothing_is_refused(words: list[str], told: str, spo
 def test_the_terminal_prints_what_is_found_in_its_context(spoken: Path, cli: Cli) -> None:
     lines = cli("search", "penguins", "--in", "reasoning", "--home", str(spoken)).stdout.splitlines()
     assert lines[0] == "1 text"
-    assert lines[2:] == ["reasoning (summary)  talk 0 ●AgentA", "  a hidden plan about penguins"]
+    assert lines[2:4] == ["reasoning (summary)  talk 0 ●AgentA", "  a hidden plan about penguins"]
+    assert lines[-1] == f"next: hobbes trace talk 0 AgentA --home {spoken}"
