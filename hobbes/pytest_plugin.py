@@ -1,4 +1,4 @@
-"""The plugin that pytest loads where hobbes is installed: the fixture `hobbes_replay`, `--hobbes-update`.
+"""The plugin that pytest loads where hobbes is installed: fixtures for the tests of `hobbes make-test`.
 
 It is loaded in every session of pytest, so it imports the rest of hobbes only once the fixture is used.
 """
@@ -10,16 +10,22 @@ from typing import Any, Literal
 
 import pytest
 
-UPDATED = "hobbes_updated"
-"""The property of a test's report that names the file which the test has rewritten."""
+TOLD = "hobbes"
+"""The property of a test's report with a line about its file, which stands in the summary."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of this plugin."""
-    parser.getgroup("hobbes").addoption(
+    """Add the options of this plugin."""
+    group = parser.getgroup("hobbes")
+    group.addoption(
         "--hobbes-update",
         action="store_true",
         help="rewrite what tests of `hobbes make-test` expect, so that they expect what happens now",
+    )
+    group.addoption(
+        "--hobbes-record",
+        action="store_true",
+        help="ask the models of tests of `hobbes make-test --probe` again, over the network",
     )
 
 
@@ -56,18 +62,53 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
         now = accepted(pin, played)
         if now != pin:
             save(now, path)
-            request.node.user_properties.append((UPDATED, _shown(path)))
+            request.node.user_properties.append((TOLD, f"{_shown(path)} was updated"))
     except LabError as error:
         return str(error)
     return None
 
 
+@pytest.fixture
+def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`.
+
+    With --hobbes-record it asks for new answers first.
+    """
+
+    def check(file: str) -> None:
+        if problems := _unexpected(request, request.path.parent / file):
+            pytest.fail("\n".join(problems), pytrace=False)
+
+    return check
+
+
+def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
+    """Return what of the answers in a file is not as expected, a line each."""
+    from hobbes.lab.errors import LabError
+    from hobbes.lab.proof.expecting import asked_again, has_other_prompts, judged, read_expectation_file
+    from hobbes.lab.proof.pin_file import save
+
+    try:
+        file = read_expectation_file(path)
+        if request.config.getoption("hobbes_record"):
+            file = asked_again(file, path)
+            save(file, path)
+            request.node.user_properties.append((TOLD, f"{_shown(path)} has new answers"))
+        elif has_other_prompts(file, path.parent):
+            again = f"pytest {shlex.quote(_shown(request.path))} --hobbes-record"
+            line = f"{_shown(path)} has answers to another prompt than today's; `{again}` asks again"
+            request.node.user_properties.append((TOLD, line))
+        return judged(file)
+    except LabError as error:
+        return [str(error)]
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  pytest does not export its type
-    """Name the files that were rewritten."""
-    reports = terminalreporter.getreports("passed")
-    found = (value for report in reports for name, value in report.user_properties if name == UPDATED)
-    for path in sorted(set(found)):
-        terminalreporter.write_line(f"hobbes: {path} was updated")
+    """Say which files were rewritten, or have answers to other prompts."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
+    found = (value for report in reports for name, value in report.user_properties if name == TOLD)
+    for line in sorted(set(found)):
+        terminalreporter.write_line(f"hobbes: {line}")
 
 
 def _shown(path: Path) -> str:

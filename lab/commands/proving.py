@@ -15,6 +15,7 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 
 if TYPE_CHECKING:
+    from hobbes.lab.show.pinned import Files
     from hobbes.lab.store.home import Store
     from hobbes.lab.store.run import Run
 
@@ -211,42 +212,98 @@ def _turns(text: str) -> tuple[int, int]:
 
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
-    run: options.RunName,
-    turns: Annotated[str, typer.Option(metavar="A-B", help="the turns to pin, such as 40-42")],
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
+    run: Annotated[
+        str | None,
+        typer.Argument(autocompletion=completion.runs, help="a run whose turns are pinned; or give --probe"),
+    ] = None,
+    turns: Annotated[
+        str | None,
+        typer.Option(metavar="A-B", callback=options.not_empty, help="the turns to pin, such as 40-42"),
+    ] = None,
     agent: Annotated[
         str | None,
         typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
     ] = None,
     ignore: Annotated[Ignore | None, typer.Option(help="what may change: the words of the prompts")] = None,
+    probe: Annotated[
+        str | None, typer.Option(callback=options.not_empty, help="a probe whose answers are judged")
+    ] = None,
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            help="what its answers have to be, such as 'miner-03: no raid in at least 8 of 10'",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(callback=options.not_empty, help="the column of the probe; by default the last one"),
+    ] = None,
     to: Annotated[Path, typer.Option(help="the folder of the test")] = Path(),
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Pin recorded turns of a run as a test for pytest.
+    """Pin recorded turns of a run, or what agents do in a probe, as a test for pytest.
 
-    The test plays the turns again from the recorded answers, without a network. It fails if a prompt, the
-    reading of an answer, an intent, a rejection, a correction or a digest changes, and shows how.
-    `pytest --hobbes-update` accepts the change.
+    A test of turns plays them again from the recorded answers. It fails if a prompt, the reading of an
+    answer, an intent, a rejection, a correction or a digest changes, and shows how. `pytest --hobbes-update`
+    accepts the change. A test of a probe holds its answers and judges them by today's reading and rules.
+    `pytest --hobbes-record` asks again. Otherwise neither needs a network.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """
-    from rich.text import Text
+    from hobbes.lab.show.pinned import files_for
 
+    files = files_for(name, to)
+    if probe is not None and expect is not None and run is None and turns is None:
+        made = _test_of_probe(home, probe, expect, column, files)
+    elif run is not None and turns is not None and probe is None and expect is None:
+        made = _test_of_turns(home, run, _turns(turns), agent, files, prompts=ignore is None)
+    else:
+        raise UsageError("write RUN --turns A-B, or --probe PROBE --expect '...'")
+    _tell(made, files, as_json=as_json)
+
+
+def _test_of_turns(  # noqa: PLR0913  options
+    home: Path, run: str, turns: tuple[int, int], agent: str | None, files: "Files", *, prompts: bool
+) -> dict[str, Any]:
+    """Write a test of turns; return what is told of it."""
     from hobbes.lab.proof.pinning import pin
-    from hobbes.lab.show.pinned import files_for, write
-    from hobbes.lab.show.terminal import OUT, print_json, say
+    from hobbes.lab.show.pinned import text_of_test, write
 
-    numbers, files = _turns(turns), files_for(name, to)
     with options.opened(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        made = pin(store, stored, numbers, to)
+        made = pin(store, stored, turns, files.test.parent)
     if agent is not None:
         made.check_agent(agent)
-    write(made, files, agent, prompts=ignore is None)
+    write(made, files, text_of_test(made, files, agent, prompts=prompts))
+    return {"run": stored.id, "turns": list(turns), "agent": agent}
+
+
+def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
+    """Write a test of the answers to a probe; return what is told of it."""
+    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.proof.expecting import expectation, expected
+    from hobbes.lab.show.pinned import text_of_expectation, write
+
+    wanted = expectation(expect)
+    with options.opened(home) as store:
+        told = tell(store, probe)
+        name = column or told.columns[-1].column.name
+        made = expected(store, told, name, wanted, files.test.parent)
+    write(made, files, text_of_expectation(made, files))
+    return {"probe": probe, "column": name, "expect": str(wanted)}
+
+
+def _tell(made: dict[str, Any], files: "Files", *, as_json: bool) -> None:
+    """Print which files were written."""
+    from rich.text import Text
+
+    from hobbes.lab.show.terminal import OUT, print_json, say
+
     if as_json:
-        paths = {"test": str(files.test), "cassette": str(files.cassette)}
-        print_json({"run": stored.id, "turns": list(numbers), "agent": agent, **paths})
+        print_json({**made, "test": str(files.test), "cassette": str(files.cassette)})
     else:
         say(f"wrote {files.test} and {files.cassette}")
         OUT.print(Text(f"next: pytest {shlex.quote(str(files.test))}", style="dim"), soft_wrap=True)

@@ -165,7 +165,7 @@ def source(answers: Sequence[Answer]) -> str:
     return " ".join(sentences)
 
 
-def save(pin: Pin, path: Path) -> None:
+def save(pin: BaseModel, path: Path) -> None:
     """Write a file, all of it or nothing. Raise LabError if that is impossible."""
     text = json.dumps(pin.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")

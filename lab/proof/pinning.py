@@ -175,13 +175,13 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[pin_file.W
         yield pin_file.Way(
             until=until,
             settings=way.setting.config.model_dump(mode="json"),
-            prompts=_path_from(folder, variant) if is_path(variant) else variant,
+            prompts=path_from(folder, variant) if is_path(variant) else variant,
             lang=way.prompts.lang,
             models=way.models,
         )
 
 
-def _path_from(folder: Path, variant: str) -> str:
+def path_from(folder: Path, variant: str) -> str:
     """Return the path of a folder of prompts from another folder; as it is if there is none."""
     try:
         path = Path(os.path.relpath(Path(variant).resolve(), folder.resolve())).as_posix()

@@ -24,7 +24,7 @@ from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Place
+from hobbes.lab.store.timelines import TurnOfAgent
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -130,7 +130,7 @@ class First(NamedTuple):
     agent: str
 
 
-def firsts(landmarks: Mapping[str, Collection[Place]], agents: Collection[str] = ()) -> list[First]:
+def firsts(landmarks: Mapping[str, Collection[TurnOfAgent]], agents: Collection[str] = ()) -> list[First]:
     """Return where each landmark of a run first occurs; with agents, in what these did."""
     found = []
     for mark, places in landmarks.items():
@@ -302,7 +302,7 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
 
 
 def diary_page(
-    store: Store, run: Run, of: Asked, landmarks: Mapping[str, Collection[Place]]
+    store: Store, run: Run, of: Asked, landmarks: Mapping[str, Collection[TurnOfAgent]]
 ) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on. `landmarks` are those of the run."""
     agents = tuple(filter(None, (of.agent, of.other)))

@@ -16,7 +16,7 @@ from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
 from hobbes.lab.play.forking import ForkOptions, planned
 from hobbes.lab.proof.pinning import pin
-from hobbes.lab.show.pinned import NAME, Files, files_of, write
+from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -194,7 +194,7 @@ def write_test(store: Store, run: Run, fields: Fields) -> Files:
     agent = fields["agent"] or None
     if agent:
         pinned.check_agent(agent)
-    write(pinned, files, agent)
+    write(pinned, files, text_of_test(pinned, files, agent))
     return files
 
 

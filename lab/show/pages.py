@@ -45,7 +45,7 @@ from hobbes.lab.store.notes import Note as NoteOf
 from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Place, marks_in
+from hobbes.lab.store.timelines import TurnOfAgent, marks_in
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -86,7 +86,7 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
-    landmarks: Mapping[str, Collection[Place]] | None = None
+    landmarks: Mapping[str, Collection[TurnOfAgent]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +408,7 @@ class Pages:
             address=partial(self._diary, run),
         )
 
-    def _landmarks(self, run: Run) -> Mapping[str, Collection[Place]]:
+    def _landmarks(self, run: Run) -> Mapping[str, Collection[TurnOfAgent]]:
         """Return where the landmarks of a run are."""
         if self.kept.landmarks is None:
             self.kept.landmarks = marks_in(self.store, run).landmarks

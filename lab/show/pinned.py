@@ -3,8 +3,11 @@
 import json
 import re
 import textwrap
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from pydantic import BaseModel
 
 from hobbes.engine.world import LONGEST_NAME
 from hobbes.lab.errors import LabError, UsageError
@@ -13,6 +16,9 @@ from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
 from hobbes.lab.proof.pinning import Failure
 from hobbes.lab.show.comparison_table import words
 from hobbes.lab.show.terminal import spelled_out
+
+if TYPE_CHECKING:
+    from hobbes.lab.proof.expecting import ExpectationFile
 
 WIDTH = 98
 """The length of a line of the test file."""
@@ -47,9 +53,8 @@ def files_of(name: str, folder: Path) -> Files:
     return Files(folder / f"test_{name}.py", folder / f"{name}.json")
 
 
-def write(pin: Pin, files: Files, agent: str | None, *, prompts: bool = True) -> None:
+def write(pin: BaseModel, files: Files, text: str) -> None:
     """Write both files. Raise UsageError if their folder is none, LabError if they cannot be written."""
-    text = text_of_test(pin, files, agent, prompts=prompts)
     try:
         files.test.parent.mkdir(parents=True, exist_ok=True)
         save(pin, files.cassette)
@@ -80,11 +85,24 @@ def text_of_test(pin: Pin, files: Files, agent: str | None, *, prompts: bool = T
         source(pin.answers),
         "`pytest --hobbes-update` accepts a change that is meant.",
     )
+    return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
+
+
+def text_of_expectation(made: "ExpectationFile", files: Files) -> str:
+    """Return the text of a test that judges the answers to a probe."""
+    file = files.cassette.name
+    held = f"{file} holds the situations and the answers."
+    judged = "The test judges them by today's reading and rules, and asks no model."
+    paragraphs = (made.about, f"{held} {judged} `pytest --hobbes-record` asks again.")
+    return _test(paragraphs, files, f'hobbes_expects("{file}")')
+
+
+def _test(paragraphs: Iterable[str], files: Files, call: str) -> str:
+    """Return the text of a test that makes one call of a fixture."""
     about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
     about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
-    return (
-        f'"""{about}\n"""\n\n\ndef {_function(files)}(hobbes_replay):\n    hobbes_replay("{file}"{given})\n'
-    )
+    fixture = call.partition("(")[0]
+    return f'"""{about}\n"""\n\n\ndef {_function(files)}({fixture}):\n    {call}\n'
 
 
 def _function(files: Files) -> str:

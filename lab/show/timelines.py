@@ -16,7 +16,7 @@ from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Place, marks_in, measures_by_turn
+from hobbes.lab.store.timelines import TurnOfAgent, marks_in, measures_by_turn
 
 MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -39,7 +39,7 @@ DASHES = 4
 OUTCOMES = {Outcome.ANSWERED: 2, Outcome.REPAIRED: 6}
 """How high the column of an outcome is; that of a failed call is full."""
 
-Steps = Mapping[Place, tuple[int, str]]
+Steps = Mapping[TurnOfAgent, tuple[int, str]]
 """How high the column of an agent's turn is, and the class of its colour."""
 
 
@@ -169,7 +169,7 @@ def _outcome(decision: Decision) -> tuple[int, str]:
     return high, "bad" if decision.outcome not in DECISIONS else "odd" if high > 2 else "good"  # noqa: PLR2004
 
 
-def _counted(counts: Mapping[Place, int]) -> Steps:
+def _counted(counts: Mapping[TurnOfAgent, int]) -> Steps:
     """Return the columns of counts: the fuller the more, from 4 on full."""
     return {place: (_step(n), "") for place, n in counts.items() if n}
 
@@ -178,7 +178,7 @@ def _step(n: int) -> int:
     return min(HIGH, 1 + 3 * n)
 
 
-def _by_turn(counts: Mapping[Place, int]) -> dict[int, int]:
+def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
     """Return the sums over all agents."""
     sums: dict[int, int] = defaultdict(int)
     for (turn, _), n in counts.items():
@@ -186,7 +186,7 @@ def _by_turn(counts: Mapping[Place, int]) -> dict[int, int]:
     return sums
 
 
-def _by_agent(values: Mapping[Place, float]) -> dict[str, dict[int, float]]:
+def _by_agent(values: Mapping[TurnOfAgent, float]) -> dict[str, dict[int, float]]:
     """Return each agent's values by turn."""
     by_agent: dict[str, dict[int, float]] = defaultdict(dict)
     for (turn, agent), value in values.items():
@@ -194,10 +194,10 @@ def _by_agent(values: Mapping[Place, float]) -> dict[str, dict[int, float]]:
     return by_agent
 
 
-def _spread(values: Mapping[Place, int], turns: int) -> Steps:
+def _spread(values: Mapping[TurnOfAgent, int], turns: int) -> Steps:
     """Return a column for each turn from values of some turns, each of which lasts until the next."""
     most = max(*values.values(), 1)
-    steps: dict[Place, tuple[int, str]] = {}
+    steps: dict[TurnOfAgent, tuple[int, str]] = {}
     for agent, by in _by_agent(values).items():
         known = sorted(by)
         for here, following in zip(known, [*known[1:], turns], strict=True):

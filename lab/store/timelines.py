@@ -11,7 +11,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
-Place: TypeAlias = tuple[int, str]
+TurnOfAgent: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
 
 
@@ -22,9 +22,9 @@ class Marks(NamedTuple):
     those that an agent received from others, by the kind of the report.
     """
 
-    rejections: Counter[Place]
-    landmarks: dict[str, Counter[Place]]
-    ratings: dict[str, dict[Place, float]]
+    rejections: Counter[TurnOfAgent]
+    landmarks: dict[str, Counter[TurnOfAgent]]
+    ratings: dict[str, dict[TurnOfAgent, float]]
 
 
 def marks_in(store: Store, run: Run, first: int = 0, last: int | None = None) -> Marks:

@@ -1,0 +1,316 @@
+"""`hobbes make-test --probe`: answers to a probe in a file, and whether they are still as expected.
+
+The file holds, for each situation of an agent, what the agent was in and the answers that it gave. They are
+judged by today's reading and rules, without a network. If the prompt is not the one that they were given to,
+that is told; only `pytest --hobbes-record` asks again.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.turn import answer_fields, view_of
+from hobbes.engine.world import in_one_line, make_setting
+from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.files import CASSETTE_SUFFIX, read_json
+from hobbes.lab.loop import play_out
+from hobbes.lab.play.rendering import PromptQuestion, TurnStart
+from hobbes.lab.probe.asking import Asker, as_kept
+from hobbes.lab.probe.planning import Cell, Column, Plan, place
+from hobbes.lab.probe.situations import Situation
+from hobbes.lab.probe.telling import ProbeTold
+from hobbes.lab.proof.pin_file import Lines
+from hobbes.lab.proof.pinning import path_from
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.probes import KeptAnswer, answers_of
+from hobbes.lab.store.run import HOBBES
+from hobbes.lab.temporary import temporary
+from hobbes.lab.wire.cassettes import recording
+from hobbes.nodes.caps import NO_CAPS
+from hobbes.nodes.files import real_path
+from hobbes.nodes.journal import Call, Prompt, Reply
+from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.players import parse_spec
+from hobbes.nodes.prompting import is_path
+from hobbes.nodes.reading import deciding, read
+from hobbes.nodes.state import memories_from
+
+FORMAT = 1
+"""The version of the form of these files."""
+
+EXPECTED = re.compile(
+    r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
+    r" of (?P<of>[0-9]{1,4})"
+)
+
+
+class Expectation(NamedTuple):
+    """In how many of an agent's answers to a situation an act is expected, or its absence."""
+
+    agent: str
+    absent: bool
+    act: str
+    bound: Literal["least", "most"]
+    n: int
+    of: int
+
+    def __str__(self) -> str:
+        """Return the expectation as people write it."""
+        return f"{self.agent}: {'no ' * self.absent}{self.act} in at {self.bound} {self.n} of {self.of}"
+
+
+def expectation(text: str) -> Expectation:
+    """Return what a text expects; raise UsageError if it says nothing of the kind."""
+    found = EXPECTED.fullmatch(text.strip())
+    if found is None or int(found["n"]) > int(found["of"]):
+        raise UsageError(
+            f"--expect {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
+        )
+    bound: Any = found["bound"]
+    return Expectation(
+        found["agent"], bool(found["no"]), found["act"], bound, int(found["n"]), int(found["of"])
+    )
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class GivenAnswer(_Part):
+    """An answer. `failure` is the outcome if the call failed, otherwise null."""
+
+    text: str
+    failure: Outcome | None
+    error: str
+
+
+class ExpectedSituation(_Part):
+    """What an agent was in, how it was asked, and what it answered."""
+
+    run: str
+    turn: int
+    agents: list[str]
+    seed: int
+    settings: dict[str, Any]
+    state: dict[str, Any]
+    memories: dict[str, dict[str, Any]]
+    prompts: str
+    """The name of the prompts, or a path from the folder of the file."""
+    lang: str
+    player: str
+    models: dict[str, ModelSettings]
+    """The settings of the player, if it comes from a models file, by its name."""
+    system: Lines
+    prompt: Lines
+    """The two texts that the answers were given to."""
+    answers: list[GivenAnswer]
+
+
+class ExpectationFile(_Part):
+    """The contents of a file."""
+
+    format: Literal[1]
+    about: str
+    hobbes: str
+    world: str
+    expect: str
+    situations: Annotated[list[ExpectedSituation], Field(min_length=1)]
+
+
+def read_expectation_file(path: Path) -> ExpectationFile:
+    """Return the contents of a file; raise UsageError if it is not one of this form."""
+    try:
+        return ExpectationFile.model_validate(read_json(path))
+    except ValidationError as error:
+        problem = in_one_line(error, depth=3)
+    raise UsageError(f"{path} is not a file of `hobbes make-test --probe`: {problem}; make it anew")
+
+
+def expected(
+    store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
+) -> ExpectationFile:
+    """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
+
+    Raise UsageError if there are too few answers, or if they are not as expected.
+    """
+    situations = []
+    for number, situation in enumerate(told.situations, start=1):
+        if situation.agent != expect.agent:
+            continue
+        answers = told.cell(number, column).answers[: expect.of]
+        if len(answers) < expect.of:
+            raise UsageError(
+                f"situation {number} has {len(answers)} answers; ask more with --times {expect.of}"
+            )
+        (of_column,) = (one.column for one in told.columns if one.column.name == column)
+        calls = [one.call for one in answers]
+        situations.append(_situation(store, situation, of_column, calls, folder))
+    if not situations:
+        raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
+    made = ExpectationFile(
+        format=FORMAT,
+        about=f"{expect}. Answers of the column {column} of the probe {told.name}.",
+        hobbes=HOBBES,
+        world=told.world.name,
+        expect=str(expect),
+        situations=situations,
+    )
+    if problems := judged(made):
+        raise UsageError(f"the recorded answers are not as expected: {problems[0]}")
+    return made
+
+
+def _situation(
+    store: Store, situation: Situation, column: Column, calls: Sequence[Call], folder: Path
+) -> ExpectedSituation:
+    """Return a situation as the file holds it."""
+    at = place(store, situation, column)
+    world, variant = at.way.world, column.prompts or at.way.prompts.variant
+    models = {**at.way.model_settings, **column.model_settings}
+    system, prompt = calls[0].prompt
+    return ExpectedSituation(
+        run=situation.run,
+        turn=situation.turn,
+        agents=list(at.setting.agents),
+        seed=at.setting.seed,
+        settings=at.setting.config.model_dump(mode="json"),
+        state=world.state.to_json(at.state),
+        memories={agent: dict(memory.to_json()) for agent, memory in at.memories.items()},
+        prompts=path_from(folder, variant) if is_path(variant) else variant,
+        lang=column.lang or at.way.prompts.lang,
+        player=at.spec,
+        models={at.spec: models[at.spec]} if at.spec in models else {},
+        system=system.split("\n"),
+        prompt=prompt.split("\n"),
+        answers=[_given(call) for call in calls],
+    )
+
+
+def _given(call: Call) -> GivenAnswer:
+    """Return the answer of a call."""
+    return GivenAnswer(text=call.reply.text, failure=call.reply.failure, error=call.reply.error)
+
+
+def judged(file: ExpectationFile) -> list[str]:
+    """Return what is not as expected, in a sentence for each situation.
+
+    A failed call neither has an act nor lacks one.
+    """
+    expect, world = expectation(file.expect), world_named(file.world)
+    problems = []
+    for one in file.situations:
+        setting, state, _ = _loaded(file, one)
+        fields = answer_fields(world, setting, expect.agent)
+        parsed = [
+            read(expect.agent, Reply(given.text, "", failure=given.failure, error=given.error), fields)
+            for given in one.answers
+        ]
+        decided = [
+            world.acts(world.validate(state, expect.agent, answer.said).intent)
+            for answer in parsed
+            if answer.outcome in DECISIONS
+        ]
+        n = sum((expect.act in acts) != expect.absent for acts in decided)
+        if n < expect.n if expect.bound == "least" else n > expect.n:
+            what = f"{'no ' * expect.absent}{expect.act}"
+            failed = len(parsed) - len(decided)
+            more = f", and {failed} failed" if failed else ""
+            problems.append(
+                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of {len(parsed)} answers"
+                f"{more}, expected in at {expect.bound} {expect.n}"
+            )
+    return problems
+
+
+def _loaded(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
+    """Return setting, state and memories of a situation; raise UsageError if this hobbes cannot read them."""
+    world = world_named(file.world)
+    try:
+        setting = make_setting(world, one.agents, one.seed, one.settings)
+        return setting, world.load(setting, one.state), memories_from(one.memories)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UsageError(f"these answers cannot be judged by hobbes {HOBBES}: {error}") from error
+
+
+def cells(file: ExpectationFile, folder: Path) -> list[Cell]:
+    """Return the situations as they would be asked now; raise UsageError if a prompt cannot be loaded."""
+    agent, world = expectation(file.expect).agent, world_named(file.world)
+    found = []
+    for number, one in enumerate(file.situations, start=1):
+        setting, state, memories = _loaded(file, one)
+        variant = str(real_path(folder / one.prompts)) if is_path(one.prompts) else one.prompts
+        view = view_of(world, state, memories, agent)
+        question = PromptQuestion(
+            world,
+            setting,
+            variant,
+            one.lang,
+            TurnStart(state, memories),
+            agent,
+            view,
+            intents={},
+            player=one.player,
+            models=one.models,
+        )
+        model = parse_spec(world.policies, one.player, one.models).settings
+        if model is None:
+            raise UsageError(f"{one.player} is not a chat model; make the test anew")
+        prompts = question.load_prompts()
+        found.append(Cell(number, COLUMN, question, prompts, question.render(prompts), model))
+    return found
+
+
+COLUMN = "test"
+"""The name of the only column in which a test asks."""
+
+
+def has_other_prompts(file: ExpectationFile, folder: Path) -> bool:
+    """Return whether a prompt is not the one that the answers were given to."""
+    given = [Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations]
+    return [cell.prompt for cell in cells(file, folder)] != given
+
+
+def asked_again(file: ExpectationFile, path: Path) -> ExpectationFile:
+    """Ask all situations again over the network; return the file with the new answers, and keep a cassette.
+
+    The exchanges are in the cassette beside the file. Raise LabError if the model cannot be asked.
+    """
+    expect, now = expectation(file.expect), cells(file, path.parent)
+    asked = tuple(Situation(run=one.run, turn=one.turn, agent=expect.agent) for one in file.situations)
+    planned = Plan(COLUMN, world_named(file.world), asked, (Column(COLUMN),), tuple(now), expect.of)
+    with (
+        tempfile.TemporaryDirectory(dir=temporary()) as home,
+        open_store(Path(home)) as store,
+        recording(path.with_suffix(CASSETTE_SUFFIX)),
+    ):
+        try:
+            play_out(Asker(store, planned, {}, NO_CAPS).ask_all(lambda: None))
+        except ValueError as error:
+            raise LabError(str(error)) from error
+        kept = list(answers_of(store, as_kept(planned)))
+    situations = [
+        one.model_copy(
+            update={
+                "system": cell.prompt.system.split("\n"),
+                "prompt": cell.prompt.turn.split("\n"),
+                "answers": [_given(call) for call in _counting(kept, cell.situation)],
+            }
+        )
+        for one, cell in zip(file.situations, now, strict=True)
+    ]
+    return file.model_copy(update={"situations": situations})
+
+
+def _counting(kept: Sequence[KeptAnswer], situation: int) -> Iterator[Call]:
+    """Yield the call that counts for each number of a situation."""
+    own = [one for one in kept if one.situation == situation]
+    for _, of_number in groupby(own, key=lambda one: one.number):
+        if (call := deciding(one.call for one in of_number)) is not None:
+            yield call
