@@ -80,8 +80,8 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
 def _gained(account: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the last turn brought a nation."""
     if "gained" in account:
-        trade = f", {account['trade']} of it from grants" if account.get("trade") else ""
-        yield f"{account['gained']} welfare in the last turn{trade}; {account['total']} in all"
+        received = f", {account['received']} of it from grants" if account.get("received") else ""
+        yield f"{account['gained']} welfare in the last turn{received}; {account['total']} in all"
     for line, words in (("damage", "{} money lost to attacks"), ("upkeep", "{} money paid for upkeep")):
         if account.get(line):
             yield words.format(abs(account[line]))
