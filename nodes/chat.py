@@ -3,8 +3,10 @@
 import asyncio
 import os
 import re
+import ssl
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import aiohttp
@@ -239,10 +241,25 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
+@cache
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Return the certificates that are trusted where SSL_CERT_FILE and SSL_CERT_DIR have these values.
+
+    It takes 20 ms to read them, which is much for each of many games.
+    """
+    return httpx2.create_ssl_context()
+
+
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates that are trusted. Raise OSError if they cannot be read."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
 def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainClient:
     """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
     try:
         return PlainClient(
+            verify=_trusted(),
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
                 max_connections=settings.parallel,
@@ -315,6 +332,8 @@ class ChatPlayer:
             openai_proxy="",  # the HTTP client has it
             timeout=self._http.timeout,  # None would switch it off for each request
             http_async_client=self._http,
+            # It is never used; without it, langchain-openai makes one that reads all certificates again.
+            http_client=httpx2.Client(verify=_trusted(), trust_env=False),
         )
 
     @property
