@@ -2,7 +2,7 @@
 
 The stand-in server runs in another process and delays each answer. For comparison, the same prompts are sent
 by the same client in a bare loop, without graph and database, and by httpx2 alone. These show what the client
-and the machine cost anyway.
+and the machine cost anyway. A further row is about many games at once.
 """
 
 import asyncio
@@ -20,12 +20,14 @@ import httpx2
 import openai
 
 from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.play.playing import RunOptions, Shared, begin, go_on
+from hobbes.lab.play.together import Progress, play_runs
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
+from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
 
 TURNS, DELAY, REPEATS = 20, 0.05, 3
@@ -35,14 +37,45 @@ IDEAL = TURNS * DELAY
 REACH = {10: 1.35, 20: 1.50, 100: 3.00}
 """Wall-clock time of a run divided by the ideal that is aimed at, by the number of agents."""
 
+GAMES, GAME_AGENTS, GAME_TURNS, GAME_DELAY = 20, 4, 10, 0.2
+"""Games that are played side by side, and the seconds of an answer in them."""
+
 Prompts: TypeAlias = list[dict[str, Prompt]]
 """The prompts of each turn, by agent, in the order of turns."""
 
 
 def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table: wall over ideal of a run, of the bare loop and of raw HTTP."""
-    with _served() as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
-        return [row for agents in REACH for row in _rows(url, agents)]
+    with _served(DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
+        rows = [row for agents in REACH for row in _rows(url, agents)]
+    with _served(GAME_DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
+        return [*rows, *_side_by_side()]
+
+
+def _side_by_side() -> list[tuple[str, str, str]]:
+    """Return how much longer many games take side by side than one of them alone."""
+    (one,), alone = _games(1)
+    many, together = _games(GAMES)
+    assert many[0] == one, "a game has another digest beside others than alone"  # noqa: S101
+    load = f"{GAMES} games of {GAME_AGENTS} agents x {GAME_TURNS} turns at {GAME_DELAY * 1000:.0f} ms a call"
+    return [
+        (f"{load}, side by side: seconds", f"{together:.1f}", ""),
+        ("  that time over the time of one game alone", f"{together / alone:.2f}", "<= 1.30"),
+    ]
+
+
+def _games(count: int) -> tuple[list[str], float]:
+    """Play so many games side by side, each with its seed. Return their digests, and the seconds."""
+    with _home() as home:
+        options = (
+            RunOptions("mining", GAME_AGENTS, seed, "openai:policy/guided", values={"rounds": GAME_TURNS})
+            for seed in range(1, count + 1)
+        )
+        runs = [begin(home, one) for one in options]
+        began = time.perf_counter()
+        play_runs(home, runs, count, Shared(limiter=OwnRateLimiter()), Progress())
+        seconds = time.perf_counter() - began
+        return [home.runs.find(run.id).digest for run in runs], seconds
 
 
 def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
@@ -73,9 +106,9 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 
 
 @contextmanager
-def _served() -> Iterator[str]:
-    """Run the stand-in server in another process, and yield its base URL."""
-    command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(DELAY)]
+def _served(delay: float) -> Iterator[str]:
+    """Run the stand-in server in another process, and yield its base URL. It delays each answer."""
+    command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

@@ -241,21 +241,25 @@ def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
     return hook
 
 
-def _trusted_here() -> ssl.SSLContext:
-    """Return what certificates of servers are checked against, as the environment says."""
-    return _trusted(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-
-
 @cache
-def _trusted(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:  # noqa: ARG001  they are its key
-    """Read the certificates once, which takes 20 ms; the clients of each model would read them twice."""
+def _certificates(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """Return the certificates that are trusted where SSL_CERT_FILE and SSL_CERT_DIR have these values.
+
+    It takes 20 ms to read them, which is much for each of many games.
+    """
     return httpx2.create_ssl_context()
+
+
+def _trusted() -> ssl.SSLContext:
+    """Return the certificates that are trusted. Raise OSError if they cannot be read."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainClient:
     """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
     try:
         return PlainClient(
+            verify=_trusted(),
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
                 max_connections=settings.parallel,
@@ -270,7 +274,6 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             params=base.params,  # not in base_url: openai's client would append the path after the query
             proxy=os.environ.get("OPENAI_PROXY")
             or None,  # langchain-openai's; without it, httpx2 reads the usual
-            verify=_trusted_here(),
         )
     except OSError as error:
         raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
@@ -328,8 +331,9 @@ class ChatPlayer:
             cache=False,
             openai_proxy="",  # the HTTP client has it
             timeout=self._http.timeout,  # None would switch it off for each request
-            http_client=httpx2.Client(verify=_trusted_here()),  # unused; the default reads certificates again
             http_async_client=self._http,
+            # It is never used; without it, langchain-openai makes one that reads all certificates again.
+            http_client=httpx2.Client(verify=_trusted(), trust_env=False),
         )
 
     @property
