@@ -113,7 +113,7 @@ def test_what_is_missing_is_a_lookup_error_of_one_line(reader: hobbes.Home) -> N
         (lambda: reader.run("nobody's"), 'there is no run "nobody\'s"'),
         (lambda: run.turn(4), "has no turn 4; it has turns 0 to 3"),
         (lambda: run.turn(-1), "has no turn -1"),
-        (lambda: run.turn(0).agent("miner-09"), "'miner-09' did not act in turn 0; these did: miner-01"),
+        (lambda: run.turn(0).agent("miner-09"), "'miner-09' did not act in turn 0; did you mean miner-0"),
         (lambda: run.events("rade"), "mining has no event 'rade'; events: claim"),
         (lambda: run.table("call"), "there is no table 'call'; tables: turns, calls"),
     ):
