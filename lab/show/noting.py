@@ -1,11 +1,11 @@
 """Notes as people write and list them: in the terminal, on a page, in Python."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hobbes.engine.names import did_you_mean
-from hobbes.lab.errors import MissingError
+from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.show.palette import Look, looks_of
 from hobbes.lab.show.terminal import OUT, table
 from hobbes.lab.show.tracing import names_in
@@ -55,35 +55,37 @@ def changed(store: Store, place: Place, change: Change) -> Note:
     )
 
 
-def show(store: Store, notes: Iterable[Note]) -> None:
+def show(store: Store, notes: Sequence[Note]) -> None:
     """Print notes, one per row."""
-    about = _runs(store)
+    about = _runs(store, notes)
     rows = []
     looks: dict[str, Look] = {}
     for note in notes:
-        name, agents = about.get(note.run, (note.run, ()))
+        name, agents = about[note.run]
         looks |= looks_of(agents)
-        what = "" if note.event is None else f"event {note.event}"
-        rows.append((name, note.turn, note.agent or what, "★" if note.star else "", *_texts(note)))
+        what = note.agent or ("" if note.event is None else f"event {note.event}")
+        star, text = "★" * note.star, " ".join(note.note.split())
+        rows.append((name, note.turn, what, star, " ".join(note.tags), text))
     OUT.print(table("", ("run", "turn", "about", "star", "tags", "note"), rows, looks))
 
 
-def _texts(note: Note) -> tuple[str, str]:
-    return " ".join(note.tags), " ".join(note.note.split())
-
-
-def _runs(store: Store) -> dict[str, tuple[str, list[str]]]:
-    """Return the name and the agents of each run, by its id."""
-    return {run["id"]: (run["name"] or run["id"], run["agents"] or []) for run in store.figures.of_all_runs()}
+def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return the name and the agents of each run that has notes, by its id; the id of one that is gone."""
+    about: dict[str, tuple[str, Sequence[str]]] = {}
+    for run in {note.run for note in notes}:
+        try:
+            stored = store.runs.stored(run)
+            about[run] = stored.name or run, stored.setting.agents
+        except LabError:  # it is damaged, or notes.db has been put beside other runs
+            about[run] = run, ()
+    return about
 
 
 def listed(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page of all notes shows; its address may ask for a `tag`."""
-    tag, about = str(at.get("tag", "")).strip(), _runs(store)
-    notes = [
-        (note, *about[note.run], looks_of(about[note.run][1]))
-        for note in store.notes.of(tag=tag)
-        if note.run in about
-    ]
+    tag = str(at.get("tag", "")).strip()
+    found = store.notes.of(tag=tag)
+    about = _runs(store, found)
+    notes = [(note, about[note.run][0], looks_of(about[note.run][1])) for note in found]
     words = ("notes", *(["--tag", tag] if tag else []))
     return {"notes": notes, "tags": store.notes.tags(), "tag": tag, "command": store.command(*words)}

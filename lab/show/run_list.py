@@ -4,7 +4,7 @@ The runs of an experiment share one row, and each fork follows its parent.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,7 +145,7 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         runs, problem = listed(store, asked), ""
     except UsageError as error:
         runs, problem = [], str(error).replace("--", "")
-    rows = list(entries(folded(runs, asked)))
+    rows = list(tree(folded(runs, asked)))
     here = {name: getattr(asked, name) for name in NAMED} | {"where": conditions}
     return {
         "asked": asked,
@@ -157,7 +157,7 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "tags": [*store.notes.tags()],
         "facts": [*FACTS],
         "names": {run["id"]: run["name"] or run["id"] for run in runs},
-        "entries": rows[first : first + MAX_ROWS],
+        "entries": list(entries(rows[first : first + MAX_ROWS])),
         "first": first,
         "most": MAX_ROWS,
         "next": first + MAX_ROWS if first + MAX_ROWS < len(rows) else None,
@@ -186,9 +186,9 @@ def number_in(at: Mapping[str, Any], name: str) -> int:
     return number
 
 
-def entries(rows: Sequence[Row | Folded]) -> Iterator[Entry]:
-    """Yield the rows of the list; each fork follows its parent."""
-    for row, depth in tree(rows):
+def entries(rows: Iterable[tuple[Row | Folded, int]]) -> Iterator[Entry]:
+    """Yield the rows of the list, from runs and experiments with their depth in the tree of forks."""
+    for row, depth in rows:
         yield _of_experiment(row) if isinstance(row, Folded) else _of_run(row, depth)
 
 
@@ -261,7 +261,7 @@ def _short(value: Any) -> str:  # noqa: ANN401  any JSON
 
 def show(rows: Sequence[Row | Folded]) -> RenderableType:
     """Return the runs as a table; if that is wider than the terminal, some lines per run."""
-    cells = [_cells(entry) for entry in entries(rows)]
+    cells = [_cells(entry) for entry in entries(tree(rows))]
     used = [k for k in range(len(COLUMNS)) if any(row[k] for row in cells)]
     whole = table("", [COLUMNS[k] for k in used], [[row[k] for k in used] for row in cells])
     if Measurement.get(OUT, OUT.options.update(max_width=10_000), whole).maximum <= OUT.width:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.names import alike
 from hobbes.engine.record import sha256
-from hobbes.lab.errors import LabError
+from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
 from hobbes.lab.store.notes import Notes
 from hobbes.nodes.journal import is_program
@@ -230,12 +230,19 @@ class TextIndex:
             place = _Place(*address)
             adding.add_named(system, "prompt", place)
             if isinstance(player, str) and is_program(player):
-                adding.add(self.views_sent(place.run, place.turn).get(place.agent), "prompt", place)
+                adding.add(self._view_sent(place), "prompt", place)
             else:
                 adding.add_named(prompt, "prompt", place)
             adding.add(answer, "answer", place)
             adding.add(reasoning, "reasoning", place)
         return last
+
+    def _view_sent(self, place: "_Place") -> str | None:
+        """Return the view that a program was sent; None if the turn before it is damaged or missing."""
+        try:
+            return self.views_sent(place.run, place.turn).get(place.agent)
+        except DamagedError:  # `hobbes verify` says what is damaged
+            return None
 
     def _add_turns(self, adding: "_Adding", most: int) -> bool:
         rows, last = self._rows("turns", "run, turn", most)

@@ -178,3 +178,9 @@ def test_a_damaged_file_is_reported_in_one_line(cli: Cli, run: Run, home: Path) 
     error = cli("notes").exception
     assert isinstance(error, LabError)
     assert f"cannot use the notes in {home / 'notes.db'}" in str(error)
+
+
+def test_notes_of_a_run_that_is_gone_are_listed_by_its_id(cli: Cli, opened: Store, pages: TestClient) -> None:
+    opened.notes.keep(Place("20200101-000000-abcdef", 0, "miner-01"), star=True, tags=(), text="")
+    assert "20200101-000000-abcdef" in cli("notes").stdout
+    assert "20200101-000000-abcdef, turn 0, miner-01" in pages.get("/notes").text
