@@ -46,9 +46,9 @@ Prompts: TypeAlias = list[dict[str, Prompt]]
 
 def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table: wall over ideal of a run, of the bare loop and of raw HTTP."""
-    with _served(DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
+    with served(DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         rows = [row for agents in REACH for row in _rows(url, agents)]
-    with _served(GAME_DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
+    with served(GAME_DELAY) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         return [*rows, *_side_by_side()]
 
 
@@ -89,9 +89,9 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
         repeats = [
             (
                 _run(home, agents)[1],
-                _timed(lambda: _bare(run, prompts)),
-                _timed(lambda: _posted(url, prompts)),
-                _timed(lambda: _raw(url, prompts)),
+                timed(lambda: _bare(run, prompts)),
+                timed(lambda: _posted(url, prompts)),
+                timed(lambda: _raw(url, prompts)),
             )
             for _ in range(REPEATS)
         ]
@@ -106,8 +106,8 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 
 
 @contextmanager
-def _served(delay: float) -> Iterator[str]:
-    """Run the stand-in server in another process, and yield its base URL. It delays each answer."""
+def served(delay: float) -> Iterator[str]:
+    """Run the stand-in server in another process, with this delay, and yield its base URL."""
     command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
@@ -127,10 +127,10 @@ def _run(home: Store, agents: int) -> tuple[Run, float]:
     """Play a run through the server. Return the run and the seconds that it took."""
     request = RunOptions("mining", agents=agents, models="openai:policy/guided", values={"rounds": TURNS})
     run = begin(home, request)
-    return run, _timed(lambda: go_on(home, run, lambda _: None))
+    return run, timed(lambda: go_on(home, run, lambda _: None))
 
 
-def _timed(act: Callable[[], Awaitable[None]]) -> float:
+def timed(act: Callable[[], Awaitable[None]]) -> float:
     """Return how many seconds an action takes."""
 
     async def acting() -> float:

@@ -256,6 +256,7 @@ class Asker:
                 cell.prompts,
                 self.meter,
                 models=question.models,
+                answered=self._plan.answered,
                 limiter=self._limiter,
             )
         return self._players[key].named(question.player)

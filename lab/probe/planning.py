@@ -92,6 +92,8 @@ class Plan:
     cells: tuple[Cell, ...]
     """Those of the first situation in all columns, then those of the second, and so on."""
     times: int
+    answered: frozenset[str] = frozenset()
+    """The players that have answered in the runs of the situations, so that many may be asked at once."""
 
 
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
@@ -115,7 +117,8 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
         for number, one in enumerate(situations, start=1)
         for column in columns
     )
-    return Plan(asked.name or "", world, situations, columns, cells, asked.times or TIMES)
+    answered = frozenset().union(*(store.calls.answered(one.run) for one in situations))
+    return Plan(asked.name or "", world, situations, columns, cells, asked.times or TIMES, answered)
 
 
 def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:

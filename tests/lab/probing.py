@@ -1,5 +1,6 @@
 """A stand-in server that heeds a word of its prompt, and small probes for tests."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,10 +35,14 @@ RATES = {True: 10, False: 70}
 
 
 class Heeding:
-    """A server of trust whose model attacks seldom if the system text has the word; it notes who is asked."""
+    """A server of trust whose model attacks seldom if the system text has the word; it notes who is asked.
 
-    def __init__(self) -> None:
+    It answers so many requests at once: none before all of them are there.
+    """
+
+    def __init__(self, at_once: int = 1) -> None:
         self.asked: list[str] = []
+        self._all_there = asyncio.Barrier(at_once)
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._completion, methods=["POST"])])
 
     async def _completion(self, request: Request) -> Response:
@@ -45,6 +50,7 @@ class Heeding:
         system, turn = (message["content"] for message in body["messages"])
         address = request.headers[ADDRESS_HEADER]
         self.asked.append(address)
+        await self._all_there.wait()
         text = json.dumps(_move(view_in(turn) or {}, f"{body['model']} {address}", WORD in system))
         return JSONResponse(
             {
@@ -88,9 +94,9 @@ def ask(store: Store, what: Plan, caps: Caps = NO_CAPS) -> None:
 
 
 @contextmanager
-def heeding() -> Iterator[Heeding]:
+def heeding(at_once: int = 1) -> Iterator[Heeding]:
     """Serve the stand-in, so that every chat model is it."""
-    server = Heeding()
+    server = Heeding(at_once)
     with in_thread(server.app) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         yield server
 

@@ -11,7 +11,7 @@ from markupsafe import escape
 from starlette.testclient import TestClient
 
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
 from hobbes.lab.probe.planning import cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
@@ -21,7 +21,7 @@ from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
-from tests.lab.play import played
+from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
 
 
@@ -76,6 +76,19 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
         assert Counter(server.asked).most_common(1)[0][1] == 1
         assert stopped == {**asked(opened, name="unstopped", **ways).to_json(), "probe": "stopped"}
         assert len(server.asked) == 40
+
+
+def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: Path) -> None:
+    """The server answers none of 20 before all of them are there, five times."""
+    (opened.home / "models.toml").write_text('[fast]\nmodel = "any"\nparallel = 20\ntimeout = 20\n')
+    with heeding():
+        run = go(opened, begin(opened, RunOptions("trust", 2, models="fast", values={"rounds": 5})))
+    situations = [*picked(opened, run, range(5), ["unit-a"], None)]
+    mine = variant(tmp_path, "Be peaceful.")
+    with heeding(at_once=20) as server:
+        told = asked(opened, name="p", situation=situations, prompts=[mine], model=[])
+    assert len(server.asked) == 5 * 2 * 10
+    assert all(one.failures == {} for one in told.columns)
 
 
 def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[Situation]) -> None:
