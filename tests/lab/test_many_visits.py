@@ -23,6 +23,7 @@ EXAMPLES = {
     "/": "/",
     "/compare": "/compare?a=one&b=other",
     "/search": "/search?q=AgentA&run=one",
+    "/notes": "/notes",
     "/experiments": "/experiments",
     "/probes": "/probes",
     "/{run}": "/one",
