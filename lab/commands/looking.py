@@ -79,7 +79,7 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     from hobbes.lab.store.listing import Asked, folded, listed
 
     asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         rows, hint = listed(store, asked), store.command("run", "mining")
     if as_json:
         print_json(rows)
@@ -135,7 +135,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         if turn is None and agents:
             diary_of = [*agents, *(only_agents or ())]
@@ -277,7 +277,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         kind=text_search.IN[kind.value] if kind else "",
     )
     query = " ".join(words)
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         found = text_search.find(store, query, filters, range(most), whole=True)
         if not as_json:
             text_search.show(store, filters.kind, found)
@@ -310,7 +310,7 @@ def compare(
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         one, other = store.runs.find(a), store.runs.find(b)
         comparison = compare(store, one, other)
     if as_json:
@@ -346,7 +346,7 @@ def export(
     from hobbes.lab.show.exporting import export as exported
     from hobbes.lab.show.terminal import OUT, print_json, table
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
         folder = to or home / "exports" / usual

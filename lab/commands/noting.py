@@ -44,7 +44,7 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
         raise UsageError("name the turn of the agent or of the event")
     if event is not None and agent != ALL:
         raise UsageError("a note is about an agent or about an event; write all in place of the agent")
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         whole = None if turn == ALL else int(turn)
         place = noting.place_of(store, run, whole, None if agent == ALL else agent, event)
         change = noting.Change(text, star, tag or (), untag or ())
@@ -73,7 +73,7 @@ def notes(
     from hobbes.lab.show import noting
     from hobbes.lab.show.terminal import print_json, remark
 
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         found = store.notes.of(store.runs.stored(run).id if run else None, tag or "")
         if as_json:
             print_json([one.to_json() for one in found])

@@ -129,11 +129,11 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         "prompts": _listed(prompts),
         "model": _listed(model),
         "lang": _listed(lang),
-        "set": options.settings_asked(settings),
+        "set": options.parse_settings(settings),
         "times": times,
         "name": name,
     }
-    with options.opened(home, writes=not dry_run) as store:
+    with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
         asked = changed(files, given, _situations(store, runs, turns, _listed(agents), where))
@@ -231,7 +231,7 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.probe import situations
     from hobbes.lab.show.terminal import say
 
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
         one = situations.named(store, situations.found(store, asked))
     say(f"{to} has {situations.add(to, one)} situations")
@@ -263,12 +263,12 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from hobbes.lab.probe.telling import tell
     from hobbes.lab.show import probes
-    from hobbes.lab.show.comparison_table import marked
+    from hobbes.lab.show.comparison_table import word_diff_text
     from hobbes.lab.show.reports import printed
     from hobbes.lab.show.terminal import OUT, print_json, say
     from hobbes.lab.store.probes import probe_names
 
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         if probe is None:
             names = probe_names(store)
             if as_json:
@@ -280,7 +280,9 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             if as_json:
                 print_json(pieces)
             else:
-                OUT.print(marked(pieces, marks=OUT.color_system is None) if pieces else "no difference")
+                OUT.print(
+                    word_diff_text(pieces, marks=OUT.color_system is None) if pieces else "no difference"
+                )
         elif situation is None:
             _show(store, probe, as_json=as_json, markdown=markdown)
         elif column is None:

@@ -60,7 +60,7 @@ def replay(
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))
     else:
-        with options.opened(home) as store:
+        with options.open_home(home) as store:
             stored = store.runs.find(run)
             result = _reread_run(store, stored) if reread else _replay_run(store, stored)
     if as_json:
@@ -186,7 +186,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
     from hobbes.lab.proof.verifying import faults
     from hobbes.lab.show.terminal import OUT, print_json, say
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find_unchecked(run)
         wrong = list(faults(store, stored))
     if as_json:
@@ -272,7 +272,7 @@ def _test_of_turns(  # noqa: PLR0913  options
     from hobbes.lab.proof.pinning import pin
     from hobbes.lab.show.pinned import text_of_test, write
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         made = pin(store, stored, turns, files.test.parent)
     if agent is not None:
@@ -288,7 +288,7 @@ def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, file
     from hobbes.lab.show.pinned import text_of_expectation, write
 
     wanted = expectation(expect)
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         told = tell(store, probe)
         name = column or told.columns[-1].column.name
         made = expected(store, told, name, wanted, files.test.parent)

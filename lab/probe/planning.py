@@ -13,7 +13,7 @@ from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.forking import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.play.playing import checked_players, lasting
+from hobbes.lab.play.playing import absolute_variant, check_players
 from hobbes.lab.play.rendering import PromptQuestion, TurnStart
 from hobbes.lab.probe.situations import ProbeFile, Situation, found
 from hobbes.lab.store.experiments import tokens_per_call
@@ -133,7 +133,9 @@ def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
         for variant, lang in product(prompts, langs):
             values = (f"{key}={json.dumps(value)}" for key, value in asked.settings.items())
             name = " ".join(filter(None, [variant, lang, *values])) + of
-            yield Column(name, variant and lasting(variant), lang, model, dict(asked.settings), settings)
+            yield Column(
+                name, variant and absolute_variant(variant), lang, model, dict(asked.settings), settings
+            )
 
 
 def place(store: Store, situation: Situation, column: Column) -> Place:
@@ -169,7 +171,7 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
         )
     models = {**way.model_settings, **column.model_settings}
     try:
-        checked_players(store, world, setting, {agent: spec}, models, caps)
+        check_players(store, world, setting, {agent: spec}, models, caps)
         options = ForkOptions(situation.turn, None, column.prompts, column.lang, column.settings)
         prompts = way.prompts if column.is_recorded else prompts_of_fork(way, setting, options)
     except ValueError as error:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from hobbes.engine.world import LONGEST_NAME, OBSERVER, in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import check_path, read_toml
-from hobbes.lab.store.history import intents_of, logged, state_before
+from hobbes.lab.store.history import intents_of, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -118,7 +118,7 @@ def picked(
     With an act, only those in which the recorded decision has it.
     """
     for turn in range(run.turns) if turns is None else turns:
-        intents = intents_of(run, logged(store, run, turn)) if act else {}
+        intents = intents_of(run, stored_turn(store, run, turn)) if act else {}
         for agent in _asked(store, run, turn):
             wanted = not agents or agent in agents
             if wanted and (not act or (agent in intents and act in run.world.acts(intents[agent]))):

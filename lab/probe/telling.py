@@ -19,7 +19,7 @@ from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import RECORDED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
 from hobbes.lab.probe.statistics import FEWEST, Interval, Pair, interval, p_value
-from hobbes.lab.store.history import intents_of, logged
+from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, answers_of, probe_named
@@ -280,7 +280,7 @@ def _recorded(store: Store, situation: Situation) -> tuple[str, ...] | None:
     run = store.runs.find(situation.run)
     if situation.turn >= run.turns:
         return None
-    intent = intents_of(run, logged(store, run, situation.turn)).get(situation.agent)
+    intent = intents_of(run, stored_turn(store, run, situation.turn)).get(situation.agent)
     return None if intent is None else run.world.acts(intent)
 
 

@@ -32,7 +32,7 @@ from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.probes import KeptAnswer, answers_of
 from hobbes.lab.store.run import HOBBES
 from hobbes.lab.temporary import temporary
-from hobbes.lab.wire.cassettes import recording
+from hobbes.lab.wire.cassettes import record_cassette
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Call, Prompt, Reply
@@ -288,7 +288,7 @@ def asked_again(file: ExpectationFile, path: Path) -> ExpectationFile:
     with (
         tempfile.TemporaryDirectory(dir=temporary()) as home,
         open_store(Path(home)) as store,
-        recording(path.with_suffix(CASSETTE_SUFFIX)),
+        record_cassette(path.with_suffix(CASSETTE_SUFFIX)),
     ):
         try:
             play_out(Asker(store, planned, {}, NO_CAPS).ask_all(lambda: None))

@@ -26,8 +26,8 @@ from hobbes.lab.show.terminal import (
     card,
     json_text,
     matrix,
-    named,
     plain,
+    styled_name,
     table,
     told_text,
 )
@@ -55,7 +55,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str,
     for number, record, _, decisions in turns:
         parts = [Text(UNFINISHED)]
         if record:
-            parts = [*_happened(record.events, looks, causes), *_refused(record)]
+            parts = [*_summarize_events(record.events, looks, causes), *_count_rejections(record)]
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
@@ -71,7 +71,7 @@ def _print_line(turn: int, text: Text) -> None:
     OUT.print(Trimmed(line))
 
 
-def _happened(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
+def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
     all_deeds, alone = deeds(events, looks, causes)
     done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
@@ -89,17 +89,19 @@ def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks:
     left = MAX_DEEDS
     for (agent, arrow), others in done.items():
         to = [
-            Text(" ").join([named(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))])
+            Text(" ").join(
+                [styled_name(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))]
+            )
             for (other, words), n in islice(others.items(), left)
         ]
         if to:
-            yield Text.assemble(named(agent, looks), f" {arrow} ", Text(", ").join(to))
+            yield Text.assemble(styled_name(agent, looks), f" {arrow} ", Text(", ").join(to))
         left -= len(to)
     if more := sum(map(len, done.values())) - (MAX_DEEDS - left):
         yield Text(f"and {more} more")
 
 
-def _refused(record: TurnRecord) -> Iterator[Text]:
+def _count_rejections(record: TurnRecord) -> Iterator[Text]:
     """Yield the numbers of rejections and corrections, if there are any."""
     for what, of in (("rejection", record.drops), ("correction", record.mends)):
         if of:
@@ -114,12 +116,16 @@ def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | 
         if "event" in match:
             event = match["event"]
             line = Text.assemble(
-                (event["type"], "bold"), " ", named(event["agent"], looks), "  ", details_text(event, looks)
+                (event["type"], "bold"),
+                " ",
+                styled_name(event["agent"], looks),
+                "  ",
+                details_text(event, looks),
             )
         else:
             text = plain(" ".join(match["text"].split()))
             where = f"{match['found_in']} ({match['source']})" if match["source"] else match["found_in"]
-            line = Text.assemble((where, "bold"), " ", named(match["agent"], looks), "  ", text)
+            line = Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
         if pattern is not None:
             for part in pattern.finditer(line.plain):
                 line.stylize("reverse", *part.span())
@@ -133,7 +139,9 @@ def show_diary(
 ) -> None:
     """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
     for first in firsts:
-        OUT.print(Text(f"first {first.mark}: turn {first.turn}, ").append_text(named(first.agent, looks)))
+        OUT.print(
+            Text(f"first {first.mark}: turn {first.turn}, ").append_text(styled_name(first.agent, looks))
+        )
     none = True
     for entry in entries:
         for kind, text in _of_entry(entry, looks):
@@ -141,7 +149,7 @@ def show_diary(
             if words is not None:
                 for part in words.finditer(text.plain):
                     text.stylize("reverse", *part.span())
-            line = Text.assemble(named(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
+            line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
             _print_line(entry.turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
@@ -154,7 +162,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.thought:
         yield "thought", plain(entry.thought)
     for message in entry.said:
-        to = named(message.to, looks) if message.to else EVERYBODY
+        to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
     for deed in entry.done:
         yield "did", told_text(deed.words, looks)
@@ -185,7 +193,7 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
         title = "\nrejections and corrections of the observer's answer"
         OUT.print(Text(title, style="italic"), _rejections_and_corrections(turn["observer"]), sep="\n")
     for agent, figures in turn["arithmetic"].items():
-        OUT.print(Text("\n").append_text(named(agent, looks)))
+        OUT.print(Text("\n").append_text(styled_name(agent, looks)))
         OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
     for kind, ratings in turn["reports"].items():
         if ratings:
@@ -209,7 +217,7 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     return Text(", ").join(
         Text.assemble(
             f"{key} ",
-            named(value, looks)
+            styled_name(value, looks)
             if isinstance(value, str) and value in looks
             else plain(json.dumps(value, ensure_ascii=False)),
         )
@@ -236,7 +244,7 @@ RAW = "── raw"
 
 def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
     """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
-    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
+    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(styled_name(data["agent"], looks))
     title.stylize("bold")
     OUT.print(title)
     OUT.print(Trimmed(_in_words(data, told, looks)))
@@ -249,11 +257,14 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> Table:
     source = REASONING_SOURCES[data["reasoning_source"]]
     why = Text.assemble((f"({source}) ", "dim") if source else "", plain(data["reasoning"] or "none"))
     heard = [
-        Text.assemble(named(one.author, looks), ": " if one.to else " to all: ", plain(quoted(one.text)))
+        Text.assemble(
+            styled_name(one.author, looks), ": " if one.to else " to all: ", plain(quoted(one.text))
+        )
         for one in told.knew.heard
     ]
     befell = [
-        Text.assemble(named(one.by, looks), " ", told_text(one.words, looks)) for one in told.knew.befell
+        Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
+        for one in told.knew.befell
     ]
     parts: dict[str, Sequence[Text]] = {
         "": [told_text(told.sentence, looks)],
@@ -309,7 +320,9 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
     if "intent" in data:
         changed = changed_in_memory(data)
         events = [
-            Text.assemble(event["type"], " ", named(event["agent"], looks), " ", details_text(event, looks))
+            Text.assemble(
+                event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
+            )
             for event in data["events"]
         ]
         parts += [

@@ -9,7 +9,7 @@ from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.show.palette import Look, looks_of
 from hobbes.lab.show.terminal import OUT, table
 from hobbes.lab.show.tracing import names_in
-from hobbes.lab.store.history import logged
+from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
 
@@ -27,7 +27,7 @@ def place_of(
         there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
         raise MissingError(f"nobody in run {run.id} is called {agent!r}{there}")
     if event is not None:
-        events = logged(store, store.runs.find(run.id), turn or 0).record.events
+        events = stored_turn(store, store.runs.find(run.id), turn or 0).record.events
         if not 0 <= event < len(events):
             raise MissingError(f"turn {turn} of run {run.id} has no event {event}; it has {len(events)}")
     return Place(run.id, turn, agent, event)

@@ -15,7 +15,7 @@ from hobbes.lab.files import check_path
 from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
 from hobbes.lab.proof.pinning import Failure
 from hobbes.lab.show.comparison_table import words
-from hobbes.lab.show.terminal import spelled_out
+from hobbes.lab.show.terminal import escape_invisible
 
 if TYPE_CHECKING:
     from hobbes.lab.proof.expecting import ExpectationFile
@@ -113,7 +113,7 @@ def _function(files: Files) -> str:
 def failure_text(failed: Failure, path: Path, test: str) -> str:
     """Return what a failure prints; `test` is what pytest is told to run this test alone."""
     lines = "\n".join(line.plain for line in words(failed.pieces, ""))
-    sentence = f"{spelled_out(failed.sentence)}\n\n" if failed.sentence else ""
+    sentence = f"{escape_invisible(failed.sentence)}\n\n" if failed.sentence else ""
     differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
     return (
         f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"

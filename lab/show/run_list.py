@@ -17,7 +17,7 @@ from hobbes.engine.record import canonical
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import PALETTE, Looks, looks_of
-from hobbes.lab.show.terminal import GAP, OUT, percent, plain, spelled_out, table
+from hobbes.lab.show.terminal import GAP, OUT, escape_invisible, percent, plain, table
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.listing import FACTS, Asked, Folded, Row, folded, listed, tree
@@ -122,7 +122,7 @@ class Entry:
         paths = Markup().join(
             Markup('<path class="i{}" d="{}"/>').format(*one) for one in sorted(by_colour.items())
         )
-        words = spelled_out(", ".join(f"{agent} {score}" for agent, score in self.scores.items()))
+        words = escape_invisible(", ".join(f"{agent} {score}" for agent, score in self.scores.items()))
         wide = len(self.scores) * STEP
         return Markup(
             '<svg class="bars" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"><title>{2}</title>'

@@ -22,11 +22,11 @@ from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import as_posted, form_for, requests
+from hobbes.lab.play.answering import answer_from_form, form_for, requests
 from hobbes.lab.play.forms import pair_field
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
-from hobbes.lab.play.seats import asked_at, is_token
-from hobbes.lab.show.boards import drawn
+from hobbes.lab.play.seats import is_token, questions_at
+from hobbes.lab.show.boards import board_svg
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.seat_form import seat_form
 from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
@@ -124,7 +124,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
     written: Iterable[tuple[str, str]] = (),
 ) -> str:
     """Return the page of a seat, with the answer that was posted and refused because of an error, if any."""
-    questions = asked_at(opened, run, seat)
+    questions = questions_at(opened, run, seat)
     asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
     over = run.status in {"finished", "halted"}
     posted = list(written)
@@ -147,12 +147,12 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
     Raise LabError if it is too late, if the answer is wrong, or if the run cannot go on.
     """
     addresses = [value for name, value in posted if name == ADDRESS]
-    questions = [one for one in asked_at(opened, run, seat) if [one.address] == addresses]
+    questions = [one for one in questions_at(opened, run, seat) if [one.address] == addresses]
     if not questions:
         raise LabError(TOO_LATE)
     texts = [value for name, value in posted if name == TEXT]
     fields = [(name, value) for name, value in posted if name not in {ADDRESS, TEXT}]
-    answer = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
+    answer = texts[0] if texts else answer_from_form(form_for(run, questions[0]), fields)
     try:
         return keep_answer(opened, run, questions[0], answer, clock)
     except LabError as error:
@@ -164,7 +164,7 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
 def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
-    named, agent = _named(run, view), question.agent != OBSERVER
+    named, agent = _named_agents(run, view), question.agent != OBSERVER
     board, mapped = board_of_view(run, view, named)
     form, choices = form_for(run, question), run.world.choices(run.setting.config, view) if agent else None
     seconds = run.setting.config.seconds_per_turn
@@ -172,7 +172,7 @@ def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> 
     return {
         "question": question,
         "view": {name: value for name, value in view.items() if name != mapped},
-        "board": drawn(board),
+        "board": board_svg(board),
         "knew": run.world.telling.knew(view) if agent else None,
         "form": form,
         "play": seat_form(form, choices, view.get(mapped), _owners(run)) if choices else None,
@@ -194,7 +194,7 @@ def _view(opened: Store, run: Run, question: PersonQuestion) -> dict[str, Json]:
     return dict(view) if canonical(view) == question.asked else stored
 
 
-def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
+def _named_agents(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the agents whom a view names."""
     text = json.dumps(view)
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)

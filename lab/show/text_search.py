@@ -17,7 +17,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.run_list import number_in
-from hobbes.lab.show.terminal import ERR, OUT, named, next_step, plain
+from hobbes.lab.show.terminal import ERR, OUT, next_step, plain, styled_name
 from hobbes.lab.store.experiments import experiment_file
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.textindex import KINDS, Filters, Hit, TextIndex, open_index
@@ -67,7 +67,7 @@ def find(store: Store, query: str, filters: Filters, places: range, *, whole: bo
     The texts that are not in the index yet are added to it: if `whole`, all of them, otherwise the next ones.
     No run is played again for this. Raise UsageError for a filter that names nothing.
     """
-    filters = _checked(store, filters)
+    filters = _check_filters(store, filters)
     with open_index(store) as index:
         with ERR.status("indexing new texts") if whole else nullcontext():
             while not (complete := index.update()) and whole:
@@ -95,7 +95,7 @@ def _suggestions(store: Store, index: TextIndex, query: str, filters: Filters) -
     ]
 
 
-def _checked(store: Store, filters: Filters) -> Filters:
+def _check_filters(store: Store, filters: Filters) -> Filters:
     """Return the filters with the id of the run that they name."""
     for name, choices in CHOICES.items():
         if (value := getattr(filters, name)) and value not in choices:
@@ -187,7 +187,7 @@ def show(store: Store, kind: str, found: Found) -> None:
                 (hit.kind, "bold"),
                 f"{source}  ",
                 plain(f"{hit.name or hit.run} {hit.turn} "),
-                named(hit.agent, looks_of(hit.agents)),
+                styled_name(hit.agent, looks_of(hit.agents)),
                 (others, "dim"),
             )
         )

@@ -7,7 +7,7 @@ import pytest
 
 from hobbes.engine.choices import Choice, Choices
 from hobbes.engine.turn import views
-from hobbes.lab.play.answering import as_posted
+from hobbes.lab.play.answering import answer_from_form
 from hobbes.lab.play.forms import Field, Form, Kind, form_of, pair_field
 from tests.contract.games import CASES, Case, game, heard
 
@@ -56,7 +56,7 @@ def test_what_may_be_chosen_is_not_rejected(case: Case) -> None:
             if any(budget.amount < 1 for budget in choices.budgets):
                 continue
             for field, value in posted(form, choices):
-                answers = (as_posted(form, [*needed, (field, value)]) for needed in required(form))
+                answers = (answer_from_form(form, [*needed, (field, value)]) for needed in required(form))
                 drops = [world.validate(moment.state, agent, heard(agent, one).said).drops for one in answers]
                 unforeseen = [[drop for drop in each if drop.code not in hidden] for each in drops]
                 assert [] in unforeseen, (agent, field, value, drops)

@@ -24,7 +24,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
+from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, draw_fault, parse_faults
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import calling, chat
@@ -430,9 +430,9 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
 def test_the_same_request_at_an_address_meets_the_same_fault() -> None:
     shares = parse_faults("0.3")
     addresses = [f"{turn}/miner-01/1" for turn in range(2000)]
-    first = [drawn(shares, address, 1) for address in addresses]
-    assert first == [drawn(shares, address, 1) for address in addresses]
-    assert first != [drawn(shares, address, 2) for address in addresses]
+    first = [draw_fault(shares, address, 1) for address in addresses]
+    assert first == [draw_fault(shares, address, 1) for address in addresses]
+    assert first != [draw_fault(shares, address, 2) for address in addresses]
     assert {*first} == {*FAULTS, ANSWER}
     assert 0.25 < 1 - first.count(ANSWER) / len(first) < 0.35
 
