@@ -24,7 +24,7 @@ from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.row_hashes import column_hashes
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
 
@@ -62,7 +62,7 @@ def measure() -> list[Row]:
             ("to report as HTML", ["report", "many", "--format", "html"]),
         ):
             rows.append((f"  seconds {words}", f"{_seconds(home, command):.1f}", "<= 5"))
-        with running(server(home, "127.0.0.1")) as url, httpx2.Client(base_url=url, timeout=60) as client:
+        with run_server(server(home, "127.0.0.1")) as url, httpx2.Client(base_url=url, timeout=60) as client:
             for words, address in (
                 ("of experiments", "/experiments"),
                 ("of the experiment", "/experiments/many"),

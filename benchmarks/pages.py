@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks._runs import apart, play
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 
 AGENTS, TURNS = 20, 500
 REQUESTS = 1_000
@@ -40,7 +40,10 @@ def measure() -> list[Row]:
 
 def _served(folder: str, run: str) -> list[Row]:
     """Return how long pages take over HTTP, and what a thousand of them leave in memory."""
-    with running(server(Path(folder), "127.0.0.1")) as url, httpx2.Client(base_url=url, timeout=60) as client:
+    with (
+        run_server(server(Path(folder), "127.0.0.1")) as url,
+        httpx2.Client(base_url=url, timeout=60) as client,
+    ):
 
         def seconds(address: str) -> float:
             began = time.perf_counter()
@@ -67,7 +70,7 @@ def _served(folder: str, run: str) -> list[Row]:
 
 def _played(folder: str, run: str, program: str) -> list[Row]:
     """Return how many turns per second Chromium plays at 10 a second, and how its memory grows."""
-    with running(server(Path(folder), "127.0.0.1")) as url, sync_playwright() as playwright:
+    with run_server(server(Path(folder), "127.0.0.1")) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page()
         devtools = page.context.new_cdp_session(page)

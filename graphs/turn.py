@@ -86,7 +86,7 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
 
     graph.add_edge(START, first)
     for name, node in nodes.items():
-        graph.add_node(name, cast("Any", declared(name, node)))
+        graph.add_node(name, cast("Any", check_channels(name, node)))
         if name == LAST:
             graph.add_conditional_edges(name, after_log, [first, END])
         elif following[name] == OBSERVER:
@@ -96,7 +96,7 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
     return graph
 
 
-def declared(name: str, node: Node) -> Node:
+def check_channels(name: str, node: Node) -> Node:
     """Return the node with a check: a channel that the state does not declare raises KeyError.
 
     LangGraph alone would drop it silently.

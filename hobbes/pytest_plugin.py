@@ -41,7 +41,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> s
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.lab.errors import LabError
     from hobbes.lab.proof.pin_file import read_pin, save
-    from hobbes.lab.proof.pinning import accepted, failure, play_pin
+    from hobbes.lab.proof.pinning import accept_changes, failure, play_pin
     from hobbes.lab.show.pinned import failure_text
 
     try:
@@ -52,7 +52,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None) -> s
         if not request.config.getoption("hobbes_update"):
             failed = failure(pin, played, agent)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
-        now = accepted(pin, played)
+        now = accept_changes(pin, played)
         if now != pin:
             save(now, path)
             request.node.user_properties.append((UPDATED, _shown(path)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.command_line import usual_home
-from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import read_store
 from hobbes.lab.store.run import Run as StoredRun
 from hobbes.lab.store.tables import table_of
@@ -162,7 +162,7 @@ class Run:
             number = operator.index(number)
         except TypeError:
             raise TypeError(f"turn: pass a whole number, such as turn(3), not {number!r}") from None
-        return Turn(self, logged(self._store, self._stored, number))
+        return Turn(self, stored_turn(self._store, self._stored, number))
 
     def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
         """Return the events of all turns, or those of one type, each with its turn.

@@ -36,20 +36,20 @@ def check_path(path: Path, what: str) -> Path:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; raise UsageError if it cannot be read."""
-    return _read(path, "TOML", tomllib.loads)
+    return _parse_file(path, "TOML", tomllib.loads)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401  any JSON
     """Return the content of a JSON file; raise UsageError if it cannot be read."""
-    return _read(path, "JSON", json.loads)
+    return _parse_file(path, "JSON", json.loads)
 
 
 def read_text(path: Path) -> str:
     """Return the text of a file; raise UsageError if it cannot be read."""
-    return _read(path, "UTF-8", str)
+    return _parse_file(path, "UTF-8", str)
 
 
-def _read(path: Path, format_name: str, parse: Callable[[str], T]) -> T:
+def _parse_file(path: Path, format_name: str, parse: Callable[[str], T]) -> T:
     """Return the content of a file as `parse` reads it from the text; raise UsageError if it cannot."""
     from hobbes.nodes import files  # noqa: PLC0415  imported here to keep --help fast
 

@@ -22,7 +22,7 @@ from hobbes.nodes.journal import (
     Journal,
     PlayerKind,
     Prompt,
-    made_call,
+    make_call,
 )
 from hobbes.nodes.players import Player, Players
 from hobbes.nodes.reading import read
@@ -59,10 +59,10 @@ async def agent_reason(asking: "Asking") -> Update:
     if people:
         raise GraphInterrupt([question for one in people for question in one.args[0]])
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
-    return {"answers": asking.cache.put_answers(parsed), "calls": _shown(answers)}
+    return {"answers": asking.cache.put_answers(parsed), "calls": _for_people(answers)}
 
 
-def _shown(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
+def _for_people(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
     """Return the prompt, the raw answer and the outcome of each call that counts, for people to look at."""
     return {
         agent: {
@@ -146,7 +146,7 @@ class Asking:
         address = self.journal.free(turn, agent)
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply, self._fields(agent))
-        call = made_call(address, prompt, question, reply, parsed)
+        call = make_call(address, prompt, question, reply, parsed)
         if player.at_once:
             self.unkept.append(call)
         else:

@@ -291,7 +291,7 @@ class Breaker:
 
 def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     """Return the failure that an error of the openai client stands for."""
-    if timed_out(error):
+    if is_timeout(error):
         message = f"timed out: {_root_cause(error)}"
         return TryFailedError(message, outcome=Outcome.TIMED_OUT, tries=TRIES_AFTER_TIMEOUT)
     if isinstance(error, openai.APIResponseValidationError):
@@ -318,7 +318,7 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, found, f"{message}: error {code or ''}".rstrip())
 
 
-def finished(choice: Mapping[str, Any]) -> Outcome | None:
+def outcome_of_finish(choice: Mapping[str, Any]) -> Outcome | None:
     """Return the outcome for the finish reason of a choice; None if the reason is missing or unknown."""
     return FINISH_REASONS.get(str(choice.get("finish_reason")).lower())
 
@@ -341,7 +341,9 @@ def _error_of_choice(choices: object) -> object:
     """Return the error of a choice that broke off, from its own field or its finish reason."""
     match choices:
         case [dict() as choice, *_]:
-            reason = choice.get("finish_reason") if finished(choice) is Outcome.PROVIDER_ERROR else None
+            reason = (
+                choice.get("finish_reason") if outcome_of_finish(choice) is Outcome.PROVIDER_ERROR else None
+            )
             return choice.get("error") or (reason and f"broken off, finish_reason {reason}")
     return None
 
@@ -430,7 +432,7 @@ def _date(headers: Mapping[str, str], name: str) -> datetime | None:
     return found if found.tzinfo else None
 
 
-def timed_out(error: BaseException) -> bool:
+def is_timeout(error: BaseException) -> bool:
     """Return whether a call took too long.
 
     The type of the error itself does not tell: the transport reports lost connections as timeouts, too.

@@ -62,7 +62,7 @@ class Budget:
 
     def reached(self) -> str:
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
-        return reached(self.caps, self.spent)
+        return reached_cap(self.caps, self.spent)
 
 
 class Meter:
@@ -109,7 +109,7 @@ class Meter:
     def _reached(self) -> str:
         """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""
         self.spent.seconds = time.monotonic() - self._began
-        return reached(self._caps, self.spent)
+        return reached_cap(self._caps, self.spent)
 
     def ended(self, reply: Reply) -> None:
         """Count the cost of a call that has ended. A call that brought no answer counts as free."""
@@ -121,7 +121,7 @@ class Meter:
             self._budget.spent.add(*cost)
 
 
-def reached(caps: Caps, spent: Spent) -> str:
+def reached_cap(caps: Caps, spent: Spent) -> str:
     """Return which cap is reached or cannot be enforced; empty if all allow another call."""
     for name in Caps.__dataclass_fields__:
         cap, used = getattr(caps, name), getattr(spent, name)

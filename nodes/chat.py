@@ -32,7 +32,7 @@ from hobbes.nodes.calling import (
     Breaker,
     TryFailedError,
     failure_of,
-    finished,
+    outcome_of_finish,
     rest_after,
     with_retries,
 )
@@ -423,7 +423,7 @@ class ChatPlayer:
             storable(message.text),
             self._named(storable(str(metadata.get("model_name") or self._model))),
             storable(kept["reasoning"]),
-            Outcome.REFUSED if kept["refusal"] else ended(finished(metadata), message.text),
+            Outcome.REFUSED if kept["refusal"] else ended(outcome_of_finish(metadata), message.text),
             safe_line("; ".join(note for note in odd if note)),
             tokens_in=tokens_in,
             tokens_out=tokens_out,

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from hobbes.engine.answer import Outcome
-from hobbes.nodes.calling import finished
+from hobbes.nodes.calling import outcome_of_finish
 from hobbes.nodes.journal import CallDetails, ReasoningSource
 from hobbes.nodes.secrecy import safe_line, storable
 
@@ -60,12 +60,12 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
     """Return the message of a completion. Anything of another shape raises whatever Python raises."""
     choice = completion["choices"][0]
     message = choice["message"]
-    if completion.get("error") or choice.get("error") or finished(choice) is Outcome.PROVIDER_ERROR:
+    if completion.get("error") or choice.get("error") or outcome_of_finish(choice) is Outcome.PROVIDER_ERROR:
         raise ValueError("a server behind this one broke off the answer")
     if message["role"] != "assistant":
         raise ValueError("the message is not an assistant's")
     tokens_in, tokens_out, details = _usage(completion)
-    reasoning, source = _thought(message)
+    reasoning, source = _reasoning_of(message)
     return AIMessage(
         message.get("content") or "",
         additional_kwargs={
@@ -107,12 +107,12 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
             fingerprint=_line(completion.get("system_fingerprint")),
             provider_id=_line(completion.get("id")),
             provider_usd=_cost(usage),
-            usage=_kept(usage),
+            usage=_storable_usage(usage),
         ),
     )
 
 
-def _kept(usage: Mapping[str, Any]) -> str | None:
+def _storable_usage(usage: Mapping[str, Any]) -> str | None:
     """Return the JSON of a usage as it is kept; None if it is empty, too long, no JSON, or holds a secret."""
     try:
         text = json.dumps(usage, allow_nan=False)
@@ -161,19 +161,19 @@ def _line(value: object) -> str:
     return safe_line(value) if isinstance(value, str) else ""
 
 
-def _thought(message: Mapping[str, Any]) -> tuple[str, ReasoningSource]:
+def _reasoning_of(message: Mapping[str, Any]) -> tuple[str, ReasoningSource]:
     """Return the reasoning of a message and its source; empty without any."""
     texts = (
-        *_detailed(message.get("reasoning_details")),
+        *_reasoning_in_details(message.get("reasoning_details")),
         *((message.get(field), ReasoningSource.TRACE) for field in REASONING_FIELDS),
-        ("".join(_thinking(part) for part in _parts(message)), ReasoningSource.TRACE),
-        *_tagged(message.get("content")),
+        ("".join(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE),
+        *_reasoning_in_tags(message.get("content")),
     )
     found = ((text, source) for text, source in texts if isinstance(text, str) and text)
     return next(found, ("", ReasoningSource.NONE))
 
 
-def _detailed(details: object) -> Iterator[tuple[str, ReasoningSource]]:
+def _reasoning_in_details(details: object) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning in OpenRouter's list: the model's own, then a summary; both may be empty."""
     listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
     for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
@@ -181,7 +181,7 @@ def _detailed(details: object) -> Iterator[tuple[str, ReasoningSource]]:
         yield "\n".join(text for text in texts if isinstance(text, str)), source
 
 
-def _thinking(part: Mapping[str, Any]) -> str:
+def _reasoning_in_part(part: Mapping[str, Any]) -> str:
     """Return the text of a content part that is reasoning, which may be a list of texts (Mistral)."""
     thinking = part.get("thinking") if part.get("type") == "thinking" else None
     if not isinstance(thinking, list):
@@ -190,7 +190,7 @@ def _thinking(part: Mapping[str, Any]) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _tagged(content: object) -> Iterator[tuple[str, ReasoningSource]]:
+def _reasoning_in_tags(content: object) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
     for tag, source in TAGS.items():
         before, closed, _ = str(content).rpartition(f"</{tag}>")

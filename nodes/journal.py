@@ -167,7 +167,7 @@ class Call(NamedTuple):
     """TURN_QUESTION or FOLLOW_UP_QUESTION."""
 
 
-def made_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
+def make_call(address: Address, prompt: Prompt, question: int, reply: Reply, parsed: ParsedAnswer) -> Call:
     """Return a call as it is kept: with its outcome, and with the answer's own reasoning."""
     return Call(
         address, prompt, _with_its_reasoning(reply, parsed), parsed.outcome, parsed.found_as, question

@@ -145,13 +145,13 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
     try:
-        return _loaded(world, variant, lang, setting or default_setting(world))
+        return _load(world, variant, lang, setting or default_setting(world))
     except RecursionError as error:
         place = name_of(folder_of(world.name, variant))
         raise PromptError(f"{place}: a template is nested too deep; write it with fewer brackets") from error
 
 
-def _loaded(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> PromptSet:
+def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> PromptSet:
     """Load and check a variant in one language. Raise RecursionError if Python cannot read its templates."""
     folder = folder_of(world.name, variant)
     if is_path(variant):
@@ -162,8 +162,8 @@ def _loaded(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> 
             raise PromptError(
                 f"prompts/{world.name} has no variant {variant!r}; for the folder write ./{variant}"
             )
-        _known("variant", f"prompts/{world.name}", variant, known)
-    _known("language", name_of(folder), lang, languages(world.name, variant))
+        _check_known("variant", f"prompts/{world.name}", variant, known)
+    _check_known("language", name_of(folder), lang, languages(world.name, variant))
     names = _placeholders_of(world)
     prompts = PromptSet(
         world.name,
@@ -189,7 +189,7 @@ def content_hash(prompts: PromptSet, *others: str) -> str:
     return sha256(canonical([prompts.system, prompts.turn, *others]))
 
 
-def fitted(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
+def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
     """Return prompts for another setting: with its schema of answers, and its text of the observer.
 
     Raise PromptError if the templates cannot be filled in under the setting.
@@ -206,13 +206,13 @@ def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptS
     """Return prompts with what all turns of a run in this setting have in common."""
     return replace(
         prompts,
-        fixed=_fixed(prompts, setting),
+        fixed=_fixed_values(prompts, setting),
         viewer_key=world.viewer_key,
         sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
     )
 
 
-def _fixed(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
+def _fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     """Return what both templates are filled in with in all turns of a run."""
     return {
         **setting.config.model_dump(mode="json"),
@@ -241,7 +241,7 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
     for file in (folder / f"system.{lang}.md", folder / f"turn.{lang}.md"):
         yield file
         for found in _INCLUDE.finditer(template_text(file)):
-            yield _shared(world, folder, found["name"])
+            yield _shared_file(world, folder, found["name"])
     if world.observer is not None:
         yield _observer_file(world, folder, lang)
 
@@ -262,7 +262,7 @@ def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
     """Return the text of an observer that is a model: in the folder of the variant, or shared by variants."""
     file = folder / f"observer.{lang}.md"
-    return file if _exists(file) else _shared(world, folder, file.name)
+    return file if _exists(file) else _shared_file(world, folder, file.name)
 
 
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
@@ -270,7 +270,7 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     file = _observer_file(world, folder, lang)
     ruling = schema_of(world.observer.ruling(())) if world.observer else ""
     values = {**config.model_dump(mode="json"), "schema": ruling}
-    return _render(partial(name_of, file), _read(file, values), values)
+    return _render(partial(name_of, file), _read_template(file, values), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
@@ -293,12 +293,12 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
     """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
-    return _render(partial(prompts.place, "system"), prompts.system, _fixed(prompts, setting))
+    return _render(partial(prompts.place, "system"), prompts.system, _fixed_values(prompts, setting))
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
     """Return the turn text of one agent: its template, filled in with its view or parts of it."""
-    return _turn_text(prompts, ViewPart(worded(prompts, view)), view.get(prompts.viewer_key, ""))
+    return _turn_text(prompts, ViewPart(replace_codes(prompts, view)), view.get(prompts.viewer_key, ""))
 
 
 def fixed_words(prompts: PromptSet, turn: str) -> str:
@@ -315,7 +315,7 @@ def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
     return _render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
 
 
-def worded(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
+def replace_codes(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
     """Return a view with feedback and scripted rulings in the words of the prompts, without their codes.
 
     Feedback stands in the memory, or in the view itself (`World.remembering`).
@@ -413,7 +413,7 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(partial(name_of, file), _read(file, values.keys()).rstrip(), values)
+    return _render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
 
 
 def one_line_json(value: Json) -> str:
@@ -504,14 +504,14 @@ _JINJA = _environment()
 
 
 @lru_cache(maxsize=64)
-def _parsed(source: str) -> Tree:
+def _parse(source: str) -> Tree:
     """Return the syntax tree of a template. Raise TemplateSyntaxError if it is not a template."""
     return _JINJA.parse(source)
 
 
 @lru_cache(maxsize=64)
 def _template(source: str) -> Template:
-    return _JINJA.from_string(_parsed(source))
+    return _JINJA.from_string(_parse(source))
 
 
 def _render(place: Callable[[], str], source: str, values: Mapping[str, object]) -> str:
@@ -522,7 +522,7 @@ def _render(place: Callable[[], str], source: str, values: Mapping[str, object])
         raise PromptError(f"{place()}: {_first_line(error)}") from error
 
 
-def _known(kind: str, place: str, name: str, names: Collection[str]) -> None:
+def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> None:
     """Raise PromptError, with the known names, for an unknown one."""
     if name not in names:
         raise PromptError(f"{place} has no {kind} {name!r}; {kind}s: {', '.join(names) or 'none'}")
@@ -543,7 +543,7 @@ def _check_folder(folder: Path) -> None:
         raise PromptError(f"{folder}: there is no such folder")
 
 
-def _shared(world: AnyWorld, folder: Path, name: str) -> Path:
+def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:
     """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
     above, of_world = _above(folder) / name, ROOT / world.name / name
     return of_world if _exists(of_world) and not _exists(above) else above
@@ -572,7 +572,8 @@ def default_setting(world: AnyWorld) -> Setting[Any]:
 def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
     """Read a template and put the files that it includes in their places."""
     text = _INCLUDE.sub(
-        lambda found: _read(_shared(world, file.parent, found["name"]), known), _read(file, known)
+        lambda found: _read_template(_shared_file(world, file.parent, found["name"]), known),
+        _read_template(file, known),
     )
     if _reads_files(text):
         shared = name_of(_above(file.parent))
@@ -598,7 +599,7 @@ def _text_if_any(file: Path) -> str:
         return ""
 
 
-def _read(file: Path, known: Collection[str]) -> str:
+def _read_template(file: Path, known: Collection[str]) -> str:
     """Return the text of a template file.
 
     Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
@@ -618,13 +619,13 @@ def _read(file: Path, known: Collection[str]) -> str:
 @lru_cache(maxsize=64)
 def _placeholders(text: str) -> frozenset[str]:
     """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
-    return frozenset(find_undeclared_variables(_parsed(text)))
+    return frozenset(find_undeclared_variables(_parse(text)))
 
 
 @lru_cache(maxsize=64)
 def _reads_files(text: str) -> bool:
     """Return whether a template would read further files when it is rendered."""
-    return any(_parsed(text).find_all((Include, Import, FromImport, Extends)))
+    return any(_parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
@@ -646,7 +647,7 @@ def shows_view(template: str) -> bool:
 
 def _paths_of_view(template: str) -> set[tuple[str, ...]]:
     """Return the parts of the view that a template names, each as the names that lead to it."""
-    found = {_path(node) for node in _parsed(template).find_all((Getattr, Getitem))}
+    found = {_path(node) for node in _parse(template).find_all((Getattr, Getitem))}
     return {path for path in found if path}
 
 
@@ -701,7 +702,7 @@ def first_view(world: AnyWorld) -> JsonObject:
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
     """Yield the problems of rendering both texts under each treatment, without repeats."""
     setting = default_setting(world)
-    baseline, view = _fixed(prompts, setting), first_view(world)
+    baseline, view = _fixed_values(prompts, setting), first_view(world)
     seen: set[str] = set()
     for treatment in _treatments(world):
         changed = replace(prompts, fixed=baseline | treatment)

@@ -138,13 +138,13 @@ class PythonPlayer:
         """Return the reply to a view."""
         async with self._free[address.agent]:
             try:
-                found = await _called(load, self._name)
+                found = await _call(load, self._name)
                 if isinstance(found, type):
-                    answer = await _called((await self._object(found, address)).act, view)
+                    answer = await _call((await self._object(found, address)).act, view)
                 else:
                     rng = RngStream(self._seed, address.turn, address.agent, self._rng)
-                    answer = await _called(found, view, rng)
-                text = await _called(_as_text, answer)
+                    answer = await _call(found, view, rng)
+                text = await _call(_as_text, answer)
             except _FailedError as failure:
                 return self._failed(Outcome.PROVIDER_ERROR, str(failure))
         return Reply(storable(text), python_model(self._name), tokens_in=0, tokens_out=0)
@@ -156,10 +156,10 @@ class PythonPlayer:
         """
         last, there = self._objects.get(address.agent, (address.turn, None))
         if last >= address.turn:
-            there = await _called(kind)
+            there = await _call(kind)
             if replay := getattr(there, "replay", None):
                 for view, answer in [*self._past(address.agent, address.turn)]:
-                    await _called(replay, view, answer)
+                    await _call(replay, view, answer)
         self._objects[address.agent] = address.turn, there
         return there
 
@@ -177,7 +177,7 @@ def _last_line(error: BaseException) -> str:
     return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
 
 
-async def _called(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
+async def _call(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
     """Return what a person's own function returns, or what its coroutine does.
 
     The function is called in a thread, so that the event loop goes on. The coroutine runs on the loop. Raise

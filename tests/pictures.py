@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.conftest import ROOT
 from tests.lab.browsing import chromium
 
@@ -46,7 +46,7 @@ def main() -> None:
         with open_store(home) as store:
             for options in RUNS.values():
                 asyncio.run(go_on(store, begin(store, options), lambda _: None))
-        with running(server(home, "127.0.0.1")) as url:
+        with run_server(server(home, "127.0.0.1")) as url:
             take(url)
 
 

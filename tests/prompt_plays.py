@@ -60,9 +60,9 @@ from hobbes.nodes.prompting import (
     approximate_tokens,
     check_prompts,
     load_prompts,
+    replace_codes,
     system_text,
     turn_text,
-    worded,
 )
 
 Numbers: TypeAlias = set[float]
@@ -446,5 +446,5 @@ class PromptTests:
         state = world.setup(setting.config, setting.agents, setting.seed)
         view = view_of(world, state, setting.agents[0])
         words, last = turn_text(shipped_variant.prompts, view).splitlines()
-        assert json.loads(last) == worded(shipped_variant.prompts, view)
+        assert json.loads(last) == replace_codes(shipped_variant.prompts, view)
         assert self.prompts.view_is_data[shipped_variant.lang] in words

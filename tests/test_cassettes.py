@@ -17,7 +17,7 @@ from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import begin, go_on
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.cassette_files import read_description, recorded_options
-from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, playing
+from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, answer_from_cassette
 from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
@@ -160,7 +160,7 @@ def test_a_call_that_was_not_recorded_is_an_error_that_names_its_address(tmp_pat
 
     with (
         environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none"),
-        playing(path),
+        answer_from_cassette(path),
         pytest.raises(CassetteMissError, match="turn 9, miner-01\nnothing was recorded for this address"),
     ):
         asyncio.run(ask(Address(9, "miner-01")))

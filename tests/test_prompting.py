@@ -28,11 +28,11 @@ from hobbes.nodes.prompting import (
     languages,
     load_prompts,
     one_line_json,
+    replace_codes,
     schema_of,
     system_text,
     turn_text,
     variants,
-    worded,
 )
 
 MINING = WORLDS["mining"]
@@ -321,11 +321,11 @@ def test_feedback_is_told_in_the_language_of_the_prompts(write: Write, tmp_path:
     (tmp_path / "prompts" / "mining" / "words.zh.toml").write_text('"mining/off-grid" = "地块不在土地上"\n')
     entries = [{"rejected": [9, 99], "code": code} for code in ("mining/off-grid", "mining/own-plot")]
     prompts = load_prompts(MINING, "plain", "zh")
-    view = worded(prompts, {"memory": {"notes": "", "feedback": [*entries, {"more": 1}]}})
+    view = replace_codes(prompts, {"memory": {"notes": "", "feedback": [*entries, {"more": 1}]}})
     first = {"rejected": [9, 99], "why": "地块不在土地上"}
     other = {"rejected": [9, 99], "why": MINING.codes["mining/own-plot"]}
     assert view == {"memory": {"notes": "", "feedback": [first, other, {"more": 1}]}}
-    assert worded(prompts, view) == view, "a view that was read in a prompt is in words already"
+    assert replace_codes(prompts, view) == view, "a view that was read in a prompt is in words already"
 
 
 # --- included files ----------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import typer
 from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
-from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, question_asked
+from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, find_question
 
 app = typer.Typer()
 
@@ -59,9 +59,9 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.nodes.prompting import languages
 
     own = {"agents": agents, "seed": seed, "models": model}
-    values = options.settings_asked(settings, rounds=rounds, observer=observer)
-    with suppress(KeyboardInterrupt), options.opened(home) as store:
-        question = question_asked(
+    values = options.parse_settings(settings, rounds=rounds, observer=observer)
+    with suppress(KeyboardInterrupt), options.open_home(home) as store:
+        question = find_question(
             store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
         )
         if question.lang not in languages(question.world.name, question.variant):

@@ -90,12 +90,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.plan import plan
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
-    from hobbes.lab.show.watching import watched_cells
+    from hobbes.lab.show.watching import show_experiment_progress
     from hobbes.nodes.caps import Caps
 
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
-    with options.opened(home, writes=not dry_run) as store:
+    with options.open_home(home, writes=not dry_run) as store:
         made = plan(store, file, asked, models, caps)
         cells = missing(store, made)
         cost = estimate(store, cells)
@@ -105,7 +105,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         if cost.may_cost and not yes:
             _ask(cost)
         try:
-            with watched_cells(len(made.cells), len(cells)) as watch:
+            with show_experiment_progress(len(made.cells), len(cells)) as watch:
                 play_experiment(store, made, content, watch, Ways(jobs, at_once, caps, keep is not None, on))
         except KeyboardInterrupt:
             remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
@@ -198,7 +198,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
     from hobbes.lab.experiment.report import overview
     from hobbes.lab.show.terminal import OUT, print_json, say, table
 
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         found = overview(store)
     if as_json:
         print_json(found)
@@ -241,7 +241,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
         raise UsageError("--to needs --format html or --format md")
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
             remark(f"hobbes: {line}")

@@ -37,7 +37,7 @@ def runs(home: options.Home = options.HOME, as_json: options.AsJson = False) -> 
     from hobbes.lab.show.run_list import show
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
 
-    with options.opened(home) as store:
+    with options.open_home(home) as store:
         rows, hint = store.figures.of_all_runs(), store.command("run", "mining")
     if as_json:
         print_json(rows)
@@ -82,7 +82,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     """
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         if turn is None:
             _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
@@ -168,7 +168,7 @@ def compare(
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         one, other = store.runs.find(a), store.runs.find(b)
         comparison = compare(store, one, other)
     if as_json:
@@ -204,7 +204,7 @@ def export(
     from hobbes.lab.show.exporting import export as exported
     from hobbes.lab.show.terminal import OUT, print_json, table
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
         folder = to or home / "exports" / usual

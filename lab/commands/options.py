@@ -117,7 +117,7 @@ AnyWorldName = Annotated[str | None, _WORLD]
 
 
 @contextmanager
-def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+def open_home(home: Path, *, writes: bool = False) -> "Iterator[Store]":
     """Open the run database of a home folder; without `writes`, only to read it."""
     from hobbes.lab.store.home import open_store
 
@@ -125,7 +125,7 @@ def opened(home: Path, *, writes: bool = False) -> "Iterator[Store]":
         yield opened
 
 
-def world_asked(name: str) -> "AnyWorld":
+def find_world(name: str) -> "AnyWorld":
     """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
     from hobbes.engine.worlds import world_named
 
@@ -135,7 +135,7 @@ def world_asked(name: str) -> "AnyWorld":
         raise UsageError(str(error)) from error
 
 
-def setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, Any]:
     """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
     key, equals, value = text.partition("=")
     if not equals or not key:
@@ -150,13 +150,13 @@ def setting(text: str) -> tuple[str, Any]:
         raise UsageError(f"--set {key}: the value is nested too deep") from error
 
 
-def settings_asked(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
+def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
     """Return the settings that were given, by --set or by an option of their own.
 
     Raise UsageError for a setting that is given twice.
     """
-    values = _given(own)
-    for key, value in map(setting, settings or ()):
+    values = _without_none(own)
+    for key, value in map(parse_setting, settings or ()):
         if key in values:
             where = f"by --{key.replace('_', '-')} and by --set" if own.get(key) is not None else "by --set"
             raise UsageError(f"{key} is set twice, {where}; set it once")
@@ -170,9 +170,9 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
     from hobbes.lab.play.runfile import read_run_file
 
     options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
-    return replace(options, values={**options.values, **values}, **_given(asked))
+    return replace(options, values={**options.values, **values}, **_without_none(asked))
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}

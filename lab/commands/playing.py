@@ -88,14 +88,14 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.lab.show.terminal import ERR
     from hobbes.nodes.caps import Caps
 
-    values = options.settings_asked(
+    values = options.parse_settings(
         settings, rounds=rounds, observer=observer, seconds_per_turn=seconds_per_turn
     )
     asked = options.run_options(
         world, values, agents=agents, seed=seed, models=model, prompts=prompts, lang=lang, name=name
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
-    with options.opened(home, writes=True) as store:
+    with options.open_home(home, writes=True) as store:
         begun = [begin(store, replace(asked, name=one), caps, models) for one in _names(store, name, times)]
         for one in begun:
             ERR.print(Text(f"run {one.id}"))
@@ -123,8 +123,8 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     """
     from hobbes.lab.play.playing import recap
 
-    caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
-    with options.opened(home, writes=True) as store:
+    caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
+    with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
         stored = recap(store, stored, caps)
@@ -181,11 +181,11 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.lab.play.forking import fork as forked
     from hobbes.lab.show.terminal import ERR
 
-    caps = _caps_given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
+    caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     asked = ForkOptions(
-        turn, model, prompts, lang, options.settings_asked(settings), _answers_asked(answers or ()), name
+        turn, model, prompts, lang, options.parse_settings(settings), _parse_answers(answers or ()), name
     )
-    with options.opened(home, writes=True) as store:
+    with options.open_home(home, writes=True) as store:
         found = store.runs.find(run)
         limits = replace(found.caps, **caps)
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
@@ -211,12 +211,12 @@ def _names(store: "Store", name: str | None, times: int | None) -> list[str | No
     return names
 
 
-def _caps_given(**caps: float | None) -> dict[str, Any]:
+def _caps_from_options(**caps: float | None) -> dict[str, Any]:
     """Return the caps that are given, which replace a run's own."""
     return {name: cap for name, cap in caps.items() if cap is not None}
 
 
-def _answers_asked(answers: Iterable[str]) -> dict[str, str]:
+def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
     """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
     texts: dict[str, str] = {}
     for argument in answers:
@@ -267,10 +267,10 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     from hobbes.lab.show.terminal import ERR, print_json, say
     from hobbes.lab.show.terminal_form import answer_from_terminal
 
-    run, fields = answering.told_options([run, *context.args])  # an option may stand before the run
+    run, fields = answering.parse_options([run, *context.args])  # an option may stand before the run
     if bool(fields) + (whole is not None) + (text is not None) > 1:
         raise UsageError("write single fields, --answer or --text, not several of them")
-    with options.opened(home, writes=True) as store:
+    with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
         question = answering.the_question(stored, agent)
@@ -281,14 +281,14 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
         elif text is not None:
             answer = answering.as_text(question, text)
         elif fields := answering.with_environment(form, fields):
-            answer = answering.as_told(form, fields)
+            answer = answering.answer_from_options(form, fields)
         else:
             answer = answer_from_terminal(question, form)
         present = keep_answer(store, stored, question, answer)
         if not present.questions:
             _exit(tainted=_play(store, present, as_json=as_json))
         elif as_json:
-            print_json(_waiting(present))
+            print_json(_open_questions(present))
         else:
             others = ", ".join(one.agent for one in present.questions)
             say(f"turn {present.turns} is still waiting for {others}")
@@ -309,10 +309,10 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
     from hobbes.lab.loop import play_out
     from hobbes.lab.play.playing import go_on
     from hobbes.lab.show.terminal import print_json, remark
-    from hobbes.lab.show.watching import watched
+    from hobbes.lab.show.watching import show_run_progress
 
     try:
-        with watched(run) as watch:
+        with show_run_progress(run) as watch:
             play_out(go_on(store, run, watch.on_turn, watch.on_meter))
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
@@ -337,11 +337,11 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
     from hobbes.lab.play.playing import Shared
     from hobbes.lab.play.together import most_at_once, play_runs
     from hobbes.lab.show.terminal import print_json, remark
-    from hobbes.lab.show.watching import watched_cells
+    from hobbes.lab.show.watching import show_experiment_progress
     from hobbes.nodes.limits import OwnRateLimiter
 
     try:
-        with watched_cells(len(runs), len(runs)) as watch:
+        with show_experiment_progress(len(runs), len(runs)) as watch:
             play_runs(store, runs, most_at_once(runs), Shared(limiter=OwnRateLimiter()), watch)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)
@@ -359,7 +359,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
 def _result(store: "Store", run: "Run") -> dict[str, Any]:
     """Return the result of a run that was played, or what it waits for, as JSON."""
     ended = store.runs.find(run.id)
-    return _waiting(ended) if ended.questions else store.figures.result(ended)
+    return _open_questions(ended) if ended.questions else store.figures.result(ended)
 
 
 def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
@@ -426,11 +426,11 @@ def _show_links(store: "Store", run: "Run") -> None:
         remark(f"while `{hint}` serves the pages; give each link to one person only")
 
 
-def _waiting(run: "Run") -> dict[str, Any]:
+def _open_questions(run: "Run") -> dict[str, Any]:
     """Return what a run waits for, as JSON."""
-    from hobbes.lab.play.answering import waiting
+    from hobbes.lab.play.answering import open_questions
 
-    return {"run": run.id, "turn": run.turns, "waiting": waiting(run)}
+    return {"run": run.id, "turn": run.turns, "waiting": open_questions(run)}
 
 
 def _show_question(store: "Store", run: "Run") -> None:

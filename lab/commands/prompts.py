@@ -43,12 +43,12 @@ def prompts_list(
     Example: hobbes prompts list mining
     """
     from hobbes.engine.worlds import WORLDS
-    from hobbes.lab.proof.recorded_prompts import listed
+    from hobbes.lab.proof.recorded_prompts import list_variants
     from hobbes.lab.show.terminal import OUT, print_json, table
 
-    worlds = [options.world_asked(world)] if world else list(WORLDS.values())
-    with options.opened(home) as store:
-        by_world = listed(worlds, store.runs.prompts())
+    worlds = [options.find_world(world)] if world else list(WORLDS.values())
+    with options.open_home(home) as store:
+        by_world = list_variants(worlds, store.runs.prompts())
     if as_json:
         print_json(by_world)
         return
@@ -85,7 +85,7 @@ def prompts_show(
     from hobbes.lab.play.rendering import prompts_for
     from hobbes.lab.show.terminal import OUT, card, plain, print_json
 
-    prompts = prompts_for(options.world_asked(world), variant, lang)
+    prompts = prompts_for(options.find_world(world), variant, lang)
     texts = {"system": prompts.system, "turn": prompts.turn}
     if prompts.observer:
         texts["observer"] = prompts.observer
@@ -132,9 +132,9 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show.terminal import ERR, percent, print_json, table
 
     own = {"agents": agents, "seed": seed, "models": model}
-    values = options.settings_asked(settings, rounds=rounds, observer=observer)
-    with options.opened(home) as store:
-        question = question_asked(
+    values = options.parse_settings(settings, rounds=rounds, observer=observer)
+    with options.open_home(home) as store:
+        question = find_question(
             store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
         )
         prompts_now = question.load_prompts()
@@ -153,7 +153,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     ERR.print(Text(f"{shared}; a provider can keep in its cache: {kept}"))
 
 
-def question_asked(  # noqa: PLR0913  what decides a question
+def find_question(  # noqa: PLR0913  what decides a question
     store: "Store",
     world: str,
     turn: int,
@@ -172,7 +172,7 @@ def question_asked(  # noqa: PLR0913  what decides a question
     from hobbes.lab.play.modelsfile import read_models
     from hobbes.lab.play.rendering import question_in_new_run, question_in_run
 
-    agent = agent or options.world_asked(world).names(1)[0]
+    agent = agent or options.find_world(world).names(1)[0]
     if run is None:
         asked = options.run_options(world, settings, prompts=variant, lang=lang, **of_new_run)
         return question_in_new_run(asked, turn, agent, read_models(store.home))
@@ -196,7 +196,7 @@ def prompts_diff(
     from hobbes.lab.proof.differing import diff_of
     from hobbes.lab.show.terminal import print_json, say
 
-    ours, theirs = (prompts_for(options.world_asked(world), variant, lang) for variant in (one, other))
+    ours, theirs = (prompts_for(options.find_world(world), variant, lang) for variant in (one, other))
     diffs = {"system": diff_of(ours.system, theirs.system), "turn": diff_of(ours.turn, theirs.turn)}
     if as_json:
         print_json(diffs)
@@ -230,7 +230,7 @@ def prompts_check(
     # Each one once, although variants share files, and a difference of languages shows in both.
     problems: dict[str, None] = {}
     warnings: dict[str, None] = {}
-    for one in [options.world_asked(world)] if world else WORLDS.values():
+    for one in [options.find_world(world)] if world else WORLDS.values():
         for name in [variant] if variant else variants(one):
             for lang in languages(one.name, name) or ("en",):
                 checked.append(f"{one.name} {name} {lang}")

@@ -51,7 +51,7 @@ def replay(
             raise UsageError("--reread needs a run; a cassette is always read by the current code")
         result = _replay_cassette(Path(run))
     else:
-        with options.opened(home) as store:
+        with options.open_home(home) as store:
             stored = store.runs.find(run)
             result = _reread_run(store, stored) if reread else _replay_run(store, stored)
     if as_json:
@@ -177,7 +177,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
     from hobbes.lab.proof.verifying import faults
     from hobbes.lab.show.terminal import OUT, print_json, say
 
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find_unchecked(run)
         wrong = list(faults(store, stored))
     if as_json:
@@ -229,7 +229,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show.terminal import OUT, print_json, say
 
     numbers, files = _turns(turns), files_for(name, to)
-    with options.opened(home) as store, store.as_of_now():
+    with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         made = pin(store, stored, numbers, to)
     if agent is not None:

@@ -25,7 +25,7 @@ def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) 
     from hobbes.lab.show.terminal import OUT, print_json
     from hobbes.lab.show.worlds import about, show_all, show_one
 
-    worlds = [options.world_asked(world)] if world else list(WORLDS.values())
+    worlds = [options.find_world(world)] if world else list(WORLDS.values())
     described = [about(one) for one in worlds]
     if as_json:
         print_json(described[0] if world else {one["world"]: one for one in described})
@@ -60,7 +60,7 @@ def step(world: options.WorldName) -> None:
     from hobbes.lab.play.stepping import step_lines
 
     lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
-    for line in step_lines(options.world_asked(world), lines):
+    for line in step_lines(options.find_world(world), lines):
         print(line, flush=True)  # noqa: T201  JSON Lines
 
 
@@ -89,14 +89,14 @@ def tournament(
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     needed()
-    file = tournament_file(games, seed, options.settings_asked(settings))
+    file = tournament_file(games, seed, options.parse_settings(settings))
     total = games * len(file.arms)
     found = rankings(track(play_games(file), "games", total, console=ERR, transient=True))
     if as_json:
         print_json(to_json(found))
     else:
         title = f"{file.name} in {file.world}: {games} games of each of {len(file.arms)} pairs"
-        OUT.print(printed(title, sections(found, options.world_asked(file.world).score)))
+        OUT.print(printed(title, sections(found, options.find_world(file.world).score)))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
@@ -141,7 +141,7 @@ def doctor(
 
     left_out: dict[str, list[str]] = {}
     if (home / "runs.db").exists():
-        with suppress(LabError), options.opened(home) as store:  # a run database of another version
+        with suppress(LabError), options.open_home(home) as store:  # a run database of another version
             left_out = store.figures.left_out()
     found = examine(home, read_models(home, models), left_out)
     if as_json:
@@ -163,11 +163,11 @@ def list_models(
 
     Example: hobbes models --models models.toml
     """
-    from hobbes.lab.play.modelsfile import FILE, described, read_models
+    from hobbes.lab.play.modelsfile import FILE, models_json, read_models
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
     from hobbes.lab.store.prices import prices_of
 
-    found = described(read_models(home, models), prices_of(home))
+    found = models_json(read_models(home, models), prices_of(home))
     if as_json:
         print_json(found)
     elif found:

@@ -52,7 +52,7 @@ def requests(question: PersonQuestion) -> list[dict[str, Any]]:
     return listed
 
 
-def waiting(run: Run) -> list[dict[str, Any]]:
+def open_questions(run: Run) -> list[dict[str, Any]]:
     """Return what a run waits for, as plain JSON: the requests to an observer, or each agent with its view.
 
     Raise UsageError if the run is not waiting.
@@ -169,7 +169,7 @@ def usage(form: Form) -> str:
     return f"write {', '.join(written)}{of}, or --answer JSON" if written else "write --answer JSON"
 
 
-def told_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
+def parse_options(words: Iterable[str]) -> tuple[str, list[tuple[str, str]]]:
     """Return the run that the words of a command name, and the options among them, as names and values."""
     given, others, left = [], [], iter(words)
     for word in left:
@@ -200,7 +200,7 @@ def with_environment(form: Form, typed: Sequence[tuple[str, str]]) -> list[tuple
     return given
 
 
-def as_told(form: Form, options_given: Iterable[tuple[str, str]]) -> str:
+def answer_from_options(form: Form, options_given: Iterable[tuple[str, str]]) -> str:
     """Return the answer that options spell: KEY=VALUE for one group's field, VALUE for all of that name."""
     named, of_one, of_all = options(form), dict[forms.Path, Json](), dict[forms.Path, Json]()
     for name, text in options_given:
@@ -212,14 +212,16 @@ def as_told(form: Form, options_given: Iterable[tuple[str, str]]) -> str:
         for field in [named[name][key]] if keyed else named[name].values():
             if field.path in values:
                 raise UsageError(f"--{name} {text!r}: write each only once")
-            values[field.path] = _read(field, value if keyed else text, f"--{name} {text!r}", named[name])
+            values[field.path] = _read_option(
+                field, value if keyed else text, f"--{name} {text!r}", named[name]
+            )
     try:
-        return forms.filled_in(form, {**of_all, **of_one})
+        return forms.answer_with(form, {**of_all, **of_one})
     except ValueError as error:
         raise UsageError(f"{error}; {usage(form)}") from error
 
 
-def _read(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
+def _read_option(field: Field, value: str, where: str, named: Mapping[str, Field]) -> Json:
     """Read the value of an option; UsageError says what may be written."""
     try:
         return forms.read(field, value)
@@ -249,12 +251,12 @@ def as_text(question: PersonQuestion, text: str) -> str:
 def as_json(form: Form, text: str) -> str:
     """Return the answer that is given as JSON, or as @FILE."""
     try:
-        return forms.checked(form, from_file("answer", text))
+        return forms.complete_answer(form, from_file("answer", text))
     except ValueError as error:
         raise UsageError(f"--answer: {error}; {usage(form)}") from error
 
 
-def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
+def answer_from_form(form: Form, posted: Iterable[tuple[str, str]]) -> str:
     """Return the answer that the page's form posts, each field by its name.
 
     As browsers have it, a box that is not ticked is not posted: that is a no.
@@ -274,6 +276,6 @@ def as_posted(form: Form, posted: Iterable[tuple[str, str]]) -> str:
                 raise UsageError(f"{name}: {error}") from error
     unticked = {field.path: False for field in fields.values() if field.is_box}
     try:
-        return forms.filled_in(form, {**unticked, **values})
+        return forms.answer_with(form, {**unticked, **values})
     except ValueError as error:
         raise UsageError(str(error)) from error

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 from hobbes.engine import turn as turns
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.playing import checked_players
+from hobbes.lab.play.playing import check_players
 from hobbes.lab.play.rendering import PromptQuestion
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.agent_reason import Asking
 from hobbes.nodes.caps import Caps, Meter, Spent
-from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal, made_call
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal, make_call
 from hobbes.nodes.players import RunPlayers, parse_spec
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.state import state_at
@@ -41,7 +41,7 @@ class Asker:
                     "choose an agent that a model plays, or write --model openai:NAME"
                 )
             players = {question.agent: spec}
-            self._named = checked_players(store, world, question.setting, players, question.models, caps)
+            self._named = check_players(store, world, question.setting, players, question.models, caps)
         except ValueError as error:
             raise UsageError(str(error)) from error
         prices = prices_of(store.home)
@@ -76,5 +76,5 @@ class Asker:
         finally:
             await players.close()
         prompt = question.render(prompts)
-        call = made_call(Address(state.turn, agent), prompt, TURN_QUESTION, answer.reply, answer.parsed)
+        call = make_call(Address(state.turn, agent), prompt, TURN_QUESTION, answer.reply, answer.parsed)
         return JudgedCall(call, judged)

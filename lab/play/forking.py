@@ -16,16 +16,23 @@ from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.play.playing import Beginning, check_name, checked_players, lasting
-from hobbes.lab.store.history import logged
+from hobbes.lab.play.playing import Beginning, absolute_variant, check_name, check_players
+from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import update_run
 from hobbes.nodes.caps import Caps
-from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, made_call
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
-from hobbes.nodes.prompting import PromptSet, fitted, follow_up_text, load_prompts, system_text, turn_text
+from hobbes.nodes.prompting import (
+    PromptSet,
+    fit_to_setting,
+    follow_up_text,
+    load_prompts,
+    system_text,
+    turn_text,
+)
 from hobbes.nodes.reading import read
 
 
@@ -79,18 +86,18 @@ def planned(
     world = parent.world
     try:
         check_name(options.name)
-        setting = _setting(parent, options)
-        state, memories = _beginning(store, parent, options.turn, setting)
+        setting = _fork_setting(parent, options)
+        state, memories = _start_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
         if options.models is not None:
             named = read_models(store.home, models_file)
             models = deal(world, options.models, setting.agents, named)
         prompts = _prompts(parent, setting, options)
-        players = checked_players(store, world, setting, models, named, caps)
+        players = check_players(store, world, setting, models, named, caps)
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
         new = Beginning(world, setting, models, players, prompts)
-        calls = tuple(_given(new, state, memories, options.answers))
+        calls = tuple(_answer_calls(new, state, memories, options.answers))
     except ValueError as error:
         raise UsageError(str(error)) from error
     acting = {agent: models[world.owner(state, agent)] for agent in world.actors(state)}
@@ -112,7 +119,7 @@ def _check_turn(store: Store, parent: Run, turn: int) -> None:
         )
 
 
-def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
+def _fork_setting(parent: Run, options: ForkOptions) -> Setting[Any]:
     """Return the setting of a fork. Raise UsageError for settings that only a new run can have."""
     world, before = parent.world, parent.setting
     values = {**before.config.model_dump(mode="json"), **options.values}
@@ -128,14 +135,14 @@ def _setting(parent: Run, options: ForkOptions) -> Setting[Any]:
     return setting
 
 
-def _beginning(
+def _start_of_fork(
     store: Store, parent: Run, turn: int, setting: Setting[Any]
 ) -> tuple[Any, Mapping[str, Memory]]:
     """Return the state and the memories with which a fork begins. Raise UsageError if the game is over."""
     world = parent.world
     if turn == 0:
         return world.setup(setting.config, setting.agents, setting.seed), {}
-    last = logged(store, parent, turn - 1).record
+    last = stored_turn(store, parent, turn - 1).record
     state = world.load(setting, last.state)
     if world.over(state):
         if turn < parent.turns:
@@ -153,8 +160,8 @@ def _prompts(parent: Run, setting: Setting[Any], options: ForkOptions) -> Prompt
     if not options.prompts and variant == world.prompts(parent.setting.config):
         variant = world.prompts(setting.config)  # a setting may choose the variant
     if options.prompts or options.lang or variant != before.variant:
-        return load_prompts(world, lasting(variant), options.lang or before.lang, setting)
-    return before if setting == parent.setting else fitted(world, before, setting)
+        return load_prompts(world, absolute_variant(variant), options.lang or before.lang, setting)
+    return before if setting == parent.setting else fit_to_setting(world, before, setting)
 
 
 def _prompt(new: Beginning, state: Any, memories: Mapping[str, Memory], agent: str) -> Prompt:  # noqa: ANN401
@@ -166,7 +173,7 @@ def _prompt(new: Beginning, state: Any, memories: Mapping[str, Memory], agent: s
     return Prompt(system_text(new.prompts, new.setting), turn_text(new.prompts, view))
 
 
-def _given(
+def _answer_calls(
     new: Beginning,
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Memory],
@@ -184,4 +191,4 @@ def _given(
         if parsed.outcome not in DECISIONS:
             raise UsageError(f"--answer {agent}: there is no JSON object in {text[:60]!r}")
         prompt = _prompt(new, state, memories, agent)
-        yield made_call(Address(state.turn, agent), prompt, TURN_QUESTION, reply, parsed)
+        yield make_call(Address(state.turn, agent), prompt, TURN_QUESTION, reply, parsed)

@@ -165,11 +165,11 @@ def _groups(  # noqa: PLR0913  what is known on the way down
     `inherited` is the default of the whole object; `above` are the models that it is nested in.
     """
     above |= {schema.get("$ref", "")}
-    whole = resolved(schema, defs)
+    whole = resolve_reference(schema, defs)
     fields, nested = [], []
     for name, member in _members(whole, defs).items():
         default = _default(name, member, inherited)
-        within = resolved(member, defs)
+        within = resolve_reference(member, defs)
         if _members(within, defs) and member.get("$ref") not in above:
             objects = default[0] if default and isinstance(default[0], Mapping) else None
             nested.append((name, member, objects))
@@ -183,7 +183,7 @@ def _groups(  # noqa: PLR0913  what is known on the way down
         )
 
 
-def resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+def resolve_reference(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
     """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
     while "$ref" in schema:
         meant = defs[schema["$ref"].rpartition("/")[2]]
@@ -193,7 +193,7 @@ def resolved(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
 
 def _members(schema: Schema, defs: Mapping[str, Schema]) -> Mapping[str, Schema]:
     """Return the members of an object by name; a mapping has some if its keys are known."""
-    names = resolved(schema.get("propertyNames", {}), defs)
+    names = resolve_reference(schema.get("propertyNames", {}), defs)
     keys = names.get("enum", [names["const"]] if "const" in names else [])
     each = schema.get("additionalProperties")
     known = {str(key): each for key in keys} if isinstance(each, Mapping) else {}
@@ -211,11 +211,11 @@ def _field(
     path: Path, member: Schema, defs: Mapping[str, Schema], default: tuple[Json, ...], *, required: bool
 ) -> Field:
     """Return the field of a member that is not a group."""
-    schema = resolved(member, defs)
+    schema = resolve_reference(member, defs)
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     nullable = "anyOf" in schema and len(others) < len(schema["anyOf"])
     if len(others) == 1:
-        schema = {**resolved(others[0], defs), **schema}
+        schema = {**resolve_reference(others[0], defs), **schema}
     kind = _kind(schema, defs)
     return Field(
         path,
@@ -229,7 +229,9 @@ def _field(
         tuple(schema.get("enum", ())) or ((schema["const"],) if "const" in schema else ()),
         _limits(schema, kind),
         _slots(schema, defs) if kind is Kind.NUMBERS else (),
-        _kind(resolved(schema["additionalProperties"], defs), defs) if kind is Kind.PAIRS else Kind.TEXT,
+        _kind(resolve_reference(schema["additionalProperties"], defs), defs)
+        if kind is Kind.PAIRS
+        else Kind.TEXT,
     )
 
 
@@ -248,29 +250,34 @@ def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
     """Return what is written for a value; what has no simpler kind is written as JSON."""
     if "enum" in schema or "const" in schema:
         return Kind.CHOICE
-    if schema.get("type") == "array" and resolved(schema.get("items", {}), defs).get("type") == "string":
+    if (
+        schema.get("type") == "array"
+        and resolve_reference(schema.get("items", {}), defs).get("type") == "string"
+    ):
         return Kind.TEXTS
     if schema.get("type") == "array" and _slots(schema, defs):
         return Kind.NUMBERS
     each = schema.get("additionalProperties")
-    if isinstance(each, Mapping) and _kind(resolved(each, defs), defs) in PAIRED:
+    if isinstance(each, Mapping) and _kind(resolve_reference(each, defs), defs) in PAIRED:
         return Kind.PAIRS
     return SIMPLE.get(schema.get("type", ""), Kind.JSON)
 
 
 def _slots(schema: Schema, defs: Mapping[str, Schema]) -> tuple[Slot, ...]:
     """Return what the entries of a list hold if each is written in a known number of whole numbers."""
-    entry = resolved(schema.get("items", {}), defs)
+    entry = resolve_reference(schema.get("items", {}), defs)
     if entry.get("type") == "array":
         parts = {"": entry}
     else:
-        parts = {name: resolved(one, defs) for name, one in _members(entry, defs).items()}
+        parts = {name: resolve_reference(one, defs) for name, one in _members(entry, defs).items()}
     slots = []
     for name, part in parts.items():
         least, most = part.get("minItems"), part.get("maxItems")
         if part.get("type") == "integer":
             slots.append(Slot(name, 1, alone=True))
-        elif least == most and most and resolved(part.get("items", {}), defs).get("type") == "integer":
+        elif (
+            least == most and most and resolve_reference(part.get("items", {}), defs).get("type") == "integer"
+        ):
             slots.append(Slot(name, most, alone=False))
         else:
             return ()
@@ -281,7 +288,7 @@ def hint(of: Field) -> str:
     """Return what may be written for a field, in words."""
     words = of.kind.value
     if of.kind is Kind.CHOICE:
-        words += " " + ", ".join(spelled(of, choice) for choice in of.choices)
+        words += " " + ", ".join(text_of_value(of, choice) for choice in of.choices)
     if of.kind is Kind.NUMBERS:
         words += f", such as {_example(of)}"
     limits = dict(of.limits)
@@ -298,7 +305,7 @@ def _example(of: Field) -> str:
     return " ".join(map(str, range(1, count + 1))) + (f" ({', '.join(named)})" if named else "")
 
 
-def spelled(of: Field, value: Json) -> str:
+def text_of_value(of: Field, value: Json) -> str:
     """Return a value as it is written for a field."""
     if value is None:
         return ""
@@ -341,7 +348,7 @@ def _value(of: Field, kind: Kind, text: str) -> Json:  # noqa: PLR0911  one for 
         case Kind.YES_NO:
             return {"yes": True, "true": True, "no": False, "false": False}[text.lower()]
         case Kind.CHOICE:
-            return {spelled(of, choice): choice for choice in of.choices}[text]
+            return {text_of_value(of, choice): choice for choice in of.choices}[text]
         case Kind.PAIRS if not text.lstrip().startswith("{"):
             return _pairs(of, text)
         case Kind.NUMBERS if not text.lstrip().startswith("["):
@@ -383,7 +390,7 @@ def _numbers(of: Field, text: str) -> Json:
     return entries
 
 
-def filled_in(form: Form, values: Mapping[Path, Json]) -> str:
+def answer_with(form: Form, values: Mapping[Path, Json]) -> str:
     """Return the answer that has these values, as JSON; the other fields have their defaults.
 
     ValueError says in one line what the model refuses.
@@ -399,10 +406,10 @@ def filled_in(form: Form, values: Mapping[Path, Json]) -> str:
             for name in one.path[:-1]:
                 place = place.setdefault(name, {})
             place[one.path[-1]] = values.get(one.path, one.default)
-    return checked(form, json.dumps(answer, ensure_ascii=not form.terse))
+    return complete_answer(form, json.dumps(answer, ensure_ascii=not form.terse))
 
 
-def checked(form: Form, answer: str) -> str:
+def complete_answer(form: Form, answer: str) -> str:
     """Return an answer in JSON as the model has it, with every default in it unless the form is terse.
 
     ValueError says in one line what the model refuses.

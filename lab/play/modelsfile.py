@@ -71,7 +71,7 @@ def _settings(path: Path, name: str, table: object) -> ModelSettings:
             f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and "
             f"underscores, {LONGEST_NAME} at most, and begin with a letter or a digit"
         )
-    if (whole := _unquoted(name, table)) != name:
+    if (whole := _full_name(name, table)) != name:
         raise UsageError(f'{path}: {whole}: a name with a dot needs quotes; write ["{whole}"]')
     try:
         return ModelSettings.model_validate(table)
@@ -80,11 +80,11 @@ def _settings(path: Path, name: str, table: object) -> ModelSettings:
         raise UsageError(f"{path}: {name}: {_in_words(first)}") from error
 
 
-def _unquoted(name: str, table: object) -> str:
+def _full_name(name: str, table: object) -> str:
     """Return the whole name of a table whose name has dots: TOML reads `[a.b]` as a table in a table."""
     for field, inner in table.items() if isinstance(table, dict) else ():
         if field not in ModelSettings.model_fields and isinstance(inner, dict):
-            whole = _unquoted(f"{name}.{field}", inner)
+            whole = _full_name(f"{name}.{field}", inner)
             if "model" in inner or whole != f"{name}.{field}":
                 return whole
     return name
@@ -105,7 +105,7 @@ def _in_words(error: "ErrorDetails") -> str:
     return f"{field}: must be {VALUES[field]}"
 
 
-def described(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
+def models_json(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
     """Return the models as JSON, each with its price, and whether its key is set.
 
     `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.

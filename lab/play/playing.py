@@ -21,7 +21,7 @@ from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.history import logged, past_turns, state_before
+from hobbes.lab.store.history import past_turns, state_before, stored_turn
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
@@ -30,7 +30,7 @@ from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.human import persons_reply
-from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply, made_call
+from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
@@ -136,8 +136,8 @@ def checked(
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
         axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
-        prompts = load_prompts(world, lasting(variant), options.lang, setting)
-        named_models = checked_players(store, world, setting, models, named, caps)
+        prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
+        named_models = check_players(store, world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
@@ -151,12 +151,12 @@ def check_name(name: str | None) -> None:
         raise ValueError(f"--name {name[:MAX_SHOWN_LENGTH]!r}…: a name has at most {LONGEST_NAME} characters")
 
 
-def lasting(variant: str) -> str:
+def absolute_variant(variant: str) -> str:
     """Return a variant of prompts by a name with which the run can be replayed from any folder."""
     return str(real_path(Path(variant))) if is_path(variant) else variant
 
 
-def checked_players(  # noqa: PLR0913, PLR0917  what the players of a run depend on
+def check_players(  # noqa: PLR0913, PLR0917  what the players of a run depend on
     store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
 ) -> dict[str, ModelSettings]:
     """Return the settings of those `named` models that a run asks.
@@ -295,7 +295,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise halted(store, run.id) from error
+            raise halted_error(store, run.id) from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
@@ -303,7 +303,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         store.figures.end_run(run.id, ending(run, store.calls.counts(run.id), state), measures)
 
 
-def halted(store: Store, run: str) -> HaltedRunError:
+def halted_error(store: Store, run: str) -> HaltedRunError:
     """Return the error of a run that has halted."""
     reason = store.figures.about(run)["error"]
     return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
@@ -332,7 +332,7 @@ def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clo
     if question.agent != OBSERVER:
         _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
     address = Address(run.turns, question.agent, int(question.address.rpartition("/")[2]))
-    call = made_call(address, Prompt("", question.asked), TURN_QUESTION, reply, parsed)
+    call = make_call(address, Prompt("", question.asked), TURN_QUESTION, reply, parsed)
     with store.playing(run.id):
         kept = RunJournal(store, run).keep_answer(call, question)
     present = store.runs.find(run.id)
@@ -418,7 +418,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:
-        _meet(players, run)
+        _make_players(players, run)
         try:
             return await _play_on(store, run, nodes, on_turn)
         except DAMAGE as error:
@@ -436,12 +436,12 @@ async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTu
     async with open_saver(store.home / CHECKPOINTS, TurnSaver) as saver:
         if run.parent:
             await copy_history(saver, run.parent, run.forked_at, run.id)
-        async for state in play_run(nodes, saver, run.id, as_logged(store, run)):
+        async for state in play_run(nodes, saver, run.id, state_after_log(store, run)):
             on_turn(state)
         return state
 
 
-def as_logged(store: Store, run: Run) -> TurnState:
+def state_after_log(store: Store, run: Run) -> TurnState:
     """Return the graph's state after the last logged turn.
 
     The run database decides where a run stands, since it alone has every answer: the checkpoints may have
@@ -449,13 +449,13 @@ def as_logged(store: Store, run: Run) -> TurnState:
     """
     if not run.turns:
         return first_state(run.world, run.setting, run.models)
-    last = logged(store, run, run.turns - 1)
+    last = stored_turn(store, run, run.turns - 1)
     state = run.world.load(run.setting, last.record.state)
     digest = run.digest_before(run.turns, last.digest)
     return state_at(run.world, run.setting, run.models, state, last.record.memories, digest)
 
 
-def _meet(players: RunPlayers, run: Run) -> None:
+def _make_players(players: RunPlayers, run: Run) -> None:
     """Make every player before the first one is asked. Raise LabError if one cannot be made."""
     try:
         for spec in run.models.values():

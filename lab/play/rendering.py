@@ -12,7 +12,7 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, settle_options
-from hobbes.lab.store.history import intents_of, logged, memories_before, state_before
+from hobbes.lab.store.history import intents_of, memories_before, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes import prompting
@@ -89,7 +89,7 @@ def question_in_run(  # noqa: PLR0913  what decides a question
         agent,
         variant=variant or run_at_turn.prompts.variant,
         lang=lang or run_at_turn.prompts.lang,
-        intents=intents_of(run, logged(store, run, turn)) if agent == OBSERVER else {},
+        intents=intents_of(run, stored_turn(store, run, turn)) if agent == OBSERVER else {},
         players=run_at_turn.models,
         models=run_at_turn.model_settings,
     )

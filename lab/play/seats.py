@@ -37,7 +37,7 @@ def seats_of(run: Run) -> list[str]:
     return [*seats, *([OBSERVER] if observed else [])]
 
 
-def asked_at(store: Store, run: Run, seat: str) -> list[PersonQuestion]:
+def questions_at(store: Store, run: Run, seat: str) -> list[PersonQuestion]:
     """Return what the person at a seat is asked now: for its agent, and for those that the agent owns."""
     if not run.questions or seat == OBSERVER:
         return [one for one in run.questions if one.agent == seat]
@@ -54,7 +54,7 @@ def path_of(home: Path, run: Run, seat: str) -> str:
 
 def is_token(home: Path, run: str, seat: str, token: str) -> bool:
     """Return whether a token is that of a seat, in a time that tells nothing about the token."""
-    secret = _read(home / KEY)
+    secret = _read_secret(home / KEY)
     return secret is not None and secrets.compare_digest(token.encode(), _token(secret, run, seat).encode())
 
 
@@ -68,7 +68,7 @@ def _secret(home: Path) -> bytes:
     path = home / KEY
     if not os.path.lexists(path):
         _write(path, secrets.token_bytes(KEY_BYTES))
-    secret = _read(path)
+    secret = _read_secret(path)
     if secret is None:
         raise _no_key(path, "it is a link to a file that is not there")
     return secret
@@ -92,7 +92,7 @@ def _write(path: Path, secret: bytes) -> None:
         os.close(folder)
 
 
-def _read(path: Path) -> bytes | None:
+def _read_secret(path: Path) -> bytes | None:
     """Return the secret in a file, None if there is no file. Raise LabError for anything but a secret."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait for a writer

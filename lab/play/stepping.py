@@ -142,10 +142,10 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     else:
         if world.over(state):
             raise ValueError("answers: the game is over; leave them out")
-        answers = _parsed(world, state, request["answers"])
-        ruling = _ruling(world, state, answers, request["ruling"]) if "ruling" in request else None
+        answers = _parse_answers(world, state, request["answers"])
+        ruling = _parse_ruling(world, state, answers, request["ruling"]) if "ruling" in request else None
         played = turns.play_turn(world, state, memories, answers, ruling)
-        state, memories, happened = played.resolved.state, dict(played.memories), _happened(played)
+        state, memories, happened = played.resolved.state, dict(played.memories), _turn_json(played)
     return {
         "state": world.state.to_json(state),
         "views": turns.views(world, state, memories),
@@ -181,17 +181,17 @@ def _has_played(world: AnyWorld, state: Any, agent: str) -> bool:  # noqa: ANN40
         return False
 
 
-def _parsed(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str, ParsedAnswer]:  # noqa: ANN401
+def _parse_answers(world: AnyWorld, state: Any, answers: Mapping[str, Any]) -> dict[str, ParsedAnswer]:  # noqa: ANN401
     """Return the parsed answers, in the order of the agents; raise ValueError for agents that do not act."""
     agents = world.actors(state)
     if strangers := sorted(answers.keys() - set(agents)):
         raise ValueError(
             f"answers: {', '.join(strangers)} cannot act now; the agents that can: {', '.join(agents)}"
         )
-    return {agent: _read(world, state, agent, answers[agent]) for agent in agents if agent in answers}
+    return {agent: _parse_answer(world, state, agent, answers[agent]) for agent in agents if agent in answers}
 
 
-def _ruling(
+def _parse_ruling(
     world: AnyWorld,
     state: Any,  # noqa: ANN401  a world's own state
     answers: Mapping[str, ParsedAnswer],
@@ -204,16 +204,16 @@ def _ruling(
         raise ValueError("ruling: a rule of the world rules here; leave it out, or set observer to human")
     if turns.question_of(world, state, turns.judge(world, state, answers).intents) is None:
         raise ValueError("ruling: nobody asks the observer in this turn; leave it out")
-    return _read(world, state, OBSERVER, value)
+    return _parse_answer(world, state, OBSERVER, value)
 
 
-def _read(world: AnyWorld, state: Any, agent: str, value: object) -> ParsedAnswer:  # noqa: ANN401  a world's own state
+def _parse_answer(world: AnyWorld, state: Any, agent: str, value: object) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer; it is given as text or as the object that the text would contain."""
     text = value if isinstance(value, str) else json.dumps(value)
     return read(agent, Reply(text, "step"), turns.answer_fields(world, state.setting, agent))
 
 
-def _happened(played: "turns.Turn[Any, Any]") -> dict[str, Any]:
+def _turn_json(played: "turns.Turn[Any, Any]") -> dict[str, Any]:
     """Return what happened in a turn."""
     observer = played.world.observer
     result = {

@@ -17,7 +17,7 @@ from hobbes.engine.turn import Layer
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.proof.differing import diff_of, first_differing_part
-from hobbes.lab.store.history import logged, reports
+from hobbes.lab.store.history import reports, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import TURN_QUESTION, Call
@@ -77,7 +77,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
             name: {"values": values, "difference": None if None in values else values[1] - values[0]}
             for name, values in measures.items()
         },
-        "reports": [reports(logged(store, run, run.turns - 1)) if run.turns else {} for run in runs],
+        "reports": [reports(stored_turn(store, run, run.turns - 1)) if run.turns else {} for run in runs],
     }
 
 
@@ -171,7 +171,7 @@ def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int])
     for turn in sorted(differing):
         if turn >= min(a.turns, b.turns):
             return turn
-        one, other = (logged(store, run, turn).record for run in (a, b))
+        one, other = (stored_turn(store, run, turn).record for run in (a, b))
         if first_differing_part(one, other):
             return turn
     return None
@@ -281,7 +281,7 @@ def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
     """
     a, b = (_WORD.findall(text) for text in (one, other))
     if len(a) * len(b) > MAX_PAIRS:
-        yield from _changed(one, other)
+        yield from _nonempty_pieces(one, other)
         return
     only_a = only_b = ""
     for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
@@ -289,13 +289,13 @@ def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
         if kind != "equal" or (in_a == " " and (only_a or only_b)):
             only_a, only_b = only_a + in_a, only_b + in_b
             continue
-        yield from _changed(only_a, only_b)
+        yield from _nonempty_pieces(only_a, only_b)
         only_a = only_b = ""
         yield " ", in_a
-    yield from _changed(only_a, only_b)
+    yield from _nonempty_pieces(only_a, only_b)
 
 
-def _changed(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
+def _nonempty_pieces(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
     """Yield the pieces of a change, without those that are empty."""
     if only_a:
         yield "-", only_a

@@ -31,7 +31,7 @@ from hobbes.lab.proof.differing import first_differing_part
 from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
 from hobbes.lab.proof.rereading import decision
 from hobbes.lab.proof.verifying import last_calls
-from hobbes.lab.store.history import logged, memories_before, state_before
+from hobbes.lab.store.history import memories_before, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import HOBBES, Run
 from hobbes.nodes.files import real_path
@@ -111,7 +111,7 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_fil
         raise UsageError(f"--turns {first}-{last}: run {run.id} {there}")
     try:
         run.check_versions()
-        recorded = _recorded(store, run, turns, folder)
+        recorded = _recorded_turns(store, run, turns, folder)
     except LabError as error:
         raise UsageError(str(error)) from error
     played = play_pin(recorded, folder)
@@ -120,13 +120,13 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_fil
             f"run {run.id} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.id)}` shows how; play a new run, and pin that"
         )
-    return accepted(recorded, played)
+    return accept_changes(recorded, played)
 
 
-def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
+def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
     """Return what the run database has of the turns."""
     first, last = turns
-    before = logged(store, run, first - 1).digest if first else ""
+    before = stored_turn(store, run, first - 1).digest if first else ""
     texts: dict[str, pin_file.Lines] = {}
     answers: list[pin_file.Answer] = []
     expected: list[pin_file.Expected] = []
@@ -134,9 +134,9 @@ def _recorded(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> p
         attempts = store.calls.attempts(run.id, number).values()
         calls = [call for of_agent in attempts for call in last_calls(of_agent).values()]
         answers += map(_answer, calls)
-        turn = logged(store, run, number)
+        turn = stored_turn(store, run, number)
         # A scripted policy was sent no text, so there is none to compare with.
-        questions = [_asked(call, call, texts) for call in calls if call.prompt.system]
+        questions = [_pinned_question(call, call, texts) for call in calls if call.prompt.system]
         expected.append(
             pin_file.Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
         )
@@ -203,7 +203,7 @@ def _answer(call: Call) -> pin_file.Answer:
     )
 
 
-def _asked(
+def _pinned_question(
     call: Call, read: Call | ParsedAnswer, texts: dict[str, pin_file.Lines]
 ) -> pin_file.ExpectedQuestion:
     """Return the question of a call and how its answer was `read`; its system text goes into the texts."""
@@ -290,7 +290,7 @@ class _PinJournal(JournalWithoutCalls):
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Note a question and how its answer is read."""
-        self._played.asked.append(_asked(call, parsed, self._played.texts))
+        self._played.asked.append(_pinned_question(call, parsed, self._played.texts))
 
     def turn(self, turn: Logged) -> None:
         """Note the record of a turn."""
@@ -349,7 +349,7 @@ def _opened(players: _Prompters, _: TurnState) -> nullcontext[_Prompters]:
 # --- compare
 
 
-def accepted(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
+def accept_changes(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
     """Return a file that expects what was played; raise UsageError if it could not be played to the end."""
     if played.stop is not None:
         raise UsageError(
@@ -367,11 +367,13 @@ def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure
     """
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
-        pairs = _asked_in_both(then, played, agent)
+        pairs = _common_questions(then, played, agent)
         for one, other in pairs:
             sides = pin.prompt(one), played.prompt(other)
             if sides[0] != sides[1]:
-                return Failure(then.turn, one.agent, "prompt", _diff(*sides), _differing(pin, played, agent))
+                return Failure(
+                    then.turn, one.agent, "prompt", _diff(*sides), _count_differing(pin, played, agent)
+                )
         now = turns.get(then.turn)
         if now is None:
             return _stop(then.turn, played.stop)
@@ -383,7 +385,7 @@ def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure
     return None
 
 
-def _asked_in_both(
+def _common_questions(
     then: pin_file.Expected, played: PinOutcome, agent: str | None
 ) -> list[tuple[pin_file.ExpectedQuestion, pin_file.ExpectedQuestion]]:
     """Return the questions of a turn that were asked then and now, of all agents or of one.
@@ -398,9 +400,9 @@ def _asked_in_both(
     return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _differing(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
+def _count_differing(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
     """Return how many prompts differ, and how many are compared."""
-    pairs = [pair for turn in pin.expected for pair in _asked_in_both(turn, played, agent)]
+    pairs = [pair for turn in pin.expected for pair in _common_questions(turn, played, agent)]
     return sum(pin.prompt(one) != played.prompt(other) for one, other in pairs), len(pairs)
 
 

@@ -25,7 +25,7 @@ Listed = dict[str, dict[str, dict[str, Any]]]
 """World to variant to what is known of it."""
 
 
-def listed(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Listed:
+def list_variants(worlds: Iterable[AnyWorld], runs: Iterable[Mapping[str, Any]]) -> Listed:
     """Return the variants of these worlds: those of this checkout, and those that runs or cassettes name.
 
     `runs` are rows of `Store.prompts_of_runs`. Each run and each cassette says whether the texts of the

@@ -11,7 +11,7 @@ from hobbes.engine.record import canonical
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.proof.verifying import counting
+from hobbes.lab.proof.verifying import counted_answer
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -59,7 +59,7 @@ def reread(store: Store, run: Run) -> Reread:
                 f"run {run.id}, turn {turn.turn} cannot be read by the current code: "
                 f"{type(error).__name__} {error}"
             ) from error
-        changed = list(_changed(turn, now))
+        changed = list(_changed_decisions(turn, now))
         decisions += changed
         then, today = turn.record.to_json(), now.to_json()
         if not changed and any(canonical(then[part]) != canonical(today[part]) for part in EFFECTS):
@@ -72,13 +72,13 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     world, number = run.world, turn.turn
     state, memories = state_before(store, run, number), memories_before(store, run, number)
     attempts = store.calls.attempts(run.id, number)
-    answers = {agent: counting(world, state, agent, attempts[agent]) for agent in world.actors(state)}
+    answers = {agent: counted_answer(world, state, agent, attempts[agent]) for agent in world.actors(state)}
     judged = turns.judge(world, state, answers)
-    ruling = counting(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
+    ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
     return turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling)).record
 
 
-def _changed(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
+def _changed_decisions(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
     """Yield the decisions of a turn that change."""
     for agent in sorted({*turn.record.intents, *now.intents, OBSERVER}):
         one = Changed(turn.turn, agent, decision(turn.record, agent), decision(now, agent))

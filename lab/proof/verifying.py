@@ -189,14 +189,14 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
-            ruling = counting(run.world, at.state, OBSERVER, attempts[OBSERVER])
+            ruling = counted_answer(run.world, at.state, OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
     asked_too = {*actors, *([OBSERVER] if ruling else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     judged = turns.rule(run.world, at.state, judged, ruling)
     played = turns.resolve(run.world, at.state, at.memories, judged)
-    yield from _differing(turn, played.record, at.digest)
+    yield from _record_difference(turn, played.record, at.digest)
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
     yield from _odd_prompts(run.at(turn.turn), at, attempts)
@@ -268,7 +268,7 @@ def _attempts(
 def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dict[str, ParsedAnswer]:
     """Return the answers that count of those who are asked in a turn."""
     return {
-        agent: counting(run.world, at.state, agent, attempts[agent])
+        agent: counted_answer(run.world, at.state, agent, attempts[agent])
         for agent in run.world.actors(at.state)
         if agent in attempts
     }
@@ -293,13 +293,13 @@ def _odd_prompts(run_at_turn: Run, at: _Position, attempts: Mapping[str, list[Ca
             first = agent != OBSERVER and call.question == TURN_QUESTION
             if call.prompt.system and (
                 call.prompt.system != of_agent
-                or (first and not _is_worded(run_at_turn, at, agent, call.prompt.turn))
+                or (first and not _matches_template(run_at_turn, at, agent, call.prompt.turn))
             ):
                 attempt = f"attempt {call.address.attempt}"
                 yield f"the prompt of {agent}, {attempt}, is not what the templates of the run give"
 
 
-def _is_worded(run_at_turn: Run, at: _Position, agent: str, text: str) -> bool:
+def _matches_template(run_at_turn: Run, at: _Position, agent: str, text: str) -> bool:
     """Return whether a turn text is what the template of a run makes of a view."""
     try:
         view = view_in(text) or turns.view_of(run_at_turn.world, at.state, at.memories, agent)
@@ -342,7 +342,7 @@ def _out_of_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
             decided = call.outcome in DECISIONS
 
 
-def counting(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state
+def counted_answer(world: AnyWorld, state: Any, agent: str, calls: Iterable[Call]) -> ParsedAnswer:  # noqa: ANN401  a world's own state
     """Return the parsed answer that counts of one agent's calls in a turn, in the order of their attempts."""
     fields = turns.answer_fields(world, state.setting, agent)
     last = {
@@ -363,7 +363,7 @@ def last_calls(calls: Iterable[Call]) -> dict[int, Call]:
     return last
 
 
-def _differing(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:
+def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> Iterator[str]:
     """Name the first part of a record that does not follow from the answers, and a broken chain."""
     difference = first_differing_part(turn.record, record)
     if difference is not None:

@@ -25,8 +25,8 @@ from hobbes.lab.show.strokes import (
     circle,
     cross,
     crown,
-    cut,
-    escaped,
+    escape_foreign,
+    fit_text,
     fold,
     number,
     path,
@@ -84,7 +84,7 @@ def svg(board: Board) -> str:
     return _Drawing(board).svg()
 
 
-def drawn(board: Board | None) -> Markup:
+def board_svg(board: Board | None) -> Markup:
     """Return a board as an SVG to stand in a page, or nothing if there is none."""
     return Markup(svg(board) if board else "")  # noqa: S704  it escapes all texts
 
@@ -142,13 +142,13 @@ class _Drawing:
 
     def svg(self) -> str:
         """Return the whole document."""
-        parts = [word(escaped(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(self.titles)]
+        parts = [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(self.titles)]
         parts += [*self._lines(), *self._places(), *self._arrows(), *self._names(), *self._counts()]
         figures, end = self._figures(self.top + self.board.height * self.scale + 12)
         legend, end = self._legend(end + 4)
         high = number(end + 4)
         size = f'viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" height="{high}"'
-        name = f'role="group" aria-label="{escaped(self.board.title)}"'
+        name = f'role="group" aria-label="{escape_foreign(self.board.title)}"'
         begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {name} {size}>'
         drawn = filter(None, [*parts, *figures, *legend])
         return "\n".join([begins, f"<style>{STYLE}</style>", *drawn, "</svg>", ""])
@@ -197,9 +197,9 @@ class _Drawing:
         is_marked = place.owner is not None and (place.x, place.y) not in self.under_discs
         mark = self._look(place.owner or "").mark if is_marked else ""
         size = min(13.0, spot.high * 0.34)
-        text = cut(mark + place.text, spot.wide - 2, size)
+        text = fit_text(mark + place.text, spot.wide - 2, size)
         if size < READABLE and place.owner is None:
-            text, size = cut(place.text, spot.wide, READABLE), READABLE
+            text, size = fit_text(place.text, spot.wide, READABLE), READABLE
         elif size < READABLE:
             text, size = mark, min(13.0, spot.high * 0.6)
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
@@ -211,7 +211,7 @@ class _Drawing:
         """Yield a badge in its corner of a square."""
         half, (left, top) = spot.half, spot.corner
         right, bottom, size = left + 2 * half, top + 2 * half, max(6.5, min(10, half * 0.5))
-        text = escaped(badge.text)
+        text = escape_foreign(badge.text)
         match self.kinds[badge.kind].sign:
             case "new":
                 folded = min(11.0, half * 0.62)
@@ -248,10 +248,10 @@ class _Drawing:
         mark = "" if place.owner is None else self._look(place.owner).mark
         size = max(6.0, min(15, radius * 0.62))
         if len(mark + place.text) * size * LETTER < 1.9 * radius < 34:  # noqa: PLR2004  a small disc has one line
-            yield word(escaped(mark + place.text), (x, y + size * 0.36), "m d", size)
+            yield word(escape_foreign(mark + place.text), (x, y + size * 0.36), "m d", size)
         else:
             yield word(mark, (x, y - size * 0.2), "m d", size * 0.8)
-            yield word(cut(place.text, 2 * radius, size), (x, y + size * 0.8), "m d", size)
+            yield word(fit_text(place.text, 2 * radius, size), (x, y + size * 0.8), "m d", size)
         for k, badge in enumerate(place.badges):
             if self.kinds[badge.kind].sign == "gone":
                 yield cross(spot.at, radius * 0.7)
@@ -260,7 +260,9 @@ class _Drawing:
 
     def _icon(self, badge: Badge, at: Point) -> str:
         """Return a badge as a sign of its own."""
-        return sign(self.kinds[badge.kind].sign, at) + word(escaped(badge.text), (at[0] + 7, at[1] + 3), "a")
+        return sign(self.kinds[badge.kind].sign, at) + word(
+            escape_foreign(badge.text), (at[0] + 7, at[1] + 3), "a"
+        )
 
     def _names(self) -> Iterator[str]:
         """Yield what stands below the discs, over the arrows. Of a name that is too long, the end is kept."""
@@ -268,7 +270,7 @@ class _Drawing:
             for k, line in enumerate(spot.below):
                 is_name = line == spot.place.label
                 at = spot.at[0], spot.at[1] + spot.half + 10 + LINE * k
-                yield word(cut(line, spot.wide - 2, end=is_name), at, "m a w" if is_name else "m a")
+                yield word(fit_text(line, spot.wide - 2, end=is_name), at, "m a w" if is_name else "m a")
 
     def _split_arrows(self) -> tuple[list[Arrow], list[Arrow]]:
         """Return the arrows that are drawn, and those that are counted: if there are many, what failed."""
@@ -358,7 +360,7 @@ class _Drawing:
 
     def _label(self, arrow: Arrow, shaft: Shaft, taken: list[Box]) -> str:
         """Return what stands beside an arrow, where nothing is written yet; nothing if there is no room."""
-        text = cut(arrow.label, 130)
+        text = fit_text(arrow.label, 130)
         away, half = 9 * shaft.size, _long(text) / 2
         for share in LABEL_PLACES if text else ():
             (x, y), (sx, sy) = shaft.point(share), shaft.side
@@ -381,7 +383,7 @@ class _Drawing:
         if not bars:
             return [], top
         most = max([1, goal or 0, *(bar.figure for bar in bars)])
-        parts = [word(cut(self.board.measure, 90), (AMOUNTS, top + 8), "e q")]
+        parts = [word(fit_text(self.board.measure, 90), (AMOUNTS, top + 8), "e q")]
         end = top + 12 + ROW * len(bars)
         if goal is not None:
             x = BARS + MAX_BAR_LENGTH * goal / most
@@ -399,11 +401,11 @@ class _Drawing:
         cells = [
             rectangle(self._ink(bar.owner, 2), (MARGIN, top + 1), 13, 13),
             word(self._look(bar.owner).mark, (MARGIN + 6.5, base), "m d"),
-            word(cut(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
+            word(fit_text(bar.label, BARS - MARGIN - 19), (MARGIN + 17, base)),
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
             word(short(bar.figure), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
-            word(cut(bar.note, WIDTH - MARGIN - NOTES), (NOTES, base)),
+            word(fit_text(bar.note, WIDTH - MARGIN - NOTES), (NOTES, base)),
         ]
         words = f"{bar.label}: {bar.figure} {self.board.measure} ({bar.change:+})"
         return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
@@ -436,7 +438,9 @@ class _Drawing:
         for key, meaning in rows:
             lines = wrap(meaning, 66)
             parts.append(f'<g transform="translate(0 {number(top + 8)})">{key}</g>')
-            parts += [word(escaped(line), (30, top + LINE + 12 * k), "q") for k, line in enumerate(lines)]
+            parts += [
+                word(escape_foreign(line), (30, top + LINE + 12 * k), "q") for k, line in enumerate(lines)
+            ]
             top += ROW + 12 * (len(lines) - 1)
         return parts, top
 
@@ -453,7 +457,7 @@ def _overlap(one: Box, other: Box) -> bool:
 
 def _told(words: str, drawn: str) -> str:
     """Return what is drawn with its words, for those who cannot see it."""
-    return f'<g role="img"><title>{escaped(words)}</title>{drawn}</g>'
+    return f'<g role="img"><title>{escape_foreign(words)}</title>{drawn}</g>'
 
 
 def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each sign

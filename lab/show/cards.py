@@ -15,7 +15,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, named, plain, table
+from hobbes.lab.show.terminal import ERR, OUT, Trimmed, card, json_text, matrix, plain, styled_name, table
 from hobbes.lab.show.tracing import (
     TurnSoFar,
     all_calls,
@@ -38,7 +38,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str,
     for number, record, _, decisions in turns:
         parts = [Text(UNFINISHED)]
         if record:
-            parts = [*_happened(record.events, looks, causes), *_refused(record)]
+            parts = [*_summarize_events(record.events, looks, causes), *_count_rejections(record)]
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
@@ -54,7 +54,7 @@ def _print_line(turn: int, text: Text) -> None:
     OUT.print(Trimmed(line))
 
 
-def _happened(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
+def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
     all_deeds, alone = deeds(events, looks, causes)
     done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
@@ -72,17 +72,19 @@ def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks:
     left = MAX_DEEDS
     for (agent, arrow), others in done.items():
         to = [
-            Text(" ").join([named(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))])
+            Text(" ").join(
+                [styled_name(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))]
+            )
             for (other, words), n in islice(others.items(), left)
         ]
         if to:
-            yield Text.assemble(named(agent, looks), f" {arrow} ", Text(", ").join(to))
+            yield Text.assemble(styled_name(agent, looks), f" {arrow} ", Text(", ").join(to))
         left -= len(to)
     if more := sum(map(len, done.values())) - (MAX_DEEDS - left):
         yield Text(f"and {more} more")
 
 
-def _refused(record: TurnRecord) -> Iterator[Text]:
+def _count_rejections(record: TurnRecord) -> Iterator[Text]:
     """Yield the numbers of rejections and corrections, if there are any."""
     for what, of in (("rejection", record.drops), ("correction", record.mends)):
         if of:
@@ -97,12 +99,16 @@ def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | 
         if "event" in match:
             event = match["event"]
             line = Text.assemble(
-                (event["type"], "bold"), " ", named(event["agent"], looks), "  ", details_text(event, looks)
+                (event["type"], "bold"),
+                " ",
+                styled_name(event["agent"], looks),
+                "  ",
+                details_text(event, looks),
             )
         else:
             text = plain(" ".join(match["text"].split()))
             where = f"{match['found_in']} ({match['source']})" if match["source"] else match["found_in"]
-            line = Text.assemble((where, "bold"), " ", named(match["agent"], looks), "  ", text)
+            line = Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
         if pattern is not None:
             for part in pattern.finditer(line.plain):
                 line.stylize("reverse", *part.span())
@@ -132,7 +138,7 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
         title = "\nrejections and corrections of the observer's answer"
         OUT.print(Text(title, style="italic"), _rejections_and_corrections(turn["observer"]), sep="\n")
     for agent, figures in turn["arithmetic"].items():
-        OUT.print(Text("\n").append_text(named(agent, looks)))
+        OUT.print(Text("\n").append_text(styled_name(agent, looks)))
         OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
     for kind, ratings in turn["reports"].items():
         if ratings:
@@ -156,7 +162,7 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     return Text(", ").join(
         Text.assemble(
             f"{key} ",
-            named(value, looks)
+            styled_name(value, looks)
             if isinstance(value, str) and value in looks
             else plain(json.dumps(value, ensure_ascii=False)),
         )
@@ -181,7 +187,9 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
     if "intent" in data:
         changed = changed_in_memory(data)
         events = [
-            Text.assemble(event["type"], " ", named(event["agent"], looks), " ", details_text(event, looks))
+            Text.assemble(
+                event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
+            )
             for event in data["events"]
         ]
         parts += [
@@ -190,7 +198,7 @@ def show_card(data: dict[str, Any], looks: Looks) -> None:
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
-    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(named(data["agent"], looks))
+    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(styled_name(data["agent"], looks))
     OUT.print(card(title, parts))
 
 

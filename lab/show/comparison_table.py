@@ -10,7 +10,7 @@ from rich.text import Text
 from hobbes.engine.answer import DECISIONS
 from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.terminal import matrix, named, percent, plain, spelled_out, table, tokens_text
+from hobbes.lab.show.terminal import escape_invisible, matrix, percent, plain, styled_name, table, tokens_text
 
 MAX_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
@@ -109,7 +109,7 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     if difference is None:
         yield Text("\nno divergence: all turns are equal", style="bold")
         return
-    agent = named(difference["agent"] or "all", looks)
+    agent = styled_name(difference["agent"] or "all", looks)
     if comparison["divergence"]:
         where = Text.assemble(
             (f"first divergence: turn {difference['turn']}, ", "bold"), agent, f": {difference['layer']}"
@@ -124,7 +124,7 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
         )
     yield Text("\n").append_text(where)
     lines = difference["diff"].splitlines()
-    yield plain("\n".join(_cut(line) for line in lines[:MAX_LINES]))
+    yield plain("\n".join(_shorten(line) for line in lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         yield Text(f"… and {len(lines) - MAX_LINES} more lines; --json prints all", style="dim")
 
@@ -136,12 +136,12 @@ def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Te
         return
     yield Text.assemble(
         (f"\nfirst decision that differs: turn {divergence['turn']}, ", "bold"),
-        named(divergence["agent"], looks),
+        styled_name(divergence["agent"], looks),
     )
     for side, intent, outcome in zip(SIDES, divergence["intents"], divergence["outcomes"], strict=True):
         failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
         intended = json.dumps(moves(intent), ensure_ascii=False)
-        yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_cut(intended)))
+        yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_shorten(intended)))
     for layer in ("prompt", "answer"):
         if divergence[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")
@@ -150,22 +150,22 @@ def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Te
 
 def words(pieces: Iterable[tuple[str, str]], all_of_it: str = "; --json prints all") -> Iterator[Text]:
     """Yield the beginning of a word diff, line by line. `all_of_it` says where the rest is."""
-    lines = marked((change, _cut(piece)) for change, piece in pieces).split(allow_blank=False)
+    lines = word_diff_text((change, _shorten(piece)) for change, piece in pieces).split(allow_blank=False)
     yield from lines[:MAX_LINES]
     if len(lines) > MAX_LINES:
         yield Text(f"… and {len(lines) - MAX_LINES} more lines{all_of_it}", style="dim")
 
 
-def marked(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:
+def word_diff_text(pieces: Iterable[tuple[str, str]], *, marks: bool = True) -> Text:
     """Return a word diff. Its marks can be read without colours; without `marks` it has colours alone."""
     text = Text()
     for change, words in pieces:
         before, after, style = MARKS[change] if marks else ("", "", MARKS[change][-1])
-        text.append(f"{before}{spelled_out(words)}{after}", style=style)
+        text.append(f"{before}{escape_invisible(words)}{after}", style=style)
     return text
 
 
-def _cut(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
 
 

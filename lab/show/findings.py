@@ -192,11 +192,11 @@ def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
     if shares := [one for one in curves if one.measure in world.shares]:
         panels = [
             Panel(arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm])
-            for arm in _drawn(shares)
+            for arm in _drawn_arms(shares)
         ]
-        yield _told_in_time("Shares over time", shares, panels)
+        yield _curve_table("Shares over time", shares, panels)
     if unequal := [one for one in curves if one.measure in world.inequality]:
-        drawn = _drawn(unequal)
+        drawn = _drawn_arms(unequal)
         panels = [
             Panel(
                 measure,
@@ -206,13 +206,13 @@ def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
             )
             for measure in world.inequality
         ]
-        yield _told_in_time("Inequality over time", unequal, panels)
+        yield _curve_table("Inequality over time", unequal, panels)
 
 
 Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve]
 
 
-def _drawn(curves: Curves) -> list[str]:
+def _drawn_arms(curves: Curves) -> list[str]:
     """Return the arms that are drawn: all, or some that are evenly spread, with the first and the last."""
     arms = list(dict.fromkeys(one.arm for one in curves))
     count = min(len(arms), MAX_LINES)
@@ -231,7 +231,7 @@ def _in_time(curve: TimeCurve, name: str) -> Line:
     return _line(name, [((one.first + one.last) / 2, one.mean) for one in curve.points])
 
 
-def _told_in_time(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
+def _curve_table(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
     """Return curves over time as a table of some of their points."""
     rows = []
     for curve in curves:
@@ -247,7 +247,7 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     """Return how long something lasts."""
     curves = report.findings.survival
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
-    drawn = _drawn(curves)
+    drawn = _drawn_arms(curves)
     lines = [
         Line(one.arm, [(at.turns, at.share, at.low, at.high) for at in one.points])
         for one in curves
@@ -275,7 +275,7 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
     curves = report.findings.ratings
     kinds = list(dict.fromkeys(one.kind for one in curves))
-    drawn = _drawn(curves)
+    drawn = _drawn_arms(curves)
     panels = [
         Panel(
             kind.replace("_", " "),

@@ -63,7 +63,7 @@ def prepare(home: Path) -> str:
 
 def metadata() -> dict[str, Any]:
     """Return the metadata of a run database: descriptions, facets, orders and canned queries."""
-    tables = {**_described(), **_plain_tables()}
+    tables = {**_descriptions(), **_plain_tables()}
     return {
         "title": "hobbes",
         "description": "Language models play small societies without a state. Each table is described on its "
@@ -82,7 +82,7 @@ def metadata() -> dict[str, Any]:
     }
 
 
-def _described() -> dict[str, dict[str, Any]]:
+def _descriptions() -> dict[str, dict[str, Any]]:
     """Return the descriptions of tables and their columns from the page about the data."""
     database, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## Exports\n")
     parts = re.split(r"^### `(\w+)`\n", database, flags=re.MULTILINE)

@@ -9,10 +9,10 @@ from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.timelines import sampled
+from hobbes.lab.show.timelines import sample
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
-from hobbes.lab.store.history import logged, reports
+from hobbes.lab.store.history import reports, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -93,7 +93,7 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
     Raise MissingError if there is no such turn.
     """
     number = run.turns - 1 if turn is None else turn
-    ratings = reports(logged(store, run, number))
+    ratings = reports(stored_turn(store, run, number))
     happened = (one.event for one in events_until(store, run, number))
     deeds = deeds_by_type(run.world, happened, looks)
     named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
@@ -131,8 +131,8 @@ def _words(kind: str) -> str:
 def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
     """Return the ratings of each kind after some turns, where there are any."""
     by_kind: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
-    for number in sampled(run.turns, SMALL):
-        for kind, ratings in reports(logged(store, run, number)).items():
+    for number in sample(run.turns, SMALL):
+        for kind, ratings in reports(stored_turn(store, run, number)).items():
             if ratings:
                 by_kind[kind].append((number, ratings))
     return by_kind

@@ -89,7 +89,7 @@ class _Node:
             waiting.extend(reversed(node.inner))
 
 
-def marked(text: str, found: Sequence[Found]) -> tuple[list[Piece], list[Found]]:
+def mark_answer(text: str, found: Sequence[Found]) -> tuple[list[Piece], list[Found]]:
     """Return a raw answer in pieces with what was found about them, and what was found about no words in it.
 
     The pieces joined are the text.
@@ -142,7 +142,7 @@ class _Answer:
     @cached_property
     def objects(self) -> list[_Node]:
         """The outermost objects in the text; the last one is the answer that was read."""
-        return _scanned(self.text) if len(self.text) <= MAX_LENGTH else []
+        return _scan_objects(self.text) if len(self.text) <= MAX_LENGTH else []
 
     @cached_property
     def values(self) -> list[_Node]:
@@ -231,7 +231,7 @@ def _shows(node: _Node, said: str) -> bool:
     return isinstance(value, str) and said in {excerpt(value), excerpt(visible(value))}
 
 
-def _scanned(text: str) -> list[_Node]:
+def _scan_objects(text: str) -> list[_Node]:
     """Return the outermost objects of a text after its reasoning. What is not closed ends with the text.
 
     A text that is nested too deep to be read has none.

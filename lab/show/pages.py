@@ -21,22 +21,22 @@ from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import page_forms, tracing
-from hobbes.lab.show.boards import drawn, svg
+from hobbes.lab.show.boards import board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.conversations import Talk, conversation, in_order, page_of
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
-from hobbes.lab.show.marking import marked
+from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, words_of
-from hobbes.lab.show.side_by_side import locked
+from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
-from hobbes.lab.show.terminal import Rows, painted
+from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
-from hobbes.lab.show.timelines import sampled, timeline
+from hobbes.lab.show.timelines import sample, timeline
 from hobbes.lab.store.calls import Decision
-from hobbes.lab.store.history import logged, state_before
+from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.noted import Note, noted
+from hobbes.lab.store.noted import Note, notes_on_turns
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
@@ -136,7 +136,7 @@ class Pages:
         """
         began = monotonic()
         if first is not None:
-            logged(self.store, run, first)
+            stored_turn(self.store, run, first)
         last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
         turns = tracing.overview(
             self.store,
@@ -173,7 +173,7 @@ class Pages:
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
             slot=TURN,
-            picture=painted(words_of(run, looks), self._picture(run, run.turns))[0],
+            picture=style_pictures(words_of(run, looks), self._picture(run, run.turns))[0],
             measures=self.store.figures.measures_with_counts(run.id),
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
@@ -199,7 +199,7 @@ class Pages:
             "moment.html",
             run=run,
             number=number,
-            board=drawn(board),
+            board=board_svg(board),
             record=record,
             done=done,
             said=messages,
@@ -212,7 +212,7 @@ class Pages:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
         card = tracing.turn_card(self.store, run, number, self._full_turn)
         pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
-        before, after = painted(words_of(run, self._looks(run)), *pictures)
+        before, after = style_pictures(words_of(run, self._looks(run)), *pictures)
         return self._of_run(
             "turn.html",
             run,
@@ -221,7 +221,7 @@ class Pages:
             calls=tracing.all_calls(card),
             before=before,
             after=after,
-            board=drawn(tracing.board_in(run, self._full_turn(self.store, run, number))),
+            board=board_svg(tracing.board_in(run, self._full_turn(self.store, run, number))),
         )
 
     def board(self, run: Run, number: int) -> str:
@@ -241,7 +241,7 @@ class Pages:
         was = _prompt_of(self._calls(run, before[0], agent)) if before else None
         now = _prompt_of(calls) or card["prompt"]
         changed = {} if was is None else tracing.prompt_diffs(was, now)
-        answer, unplaced = marked(card["answer"], [*card["drops"], *card["mends"]])
+        answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         return self._of_run(
@@ -309,7 +309,7 @@ class Pages:
         files: Iterable[object] | None = None,
     ) -> str:
         """Return the form of a test of a turn, with the files that were written, if any."""
-        logged(self.store, run, turn)
+        stored_turn(self.store, run, turn)
         fields = posted or page_forms.default_test(run, turn, agent)
         return self._page(
             "pin.html",
@@ -329,13 +329,13 @@ class Pages:
         Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
         """
         check_same_world(a, b)
-        at = locked(self.store, a, b, turn, agent)
+        at = at_same_turn(self.store, a, b, turn, agent)
         comparison = compare(self.store, a, b) if turn is None else None
         return self._page(
             "compare.html",
             runs=(a, b),
             at=at,
-            boards=[drawn(board) for board in at.boards],
+            boards=[board_svg(board) for board in at.boards],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
@@ -350,7 +350,7 @@ class Pages:
         """Return the page of the ratings after a turn, or after the last one, beside what was done."""
         shown = judgements(self.store, run, self._looks(run), turn)
         number = shown["turn"]
-        turns = range(run.turns) if self.live else sampled(run.turns, MAX_TURNS)
+        turns = range(run.turns) if self.live else sample(run.turns, MAX_TURNS)
         return self._of_run(
             "judgements.html",
             run,
@@ -452,9 +452,9 @@ class Pages:
     ) -> Mapping[int, list[Note]]:
         """Return what is noted of an agent's turns. For pages that are written, all are read at once."""
         if self.live:
-            return noted(self.store, run, {agent: decisions}, first, last).get(agent, {})
+            return notes_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
         if self.kept.noted is None:
-            self.kept.noted = noted(self.store, run, self._all_asked(run), 0, run.turns)
+            self.kept.noted = notes_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
         of_agent = self.kept.noted.get(agent, {})
         return {turn: notes for turn, notes in of_agent.items() if first <= turn <= last}
 

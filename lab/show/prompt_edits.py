@@ -21,7 +21,7 @@ from hobbes.lab.play.asking import JudgedCall
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.proof.comparing import word_diff
 from hobbes.lab.show.cards import asked_card_parts
-from hobbes.lab.show.comparison_table import marked
+from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json, say
 from hobbes.lab.show.tracing import Card, asked_card
 from hobbes.nodes import prompting
@@ -260,19 +260,19 @@ def _lines(new: Rendering) -> Iterator[Text]:
         ("turn", before.turn, new.prompt.turn),
     ):
         yield Text(f"--- {part}", style="dim")
-        yield _marked(word_diff(was, now, whole=True))
+        yield _diff_text(word_diff(was, now, whole=True))
     if new.before:
         yield Text("--- changed", style="dim")  # once more, since the prompt may be longer than the screen
-        yield _marked(word_diff(_whole(new.before), _whole(new.prompt))) or Text("nothing")
+        yield _diff_text(word_diff(_whole(new.before), _whole(new.prompt))) or Text("nothing")
     yield Text(_tokens(new.tokens or {}), style="dim")
     yield from map(plain, new.problems)
     yield from (plain(f"warning: {warning}") for warning in new.warnings)
     yield Text(f"{len(new.problems)} problems, {len(new.warnings)} warnings")
 
 
-def _marked(pieces: Iterable[tuple[str, str]]) -> Text:
+def _diff_text(pieces: Iterable[tuple[str, str]]) -> Text:
     """Return a word diff, with colours on a terminal that has some, otherwise with marks."""
-    text = marked(pieces, marks=OUT.color_system is None)
+    text = word_diff_text(pieces, marks=OUT.color_system is None)
     text.rstrip()
     return text
 

@@ -18,7 +18,7 @@ from hobbes.lab.experiment.report import Compared, Report, conclusions, short, v
 from hobbes.lab.experiment.statistics import RESAMPLES
 from hobbes.lab.show.boards import svg
 from hobbes.lab.show.findings import Picture, Section, interval, numbers, parts, rankings
-from hobbes.lab.show.terminal import plain, spelled_out, table
+from hobbes.lab.show.terminal import escape_invisible, plain, table
 from hobbes.lab.store.home import Store
 
 if TYPE_CHECKING:
@@ -156,11 +156,11 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     Before them is what differs there: `decisions` or `runs`.
     """
     from hobbes.lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
-    from hobbes.lab.show.side_by_side import locked  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.side_by_side import at_same_turn  # noqa: PLC0415  slow to import
 
     pair = store.runs.find(one), store.runs.find(other)
     decision = first_decision(store, *pair)
-    at = locked(store, *pair, decision["turn"] if decision else None, None)
+    at = at_same_turn(store, *pair, decision["turn"] if decision else None, None)
     return "decisions" if decision else "runs", at
 
 
@@ -234,7 +234,7 @@ def markdown(store: Store, report: Report, name: str = "") -> str:
 
 def _escaped(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
-    line = spelled_out(" ".join(text.split()))
+    line = escape_invisible(" ".join(text.split()))
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
 
 

@@ -23,10 +23,10 @@ from hobbes.engine.record import Json, canonical
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import as_posted, form_for, is_map, requests
+from hobbes.lab.play.answering import answer_from_form, form_for, is_map, requests
 from hobbes.lab.play.playing import Clock, check_it_goes_on, keep_answer
-from hobbes.lab.play.seats import asked_at, is_token
-from hobbes.lab.show.boards import drawn
+from hobbes.lab.play.seats import is_token, questions_at
+from hobbes.lab.show.boards import board_svg
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.templating import SCRIPT_ADDRESS, environment
 from hobbes.lab.show.terminal import remark
@@ -122,7 +122,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
     written: Iterable[tuple[str, str]] = (),
 ) -> str:
     """Return the page of a seat, with the answer that was posted and refused because of an error, if any."""
-    questions = asked_at(opened, run, seat)
+    questions = questions_at(opened, run, seat)
     asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
     over = run.status in {"finished", "halted"}
     values = {
@@ -143,12 +143,12 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
     Raise LabError if it is too late, if the answer is wrong, or if the run cannot go on.
     """
     addresses = [value for name, value in posted if name == ADDRESS]
-    questions = [one for one in asked_at(opened, run, seat) if [one.address] == addresses]
+    questions = [one for one in questions_at(opened, run, seat) if [one.address] == addresses]
     if not questions:
         raise LabError(TOO_LATE)
     texts = [value for name, value in posted if name == TEXT]
     fields = [(name, value) for name, value in posted if name not in {ADDRESS, TEXT}]
-    answer = texts[0] if texts else as_posted(form_for(run, questions[0]), fields)
+    answer = texts[0] if texts else answer_from_form(form_for(run, questions[0]), fields)
     try:
         return keep_answer(opened, run, questions[0], answer, clock)
     except LabError as error:
@@ -171,7 +171,7 @@ def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> 
         "form": form_for(run, question),
         "until": until.strftime("%H:%M:%S UTC") if until else None,
         "left": max(0, ceil((until - now).total_seconds())) if until else None,
-        "looks": looks_of(_named(run, view)),
+        "looks": looks_of(_named_agents(run, view)),
         "rules": system_text(run.prompts, run.setting) if question.agent != OBSERVER else "",
     }
 
@@ -186,7 +186,7 @@ def _view(opened: Store, run: Run, question: PersonQuestion) -> dict[str, Json]:
     return dict(view) if canonical(view) == question.asked else stored
 
 
-def _named(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
+def _named_agents(run: Run, view: Mapping[str, Json]) -> tuple[str, ...]:
     """Return the agents whom a view names."""
     text = json.dumps(view)
     return tuple(agent for agent in run.setting.agents if json.dumps(agent) in text)
@@ -200,9 +200,9 @@ def _board(run: Run, view: dict[str, Json]) -> tuple[str, str]:
     for name, value in view.items():
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
-            agents, words = _named(run, view), run.world.in_picture(run.setting.agents)
+            agents, words = _named_agents(run, view), run.world.in_picture(run.setting.agents)
             board = of_picture(f"{name}, turn {run.turns}", agents, rows, words, numbered=True)
-            return drawn(board), name
+            return board_svg(board), name
     if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return drawn(run.world.seat(view, _named(run, view))), ""
+        return board_svg(run.world.seat(view, _named_agents(run, view))), ""
     return "", ""

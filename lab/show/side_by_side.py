@@ -47,7 +47,7 @@ class Locked:
     answer: Pieces
 
 
-def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) -> Locked:
+def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) -> Locked:
     """Return two runs at the same turn, if none is given at the first that differs.
 
     The first agent for which most differs is chosen unless the given one was asked in the turn. Raise
@@ -61,7 +61,9 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
         raise MissingError(f"neither run has a turn {number}; they have turns 0 to {turns - 1}")
     full = [full_turn(store, run, number) if number < run.turns else None for run in runs]
     calls = [{call.address.agent: call for call in store.calls.of_turn(run.id, number)} for run in runs]
-    differences = [_asked(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])]
+    differences = [
+        _prompt_and_answer_diffs(name, full, calls) for name in dict.fromkeys([*calls[0], *calls[1]])
+    ]
     if differences and agent not in {one.agent for one in differences}:
         agent = max(differences, key=lambda one: (len(one.differs), "decision" in one.differs)).agent
     both = [of.get(agent or "") for of in calls]
@@ -83,7 +85,7 @@ def locked(store: Store, a: Run, b: Run, turn: int | None, agent: str | None) ->
     )
 
 
-def _asked(
+def _prompt_and_answer_diffs(
     agent: str, full: Sequence[FullTurn | None], calls: Sequence[Mapping[str, Call]]
 ) -> AgentDifference:
     """Return what differs between what an agent was asked and said in two runs."""

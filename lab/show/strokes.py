@@ -1,6 +1,7 @@
 """The strokes of an SVG: texts, signs and arrows, with the style sheet that they share.
 
-Lengths are pixels. All texts are foreign: `escaped` and `cut` make them harmless, `word` takes only those.
+Lengths are pixels. All texts are foreign: `escape_foreign` and `fit_text` make them harmless, and `word`
+takes only such texts.
 """
 
 import base64
@@ -14,7 +15,7 @@ from unicodedata import east_asian_width
 
 from hobbes.engine.board import Sign
 from hobbes.lab.show.palette import PALETTE
-from hobbes.lab.show.terminal import spelled_out
+from hobbes.lab.show.terminal import escape_invisible
 
 WIDTH = 400
 MARGIN = 6
@@ -34,7 +35,7 @@ WIDE_LETTER = 1.75
 Point: TypeAlias = tuple[float, float]
 
 
-def _mixed(colour: str, share: float) -> str:
+def _mix(colour: str, share: float) -> str:
     """Return a colour mixed with that of the tile."""
     pairs = [(int(colour[k : k + 2], 16), int(TILE[k : k + 2], 16)) for k in (1, 3, 5)]
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
@@ -54,7 +55,7 @@ STYLE = """
 .board .t{stroke:#111;stroke-width:2.2}.board .o{fill:none}
 .board .x{fill:none;stroke:var(--i);stroke-width:2}.board .y{fill:none;stroke:var(--p);stroke-width:5}
 """ + "".join(
-    f".board .k{k}{shade}{{fill:{_mixed(colour, share)}}}\n"
+    f".board .k{k}{shade}{{fill:{_mix(colour, share)}}}\n"
     for k, colour in enumerate(PALETTE)
     for shade, share in enumerate(SHARES)
 )
@@ -66,23 +67,27 @@ STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escaped(text: str) -> str:
+def escape_foreign(text: str) -> str:
     """Return a foreign text escaped, with what nobody sees, or XML cannot hold, spelled out."""
-    return escape(_NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", spelled_out(text)))
+    return escape(_NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", escape_invisible(text)))
 
 
-def cut(text: str, room: float, size: float = 10, *, end: bool = False) -> str:
+def fit_text(text: str, room: float, size: float = 10, *, end: bool = False) -> str:
     """Return a foreign text that fits into the room at a size, escaped, with an ellipsis if it was cut.
 
     Its beginning is kept, or its end, by which names often differ.
     """
-    shown, left = spelled_out(text), room / (size * LETTER)
+    shown, left = escape_invisible(text), room / (size * LETTER)
     for k, letter in enumerate(reversed(shown) if end else shown):
         left -= WIDE_LETTER if east_asian_width(letter) in "WF" else 1
         if left < 0:
             kept = max(k - 1, 0)
-            return f"…{escaped(shown[len(shown) - kept :])}" if end else f"{escaped(shown[:kept].rstrip())}…"
-    return escaped(shown)
+            return (
+                f"…{escape_foreign(shown[len(shown) - kept :])}"
+                if end
+                else f"{escape_foreign(shown[:kept].rstrip())}…"
+            )
+    return escape_foreign(shown)
 
 
 def number(value: float) -> str:

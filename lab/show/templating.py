@@ -18,13 +18,13 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.lab.play.answering import columns_and_rows, in_words, is_map, table_of
-from hobbes.lab.play.forms import Field, Kind, hint, spelled
+from hobbes.lab.play.forms import Field, Kind, hint, text_of_value
 from hobbes.lab.proof.comparing import beside, moves
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.palette import PALETTE
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
-from hobbes.lab.show.terminal import json_lines, percent, ratees_of, spelled_out, tokens_text
+from hobbes.lab.show.terminal import escape_invisible, json_lines, percent, ratees_of, tokens_text
 from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
 
 MAX_CHOICES = 24
@@ -65,7 +65,7 @@ def _to_text(value: object) -> object:
         return value
     if isinstance(value, float):
         return round(value, 3)
-    return "" if value is None else spelled_out(str(value))
+    return "" if value is None else escape_invisible(str(value))
 
 
 INPUTS: Mapping[Kind, str] = {
@@ -98,7 +98,7 @@ class Control(NamedTuple):
 
 def control(field: Field, written: str | None = None) -> Control:
     """Return the element of a field, with what somebody has `written` in it, or else the default."""
-    value = spelled(field, field.default) if written is None else written
+    value = text_of_value(field, field.default) if written is None else written
     if field.is_box:
         ticked = bool(field.default if written is None else written)
         attributes = {"type": "checkbox", "value": "yes", **({"checked": "checked"} if ticked else {})}
@@ -117,7 +117,7 @@ def control(field: Field, written: str | None = None) -> Control:
 def _choices(field: Field) -> tuple[str, ...]:
     """Return the options of a select; the first is empty if the field may be, or has no default."""
     may_be_empty = field.nullable or field.left_out or not field.defaulted
-    choices = [spelled(field, choice) for choice in field.choices or (True, False)]
+    choices = [text_of_value(field, choice) for choice in field.choices or (True, False)]
     return tuple(dict.fromkeys([*([""] if may_be_empty else []), *choices]))
 
 

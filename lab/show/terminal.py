@@ -62,14 +62,14 @@ SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 _CONTROL = re.compile(f"[{UNSAFE}\u200c\u200d]")
 
 
-def spelled_out(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Return foreign text with invisible characters, such as control characters, spelled out."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def plain(value: object) -> Text:
     """Return foreign text without markup and with control characters spelled out."""
-    return Text(spelled_out(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
+    return Text(escape_invisible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)))
 
 
 def say(text: str) -> None:
@@ -87,12 +87,12 @@ def next_step(command: str) -> None:
     OUT.print(Text(f"\nnext: {command}", style="dim"), soft_wrap=True)
 
 
-def named(name: str, looks: Looks) -> Text:
+def styled_name(name: str, looks: Looks) -> Text:
     """Return a name, with its mark and in its colour if it has a look; no line ends between the two."""
     look = looks.get(name)
     if look is None:
         return plain(name)
-    return Text(f"{look.mark}{spelled_out(name)}", style=PALETTE[look.colour])
+    return Text(f"{look.mark}{escape_invisible(name)}", style=PALETTE[look.colour])
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
@@ -111,7 +111,7 @@ def table(
         bool(filled) and all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
         for k in range(len(columns))
     ]
-    heads = [named(column, looks or {}) for column in columns]
+    heads = [styled_name(column, looks or {}) for column in columns]
     made = FittingTable(heads, [[_cell(cell, looks or {}) for cell in row] for row in filled], numbers)
     # rich would wrap a title of its own to the width of the table.
     return Group(Text(title, style="italic"), made) if title else made
@@ -175,7 +175,7 @@ class FittingTable:
         """Yield each row as what names it, and below that its other cells with the heads of their columns."""
         # The first cell names a row, or the first two if several rows have the same.
         first = 1 if len({row[0].plain for row in self._rows}) == len(self._rows) else 2
-        names = [_styled(Text(" ").join(row[:first]), "bold") for row in (self._heads, *self._rows)]
+        names = [_in_style(Text(" ").join(row[:first]), "bold") for row in (self._heads, *self._rows)]
         if names[0].plain.strip():
             yield names[0]
         for name, row in zip(names[1:], self._rows, strict=True):
@@ -184,7 +184,7 @@ class FittingTable:
             for head, cell in zip(self._heads[first:], row[first:], strict=True):
                 if not cell.plain:
                     continue
-                fact = Text.assemble(_styled(head, "dim"), " " if head.plain else "", cell)
+                fact = Text.assemble(_in_style(head, "dim"), " " if head.plain else "", cell)
                 if lines and lines[-1].cell_len + GAP + fact.cell_len <= room - GAP:
                     lines[-1].append(" " * GAP).append_text(fact)
                 else:
@@ -209,7 +209,7 @@ class Trimmed:
             yield Segment.line()
 
 
-def _styled(text: Text, style: str) -> Text:
+def _in_style(text: Text, style: str) -> Text:
     """Return a text in a style, with what has a style of its own as it is."""
     return Text("", style=style).append_text(text)
 
@@ -219,7 +219,7 @@ def _cell(cell: object, looks: Looks) -> Text:
     if isinstance(cell, Text):
         return cell
     if isinstance(cell, str):
-        return named(cell, looks)
+        return styled_name(cell, looks)
     return plain(round(cell, 3) if isinstance(cell, float) else cell)
 
 
@@ -251,7 +251,7 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def painted(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | None]]]]:
+def style_pictures(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | None]]]]:
     """Return pictures of a world: their words, padded to one width, each with the look of whom it shows.
 
     `looks` has the look of each word that shows somebody; such a word gets the mark in front.
@@ -269,11 +269,11 @@ def painted(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | N
 def picture(rows: Rows, looks: Looks) -> Text:
     """Return the picture of a world; `looks` has the look of each word that shows somebody."""
     text = Text()
-    (lines,) = painted(looks, rows)
+    (lines,) = style_pictures(looks, rows)
     for line in lines:
         for word, look in line:
             style = PALETTE[look.colour] if look else "" if word.strip(" .") else "dim"
-            text.append(f" {spelled_out(word)}", style=style)
+            text.append(f" {escape_invisible(word)}", style=style)
         text.append("\n")
     return text
 
@@ -281,7 +281,9 @@ def picture(rows: Rows, looks: Looks) -> Text:
 def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> RenderableType:
     """Return the results and measures of a run as they are printed at its end."""
     looks = looks_of(result["scores"])
-    scores = [Text.assemble(named(agent, looks), f" {score}") for agent, score in result["scores"].items()]
+    scores = [
+        Text.assemble(styled_name(agent, looks), f" {score}") for agent, score in result["scores"].items()
+    ]
     tainted = Text("yes: too many calls failed", style="bold red") if result["tainted"] else Text("no")
     facts = Table.grid(padding=(0, GAP))
     facts.add_column(style="bold")

@@ -27,7 +27,7 @@ def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
             for field in group.fields:
                 values |= _ask(field)
         try:
-            return forms.filled_in(form, values)
+            return forms.answer_with(form, values)
         except ValueError as error:
             remark(f"{error}; once more")
 
@@ -44,7 +44,7 @@ def _ask(field: Field) -> dict[forms.Path, Json]:
             raise typer.BadParameter(str(error)) from error
 
     about = f" ({field.description})" if field.description else ""
-    default = forms.spelled(field, field.default)
+    default = forms.text_of_value(field, field.default)
     value: dict[forms.Path, Json] = typer.prompt(
         plain(f"{field.title}{about}, {forms.hint(field)}").plain,
         default=None if field.required and not field.nullable else default,

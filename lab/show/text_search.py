@@ -38,7 +38,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     }
     if not query:
         return {**shown, "kinds": {}, "hits": [], "total": 0, "next": None, "indexed": None, "reload": None}
-    filters = _checked(store, named)
+    filters = _check_filters(store, named)
     with open_index(store) as index:
         complete = index.update()
         understood = index.understood(query)
@@ -68,7 +68,7 @@ def _first(at: Mapping[str, Any]) -> int:
     return first
 
 
-def _checked(store: Store, filters: Filters) -> Filters:
+def _check_filters(store: Store, filters: Filters) -> Filters:
     """Return the filters with the id of the run that they name."""
     for name, choices in CHOICES.items():
         if (value := getattr(filters, name)) and value not in choices:

@@ -43,7 +43,7 @@ Steps = Mapping[Place, tuple[int, str]]
 """How high the column of an agent's turn is, and the class of its colour."""
 
 
-def sampled(turns: int, most: int = MAX_POINTS) -> list[int]:
+def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
     """Return at most so many turns, evenly spread, with the first and the last."""
     points = min(turns, most)
     return [at * (turns - 1) // max(points - 1, 1) for at in range(points)]
@@ -107,7 +107,7 @@ def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
     agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))
     score_of = {
         (turn, agent): value
-        for turn, now in scores(store, run, sampled(run.turns))
+        for turn, now in scores(store, run, sample(run.turns))
         for agent, value in now.items()
     }
     dropped, marked, rated = rejections(store, run), landmarks(store, run), ratings(store, run)
@@ -287,7 +287,7 @@ class _Columns:
         figures = [figure for line in lines.values() for figure in line.values()]
         least, most = min(0.0, *figures), max(figures)
         scale = LINES_HIGH / ((most - least) or 1)
-        wanted = set(sampled(self.turns, self.columns))
+        wanted = set(sample(self.turns, self.columns))
         drawn = []
         for agent, line in lines.items():
             look = looks.get(agent)

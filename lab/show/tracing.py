@@ -16,7 +16,14 @@ from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.damage import damaged
-from hobbes.lab.store.history import intents_of, logged, memories_before, played_turn, reports, state_before
+from hobbes.lab.store.history import (
+    intents_of,
+    memories_before,
+    played_turn,
+    reports,
+    state_before,
+    stored_turn,
+)
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note
 from hobbes.lab.store.run import Run
@@ -180,7 +187,7 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
     """
     if number == run.turns and store.calls.attempts(run.id, number):
         return None
-    turn = logged(store, run, number)
+    turn = stored_turn(store, run, number)
     played = played_turn(run, state_before(store, run, number), turn)
     return FullTurn(turn, played, memories_before(store, run, number), run.world.arithmetic(played))
 
@@ -198,13 +205,13 @@ def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Ca
     """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
     full = read(store, run, number)
     if full is None:
-        return {"run": run.id, "turn": number, **NOTHING, "calls": _all_ended(store, run, number)}
+        return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
     record = full.turn.record.to_json()
     return {
         "run": run.id,
         "turn": number,
         "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
-        "calls": _all_ended(store, run, number),
+        "calls": _outcomes_by_agent(store, run, number),
         "observer": observer_card(store, run, full),
         "events": record["events"],
         "draws": record["draws"],
@@ -215,10 +222,10 @@ def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Ca
     }
 
 
-def _all_ended(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
+def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
     """Return how each call of a turn ended, by agent."""
     attempts = store.calls.attempts(run.id, number).items()
-    return {agent: [_ended(call) for call in calls] for agent, calls in attempts}
+    return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
 
 
 def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = full_turn) -> Card:
@@ -241,7 +248,7 @@ def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
     if call is None:
         return None
     address = {"run": run.id, "turn": number, "agent": agent}
-    return {**address, **_told(call), "attempts": [_ended(attempt) for attempt in attempts]}
+    return {**address, **_call_json(call), "attempts": [_attempt_json(attempt) for attempt in attempts]}
 
 
 def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
@@ -257,7 +264,7 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
         **called,
         "view": run.world.observe(full.played.before, agent),
         "intent": record.intents[agent],
-        **_found(turn, agent),
+        **_rejections_and_corrections(turn, agent),
         "events": [fields for event in record.events if agent in (fields := event.to_json()).values()],
         "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
         "arithmetic": full.arithmetic.get(agent, {}),
@@ -276,7 +283,7 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
     return {
         **called,
         "view": question_of(run.world, full.played.before, intents),
-        **_found(turn, OBSERVER),
+        **_rejections_and_corrections(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }
 
@@ -339,14 +346,14 @@ def asked_card(world: AnyWorld, asked: "JudgedCall") -> Card:
     return {
         "turn": asked.call.address.turn,
         "agent": agent,
-        **_told(asked.call),
+        **_call_json(asked.call),
         "drops": as_list(judged.drops),
         "mends": as_list(judged.mends),
         **decided,
     }
 
 
-def _found(turn: LoggedTurn, agent: str) -> Card:
+def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
     """Return the rejections and corrections of one agent's answer."""
     return {
         "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
@@ -425,9 +432,9 @@ def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
     try:
         views = [json.loads(prompt) for prompt in (before, now)]
     except ValueError:
-        return {"": _shortened(whole_word_diff(before, now))}
+        return {"": _shorten_diff(whole_word_diff(before, now))}
     return {
-        field: _shortened(pieces)
+        field: _shorten_diff(pieces)
         for field, pieces in _field_diffs(*views).items()
         if any(change != " " for change, _ in pieces)
     }
@@ -445,7 +452,7 @@ def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[st
     return {field: whole_word_diff(*(of.get(field, "") for of in texts)) for field in {**before, **after}}
 
 
-def _shortened(pieces: Pieces) -> Pieces:
+def _shorten_diff(pieces: Pieces) -> Pieces:
     """Return a word diff in which only the ends of long pieces that did not change are left."""
     half = MAX_SAME_LENGTH // 2
     short: Pieces = []
@@ -469,7 +476,7 @@ def all_calls(card: Card) -> list[Card]:
     return [{"agent": agent, **call} for agent, calls in card["calls"].items() for call in calls]
 
 
-def _told(call: Call) -> Card:
+def _call_json(call: Call) -> Card:
     """Return what is known of a call."""
     reply, details = call.reply, call.reply.details
     return {
@@ -502,7 +509,7 @@ def _told(call: Call) -> Card:
     }
 
 
-def _ended(call: Call) -> Card:
+def _attempt_json(call: Call) -> Card:
     """Return how one attempt ended, whether it counted or not."""
     return {
         "attempt": call.address.attempt,

@@ -31,7 +31,7 @@ from starlette.routing import Route
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.loop import play_out
-from hobbes.lab.play.answering import as_posted, form_for, the_question
+from hobbes.lab.play.answering import answer_from_form, form_for, the_question
 from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer, late_runs, utc
 from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.play.stepping import MAX_DIGITS
@@ -46,7 +46,7 @@ from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
 from hobbes.lab.wire.listening import is_open, listener, url
-from hobbes.lab.wire.receiving import configured, disconnected
+from hobbes.lab.wire.receiving import no_response, server_config
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
@@ -176,7 +176,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],
         lifespan=partial(_watching_the_clock, home, clock),
-        exception_handlers={ClientDisconnect: disconnected, LabError: _told},
+        exception_handlers={ClientDisconnect: no_response, LabError: _told},
     )
 
 
@@ -213,7 +213,7 @@ def _kept(opened: Store, name: str, fields: Sequence[tuple[str, str]]) -> Run:
     if question is None or addresses != [question.address]:
         the_question(run)
         raise LabError(f"run {run.id}: somebody else has answered that; its page shows what it asks now")
-    return keep_answer(opened, run, question, as_posted(form_for(run, question), posted))
+    return keep_answer(opened, run, question, answer_from_form(form_for(run, question), posted))
 
 
 def play_behind(clock: Clock, home: Path, run: Run) -> None:
@@ -306,7 +306,7 @@ def _play_by_id(home: Path, run: str) -> None:
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
-    return configured(site(home, host, token), headers=list(HEADERS.items()))
+    return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 
 def view(home: Path, host: str, port: int) -> None:

@@ -120,7 +120,7 @@ class CellsWatch(together.Progress):
 
 
 @contextmanager
-def watched_cells(runs: int, missing: int) -> Iterator[CellsWatch]:
+def show_experiment_progress(runs: int, missing: int) -> Iterator[CellsWatch]:
     """Show the progress of an experiment on stderr; yield what has to be told about it."""
     with _progress(progress.TextColumn("left"), progress.TimeRemainingColumn()) as bar:
         yield CellsWatch(bar, runs, runs - missing)
@@ -140,7 +140,7 @@ def _progress(*more: progress.ProgressColumn) -> progress.Progress:
 
 
 @contextmanager
-def watched(run: Run) -> Iterator[Watch]:
+def show_run_progress(run: Run) -> Iterator[Watch]:
     """Show the progress of a run on stderr while it is played; yield what has to be told about it."""
     watch = Watch(run)
     with Live(get_renderable=watch.screen, console=ERR, refresh_per_second=8, transient=True):

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.play.forms import Schema, resolved
+from hobbes.lab.play.forms import Schema, resolve_reference
 from hobbes.lab.show.terminal import table
 from hobbes.nodes.prompting import ROOT, languages, variants
 
@@ -55,7 +55,7 @@ def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
     """Yield the settings of a config, and below a setting that is an object, its fields."""
     definitions = schema.get("$defs", {})
     for name, field in schema["properties"].items():
-        inner = resolved(field, definitions)
+        inner = resolve_reference(field, definitions)
         yield {
             "name": f"{path}{name}",
             "values": values_of(field, definitions),
@@ -68,7 +68,7 @@ def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
 
 def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
     """Return in words which values a JSON schema allows."""
-    match resolved(schema, definitions):
+    match resolve_reference(schema, definitions):
         case {"anyOf": options}:
             return " | ".join(values_of(option, definitions) for option in options)
         case {"enum": choices}:

@@ -39,14 +39,14 @@ NO_DEEDS = ", ".join(f"'{type_}'" for type_ in (MESSAGE, *(one for w in WORLDS.v
 """SQL for the types of events that name another agent and are not deeds."""
 
 
-def _chosen(condition: str = "") -> str:
+def _run_query(condition: str = "") -> str:
     """Return the SQL for the run that is meant, among those for which the condition holds."""
     return f"""chosen as (
   select id, agents from runs where {condition}:run in ('', id, name) order by rowid desc limit 1
 )"""
 
 
-CHOSEN = _chosen()
+CHOSEN = _run_query()
 
 CHOSEN_ID = "(select id from chosen)"
 
@@ -186,7 +186,7 @@ def queries() -> dict[str, Query]:
     by_name = dict(OF_ANY_WORLD)
     for world in WORLDS.values():
         for one in world.queries:
-            chosen = _chosen(f"world = '{world.name}' and ")
+            chosen = _run_query(f"world = '{world.name}' and ")
             sql = f"with {chosen}\n{one.sql.replace(CHOSEN_RUN, CHOSEN_ID)}"
             title = f"{world.name.capitalize()}: {one.title}"
             by_name[f"{world.name}_{one.name}"] = Query(title, f"{one.description} {RUN_OF_WORLD}", sql)

@@ -35,10 +35,10 @@ class StoredHistory:
         for turn in self.store.turns.of(self.run):
             played = played_turn(self.run, before, turn)
             yield played
-            before = _carried(self.run, turn.turn, played.after)
+            before = _carry_over(self.run, turn.turn, played.after)
 
 
-def _carried(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's own state
+def _carry_over(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's own state
     """Return the state after a turn as the next turn begins with it, under the setting of that turn."""
     if not any(one.until == turn + 1 for one in run.earlier):
         return after
@@ -59,10 +59,10 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]
 
 def state_after(run: Run, turn: LoggedTurn) -> Any:  # noqa: ANN401  a world's own state
     """Return the world's state after a stored turn; raise DamagedError if it cannot be read."""
-    return _loaded(run, turn, turn.turn)
+    return _load_state(run, turn, turn.turn)
 
 
-def _loaded(run: Run, turn: LoggedTurn, at: int) -> Any:  # noqa: ANN401  a world's own state
+def _load_state(run: Run, turn: LoggedTurn, at: int) -> Any:  # noqa: ANN401  a world's own state
     """Return the state after a stored turn under the setting `at` that turn or the next one."""
     try:
         return run.world.load(run.at(at).setting, turn.record.state)
@@ -91,12 +91,12 @@ def scores(
 
     Raise DamagedError at a damaged turn.
     """
-    chosen = store.turns.of(run) if turns is None else (logged(store, run, number) for number in turns)
+    chosen = store.turns.of(run) if turns is None else (stored_turn(store, run, number) for number in turns)
     for turn in chosen:
         yield turn.turn, run.world.scores(state_after(run, turn))
 
 
-def logged(store: Store, run: Run, number: int) -> LoggedTurn:
+def stored_turn(store: Store, run: Run, number: int) -> LoggedTurn:
     """Return a stored turn; raise MissingError, with the turns that there are, if there is no such turn."""
     if not 0 <= number < run.turns:
         there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
@@ -115,12 +115,12 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
     """Return the world's state at the start of a turn."""
     if number == 0:
         return first_of(run)
-    return _loaded(run, logged(store, run, number - 1), number)
+    return _load_state(run, stored_turn(store, run, number - 1), number)
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:
     """Return each agent's memory at the start of a turn, without agents that have none yet."""
-    return logged(store, run, number - 1).record.memories if number else {}
+    return stored_turn(store, run, number - 1).record.memories if number else {}
 
 
 def past_turns(

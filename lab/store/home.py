@@ -154,7 +154,7 @@ def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
     if home.exists() and not home.is_dir():
         raise UsageError(f"{home} is not a folder; choose another folder with --home")
     with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
-        yield from _opened(home, folder)
+        yield from _open(home, folder)
 
 
 def is_writable(home: Path) -> bool:
@@ -173,12 +173,12 @@ def _copy_of(home: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _opened(home: Path, folder: Path) -> Iterator[Store]:
+def _open(home: Path, folder: Path) -> Iterator[Store]:
     """Yield the store of a home folder, whose files are in `folder`."""
     path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = _connected(path)
+        connection = _connect(path)
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -217,7 +217,7 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise _no_runs(home)
     # Garbage collection may close it in another thread.
-    connection = _connected(path, check_same_thread=False)
+    connection = _connect(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
@@ -237,7 +237,7 @@ def _no_runs(home: Path) -> MissingError:
     return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
 
 
-def _connected(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Return a connection that reads damaged bytes, too: then the hash of their row does not fit."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
     connection.text_factory = lambda stored: stored.decode(errors="replace")

@@ -19,7 +19,7 @@ class Note(NamedTuple):
     times: int = 1
 
 
-def noted(
+def notes_on_turns(
     store: Store, run: Run, decisions: Mapping[str, Sequence[Decision]], first: int, last: int
 ) -> dict[str, dict[int, list[Note]]]:
     """Return what is noted of the turns from the first to the last, by the agents whose decisions are given.

@@ -73,7 +73,7 @@ def usd(
     read = min(details.tokens_cached or 0, into)
     written = min(details.tokens_cache_written or 0, into - read)
     if own is None:
-        return _listed_usd(model, settings, (into, read, written, out), details.service_tier, at)
+        return _list_price(model, settings, (into, read, written, out), details.service_tier, at)
     of_read = own.input if own.cache_read is None else own.cache_read
     of_written = own.input if own.cache_write is None else own.cache_write
     full = into - read - written
@@ -93,7 +93,7 @@ def _own(prices: Prices, model: str, settings: ModelSettings | None) -> Price | 
     return prices.get(model) or prices.get(_DATED.sub("", model))
 
 
-def _listed_usd(
+def _list_price(
     model: str,
     settings: ModelSettings | None,
     tokens: tuple[int, int, int, int],
@@ -101,7 +101,7 @@ def _listed_usd(
     at: datetime | None,
 ) -> float | None:
     """Return what tokens cost by the list: of the prompt, read from a cache, written to it, of the answer."""
-    found = _listed(model, settings)
+    found = _find_listed_model(model, settings)
     if found is None:
         return None
     from genai_prices import Usage  # noqa: PLC0415  as below
@@ -118,7 +118,7 @@ def _listed_usd(
     return float(cost.total_price)
 
 
-def _listed(model: str, settings: ModelSettings | None) -> "tuple[Provider, ModelInfo] | None":
+def _find_listed_model(model: str, settings: ModelSettings | None) -> "tuple[Provider, ModelInfo] | None":
     """Return a model of the list, with its provider, which its server tells; None if it is not listed.
 
     Without a server of its own, a model is known by its name alone.
@@ -140,7 +140,7 @@ def known_price(prices: Prices, settings: ModelSettings) -> KnownPrice | None:
         return KnownPrice(settings.price, "the models file")
     if own := _own(prices, settings.model, None):
         return KnownPrice(own, FILE)
-    found = _listed(settings.model, settings)
+    found = _find_listed_model(settings.model, settings)
     if found is None:
         return None
     price = found[1].get_prices(datetime.now(UTC))

@@ -31,7 +31,7 @@ from hobbes.nodes.journal import (
     PlayerKind,
     Prompt,
     Reply,
-    made_call,
+    make_call,
     policy_model,
 )
 from hobbes.nodes.players import PolicyPlayer, parse_spec
@@ -118,7 +118,7 @@ def play_again(store: Store, run: Run) -> None:
         turns.append((number, turn.record.text, digest, canonical(turn.resolved.ledgers)))
         history.append(turn.played)
         calls += [
-            made_call(
+            make_call(
                 Address(number, actor, 1),
                 Prompt("", canonical(one.view)),
                 TURN_QUESTION,

@@ -105,7 +105,7 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
     (folder,) = {Path(file).parent for _, name, file in _databases(store) if name == "main"}
     path = folder / NAME
     try:
-        connection = _opened(path)
+        connection = _open_index(path)
         with closing(connection):
             connection.execute("attach ? as runs", [str(folder / "runs.db")])
             lasting = folder.resolve() == store.home.resolve()
@@ -123,18 +123,18 @@ def _databases(store: Store) -> list[tuple[int, str, str]]:
     return store.db.conn.execute("pragma database_list").fetchall()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_index(path: Path) -> sqlite3.Connection:
     """Return a connection to the file of an index, with its tables; make a damaged one again."""
     try:
-        return _prepared(path)
+        return _connect(path)
     except sqlite3.DatabaseError as error:
         if not may_be_damage(error):
             raise
         path.unlink()
-        return _prepared(path)
+        return _connect(path)
 
 
-def _prepared(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     """Return a connection to the file of an index; create its tables if it has none."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
     connection.text_factory = lambda stored: stored.decode(errors="replace")

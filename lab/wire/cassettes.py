@@ -104,7 +104,7 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
 
 
 @contextmanager
-def recording(path: Path) -> Iterator[RunCassette]:
+def record_cassette(path: Path) -> Iterator[RunCassette]:
     """Record exchanges into a new file; those that were answered are saved even after an error."""
     path.unlink(missing_ok=True)
     neutral = {"before_record_request": neutral_request, "before_record_response": neutral_response}
@@ -118,7 +118,7 @@ def recording(path: Path) -> Iterator[RunCassette]:
 
 
 @contextmanager
-def playing(path: Path) -> Iterator[RunCassette]:
+def answer_from_cassette(path: Path) -> Iterator[RunCassette]:
     """Answer requests from a cassette, without a network and without the waits between retries."""
     before = calling.wait.set(_no_wait)
     try:
@@ -173,10 +173,10 @@ def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
 
 def key_of(request: Request) -> Key:
     """Return the key of a request, the same before and after it was stored."""
-    return Key(request.method, request.headers.get(ADDRESS_HEADER, ""), _sorted(request.body or b""))
+    return Key(request.method, request.headers.get(ADDRESS_HEADER, ""), _normalize(request.body or b""))
 
 
-def _sorted(body: bytes) -> bytes:
+def _normalize(body: bytes) -> bytes:
     """Return a body as it is the same however its JSON was spaced, sorted and escaped."""
     try:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)

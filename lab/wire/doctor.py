@@ -40,7 +40,7 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
         "home": str(home),
         "home_writable": _writable(home),
         "openai_api_key": "set" if key else "not set",
-        "openai_base_url": _shown(base) or "not set (api.openai.com)",
+        "openai_base_url": _safe_url(base) or "not set (api.openai.com)",
         "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
         "models": {
             name: {**_of_model(settings), "left_out": "; ".join(left_out.get(name, ())) or "nothing"}
@@ -53,7 +53,7 @@ def _of_model(settings: ModelSettings) -> dict[str, str]:
     """Ask the server of a model, with its key, and return what there is to know about both."""
     variable = settings.key_variable
     base = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
-    shown = _shown(base) or "not set (api.openai.com)"
+    shown = _safe_url(base) or "not set (api.openai.com)"
     try:
         key = settings.api_key()
     except ValueError as error:
@@ -72,7 +72,7 @@ def _writable(home: Path) -> bool:
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
-def _shown(base: str) -> str:
+def _safe_url(base: str) -> str:
     """Return a URL without its query and credentials, which may contain a key."""
     return safe_line(re.sub(r"\?.*", "?(hidden)", re.sub(r"//[^/]*@", "//(hidden)@", base)))
 

@@ -62,7 +62,7 @@ class CuttableProtocol(LimitedProtocol):
         self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -77,7 +77,7 @@ class Cut(Response):
         transport: asyncio.Transport = scope["state"]["transport"]
         transport.write(bytes(self.body))
         transport.close()
-        await _disconnected(receive)
+        await _wait_for_disconnect(receive)
 
 
 class Late(JSONResponse):
@@ -86,7 +86,7 @@ class Late(JSONResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Wait, then send, unless the client disconnects meanwhile."""
         try:
-            await asyncio.wait_for(_disconnected(receive), STALL_SECONDS)
+            await asyncio.wait_for(_wait_for_disconnect(receive), STALL_SECONDS)
         except TimeoutError:
             await super().__call__(scope, receive, send)
 
@@ -287,7 +287,7 @@ def parse_faults(spec: str) -> dict[str, float]:
     return shares
 
 
-def drawn(shares: Mapping[str, float], address: str, time: int) -> str:
+def draw_fault(shares: Mapping[str, float], address: str, time: int) -> str:
     """Return the fault, or ANSWER, that the request meets which is the `time`th at its address, from 1."""
     point = int(hashlib.sha256(f"{address}#{time}".encode()).hexdigest()[:13], 16) / 16**13
     for name, share in shares.items():
@@ -309,7 +309,7 @@ class Faults:
         """Return the response to send: the completion, or the fault's response."""
         self.times[address] += 1
         time = self.times[address]
-        fault = drawn(self._shares, address, time)
+        fault = draw_fault(self._shares, address, time)
         key = request.headers.get("authorization", "").removeprefix("Bearer ")
         response = FAULTS[fault](FaultyRequest(body, completion, key)) if fault != ANSWER else None
         self.log.append({"address": address, "time": time, "did": fault if response else ANSWER})

@@ -52,7 +52,7 @@ class Guard:
         request = Request(scope)
         cookie = f"hobbes-{scope['server'][1]}"  # a browser sends the cookies of all ports of a host
         if _host(request) not in {*self._names, scope["server"][0]}:
-            await _refused(400, USE_ADDRESS)(scope, receive, send)
+            await _refusal(400, USE_ADDRESS)(scope, receive, send)
         elif self._token is not None and self._is_token(request.query_params.get(TOKEN)):
             await self._without_token(request, cookie)(scope, receive, send)
         elif (
@@ -62,7 +62,7 @@ class Guard:
         ):
             await self._app(scope, receive, send)
         else:
-            await _refused(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)
+            await _refusal(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)
 
     def _is_token(self, text: str | None) -> bool:
         """Return whether a text is the token, in a time that tells nothing about the token."""
@@ -86,6 +86,6 @@ def _host(request: Request) -> str | None:
         return None
 
 
-def _refused(status: int, why: str) -> Response:
+def _refusal(status: int, why: str) -> Response:
     """Return a refusal in one line."""
     return PlainTextResponse(f"hobbes: {why}\n", status, headers=CLOSE)

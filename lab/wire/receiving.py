@@ -71,7 +71,7 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uv
             self._deadline = None
 
 
-def configured(
+def server_config(
     app: ASGIApp,
     http: type[asyncio.Protocol] = LimitedProtocol,
     **options: Any,  # noqa: ANN401  uvicorn's
@@ -124,6 +124,6 @@ def with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-async def disconnected(_: Request, __: Exception) -> Response:
+async def no_response(_: Request, __: Exception) -> Response:
     """Return a response to a client that disconnected while it sent its request: nobody receives it."""
     return Response(status_code=400)

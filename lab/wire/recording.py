@@ -34,7 +34,7 @@ from hobbes.lab.wire.cassette_files import (
     recorded_options,
     write_description,
 )
-from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, playing, recording
+from hobbes.lab.wire.cassettes import NEUTRAL_BASE_URL, answer_from_cassette, record_cassette
 from hobbes.lab.wire.serving import server, stand_in
 
 STAND_IN = "hobbes serve, the rule-based stand-in server"
@@ -43,12 +43,12 @@ STAND_IN = "hobbes serve, the rule-based stand-in server"
 @contextmanager
 def in_thread(app: Starlette) -> Iterator[str]:
     """Serve an application as the stand-in server, in a thread of this process, and yield its base URL."""
-    with running(server(app)) as url:
+    with run_server(server(app)) as url:
         yield f"{url}/v1"
 
 
 @contextmanager
-def running(config: uvicorn.Config) -> Iterator[str]:
+def run_server(config: uvicorn.Config) -> Iterator[str]:
     """Run a server in a thread of this process, and yield its URL without a path."""
     listener = socket.create_server(("127.0.0.1", 0))
     started = uvicorn.Server(config)
@@ -73,8 +73,8 @@ def record(file: Path, base_url: str, source: str, model: str | None) -> dict[st
     request = replace(request, models=model or request.models, name=None)
     path = cassette_of(file)
     description_file(path).unlink(missing_ok=True)
-    with environment(OPENAI_BASE_URL=base_url), recording(path), _fresh() as home:
-        description = {"source": source, "run": asdict(request), **_played(home, request)}
+    with environment(OPENAI_BASE_URL=base_url), record_cassette(path), _fresh() as home:
+        description = {"source": source, "run": asdict(request), **_play_and_report(home, request)}
     write_description(path, description)
     return description
 
@@ -97,11 +97,11 @@ def play_cassette(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     then = read_description(path)
     # Nothing is sent, but the client needs a URL and a key.
     no_server = environment(OPENAI_BASE_URL=NEUTRAL_BASE_URL, OPENAI_API_KEY="none")
-    with no_server, playing(path), _fresh() as home:
-        return then, _played(home, recorded_options(path, then))
+    with no_server, answer_from_cassette(path), _fresh() as home:
+        return then, _play_and_report(home, recorded_options(path, then))
 
 
-def _played(home: Store, request: RunOptions) -> dict[str, Any]:
+def _play_and_report(home: Store, request: RunOptions) -> dict[str, Any]:
     """Play a run and return its results: the digest of each turn, counts and scores."""
     run = begin(home, request)
     play_out(go_on(home, run, lambda _: None))

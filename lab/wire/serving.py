@@ -25,7 +25,7 @@ from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.wire.faults import CuttableProtocol, Faults
 from hobbes.lab.wire.listening import listener, url
-from hobbes.lab.wire.receiving import body_of, configured, disconnected
+from hobbes.lab.wire.receiving import body_of, no_response, server_config
 from hobbes.lab.wire.responding import chat_request, in_responses_words
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
@@ -86,7 +86,7 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
             Route("/v1/models", models),
             Route("/stats", stats),
         ],
-        exception_handlers={ClientDisconnect: disconnected, HTTPException: refused},
+        exception_handlers={ClientDisconnect: no_response, HTTPException: refused},
     )
 
 
@@ -166,7 +166,7 @@ def _refusal(message: str, status: int, headers: Mapping[str, str] | None = None
 
 def server(app: Starlette) -> uvicorn.Config:
     """Return uvicorn's configuration of the stand-in server."""
-    return configured(app, CuttableProtocol, timeout_keep_alive=300)  # as clients keep their connections
+    return server_config(app, CuttableProtocol, timeout_keep_alive=300)  # as clients keep their connections
 
 
 def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:

@@ -11,7 +11,7 @@ from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
-from hobbes.nodes.prompting import ROOT, answer_schema, languages, load_prompts, variants, worded
+from hobbes.nodes.prompting import ROOT, answer_schema, languages, load_prompts, replace_codes, variants
 
 FILES = sorted(ROOT.glob("*/words.*.toml"))
 
@@ -50,7 +50,7 @@ def test_a_view_in_a_prompt_has_words_of_the_language_only(file: Path) -> None:
     view = turn.view_of(world, played.resolved.state, played.memories, agent)
     (variant, *_) = [name for name in variants(world) if lang in languages(world.name, name)]
     prompts = load_prompts(world, variant, lang, setting)
-    shown = worded(prompts, view)
+    shown = replace_codes(prompts, view)
     known = {
         *told_texts(turn.view_of(world, state, {}, agent)),
         *re.findall(r"[a-z_]+", answer_schema(world, setting)),

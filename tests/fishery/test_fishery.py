@@ -16,7 +16,7 @@ from hobbes.engine.turn import Turn, judge, play_turn, view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs.studio import studio_graph
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.history import logged
+from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
@@ -173,7 +173,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert "fishery" in say("runs")
     assert len(json.loads(say("trace", run.id, "--json"))) == ROUNDS
     turn = json.loads(say("trace", run.id, "2", "--json"))
-    landed: Any = logged(opened, run, 2).record.state["landed"]
+    landed: Any = stored_turn(opened, run, 2).record.state["landed"]
     for boat, figures in turn["arithmetic"].items():
         assert comes_out(figures["landed"])
         assert figures["landed"].endswith(f" = {landed[boat]}")

@@ -16,7 +16,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
-from hobbes.graphs.turn import declared
+from hobbes.graphs.turn import check_channels
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
@@ -73,7 +73,7 @@ def test_a_channel_that_the_state_does_not_declare_is_refused() -> None:
         return {"turn": state["turn"], "shadow": 1}
 
     with pytest.raises(KeyError, match="shadow"):
-        asyncio.run(declared("node", node)(TurnState(turn=0)))
+        asyncio.run(check_channels("node", node)(TurnState(turn=0)))
 
 
 @pytest.mark.parametrize(("models", "is_asked"), [("policy:beggar", True), ("policy:copycat", False)])

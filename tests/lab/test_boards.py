@@ -30,7 +30,7 @@ from hobbes.lab.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, svg, text
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.strokes import STYLE
 from hobbes.lab.show.templating import POLICY
-from hobbes.lab.show.terminal import spelled_out
+from hobbes.lab.show.terminal import escape_invisible
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
@@ -474,7 +474,9 @@ def test_any_reachable_turn_is_drawn_as_xml_in_which_all_texts_are_escaped(data:
             assert set(element.attrib) <= ATTRIBUTES
         shown = "".join(titles(drawn))
         assert all(
-            re.sub("[\ud800-\udfff\ufffe\uffff]", lambda c: f"\\x{ord(c.group()):02x}", spelled_out(name))
+            re.sub(
+                "[\ud800-\udfff\ufffe\uffff]", lambda c: f"\\x{ord(c.group()):02x}", escape_invisible(name)
+            )
             in shown
             for name in names
         )

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import chromium
 from tests.lab.play import go, played
 from tests.lab.test_fork import forked
@@ -48,7 +48,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         attack = '{"purchase_mils": 1, "attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "I try."}'
         child = go(opened, forked(opened, parent, PARTING, answers={"AgentB": attack}))
     expect.set_options(timeout=60_000)
-    with running(server(home, "127.0.0.1")) as url, chromium() as browser:
+    with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
         yield Shown(browser, url, parent.id, child.id)
 
 

@@ -21,8 +21,8 @@ from hobbes.lab.wire.cassettes import (
     ENDPOINTS,
     NEUTRAL_BASE_URL,
     CassetteMissError,
-    playing,
-    recording,
+    answer_from_cassette,
+    record_cassette,
 )
 from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import (
@@ -97,7 +97,7 @@ def test_a_cassette_is_played_without_waiting(
 ) -> None:
     """Recorded from a server that asks for a second, twice, before it answers."""
     monkeypatch.setattr(
-        faults, "drawn", lambda _shares, _address, time: ANSWER if time > 2 else "wait-seconds"
+        faults, "draw_fault", lambda _shares, _address, time: ANSWER if time > 2 else "wait-seconds"
     )
     file = tmp_path / "slow.toml"
     file.write_text('world = "mining"\nagents = 1\nrounds = 1\nmodel = "openai:policy/guided"\n')
@@ -123,7 +123,7 @@ def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any
 
 def written(path: Path, calls: list[tuple[Request, dict[str, Any]]]) -> Path:
     """Write a cassette of these calls."""
-    with recording(path) as cassette:
+    with record_cassette(path) as cassette:
         for request, response in calls:
             cassette.append(request, response)
     write_description(path, {"source": "a test", "run": {"world": "mining"}, "digest": "", "digests": []})
@@ -135,7 +135,7 @@ def test_a_thousand_calls_play_by_index_each_to_its_own_answer(
 ) -> None:
     calls = [call(f"{turn}/miner-{k:02}/1", "go", f"{turn}-{k}") for turn in range(100) for k in range(10)]
     path = written(tmp_path / "many.yaml", calls)
-    with playing(path) as cassette:
+    with answer_from_cassette(path) as cassette:
         looked_at: list[Request] = []
         key_of = cassettes.key_of
 
@@ -160,14 +160,14 @@ def test_calls_are_written_in_the_order_of_their_addresses(tmp_path: Path) -> No
 @pytest.mark.parametrize("said", ['{"tokens": NaN}', '{"text": "\\ud83d"}', '{"text": "é"}', "no JSON"])
 def test_a_response_is_played_as_it_was_recorded(tmp_path: Path, said: str) -> None:
     asked = call("0/A/1", "go", said)
-    with playing(written(tmp_path / "odd.yaml", [asked, call("0/B/1", "go", "{}")])) as cassette:
+    with answer_from_cassette(written(tmp_path / "odd.yaml", [asked, call("0/B/1", "go", "{}")])) as cassette:
         played = cassette.play_response(asked[0])["body"]["string"]
     assert played == said.encode()
 
 
 def test_a_recorded_response_is_used_once(tmp_path: Path) -> None:
     first, second = call("0/A/1", "go", "first"), call("0/A/1", "go", "second")
-    with playing(written(tmp_path / "twice.yaml", [first, second])) as cassette:
+    with answer_from_cassette(written(tmp_path / "twice.yaml", [first, second])) as cassette:
         answers = [cassette.play_response(first[0])["body"]["string"] for _ in range(2)]
         assert answers == [b"first", b"second"]
         with pytest.raises(CassetteMissError, match="turn 0, A\nits recorded response was already used"):

@@ -15,7 +15,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import PAGES, server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import played
 
@@ -63,7 +63,7 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 4, seed, models, values={"rounds": 6}, name=name))
         export(store, store.runs.find("nations"), "html", folder / "pages")
-    with running(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
+    with run_server(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
         page = browser.new_page(viewport=NARROW, base_url=base)
         page.on("pageerror", lambda error: pytest.fail(str(error)))
         page.on("console", lambda told: pytest.fail(told.text) if told.type == "error" else None)

@@ -24,7 +24,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, drawn, parse_faults
+from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, draw_fault, parse_faults
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import calling, chat
@@ -183,7 +183,7 @@ def test_each_fault_ends_its_call_as_what_it_was(
     def by_agent(_shares: object, address: str, _time: int) -> str:
         return names[int(address.split("/")[1].removeprefix("miner-")) - 1]
 
-    monkeypatch.setattr(faults, "drawn", by_agent)
+    monkeypatch.setattr(faults, "draw_fault", by_agent)
     monkeypatch.setattr(calling, "GONE_AFTER", len(names))
     monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
     with served({}) as base:
@@ -292,7 +292,7 @@ def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: 
     The second answer refuses something else, in prose.
     """
     order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, "refusal"])
-    monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
+    monkeypatch.setattr(faults, "draw_fault", lambda *_: next(order))
     with served({}):
         replies = asked(2, temperature=1, max_tokens=99)
     assert [(reply.failure, reply.tries) for reply in replies] == [(None, 4), (Outcome.REFUSED, 1)]
@@ -409,7 +409,7 @@ def after_an_answer(fault: str, every: int) -> Callable[..., str]:
 def test_refused_requests_do_not_stop_a_run_that_had_answers(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
+    monkeypatch.setattr(faults, "draw_fault", after_an_answer("error-400", 100))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.figures.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
@@ -419,7 +419,7 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer, nine failures in a row, an answer, nine failures, an answer, four failures: never ten."""
-    monkeypatch.setattr(faults, "drawn", after_an_answer("error-403", 10))
+    monkeypatch.setattr(faults, "draw_fault", after_an_answer("error-403", 10))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.figures.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}
@@ -428,9 +428,9 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
 def test_the_same_request_at_an_address_meets_the_same_fault() -> None:
     shares = parse_faults("0.3")
     addresses = [f"{turn}/miner-01/1" for turn in range(2000)]
-    first = [drawn(shares, address, 1) for address in addresses]
-    assert first == [drawn(shares, address, 1) for address in addresses]
-    assert first != [drawn(shares, address, 2) for address in addresses]
+    first = [draw_fault(shares, address, 1) for address in addresses]
+    assert first == [draw_fault(shares, address, 1) for address in addresses]
+    assert first != [draw_fault(shares, address, 2) for address in addresses]
     assert {*first} == {*FAULTS, ANSWER}
     assert 0.25 < 1 - first.count(ANSWER) / len(first) < 0.35
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.answering import as_json, as_posted, as_told, columns_and_rows, usage
-from hobbes.lab.play.forms import Form, Kind, checked, filled_in, form_of, hint, read, spelled
+from hobbes.lab.play.answering import answer_from_form, answer_from_options, as_json, columns_and_rows, usage
+from hobbes.lab.play.forms import Form, Kind, answer_with, complete_answer, form_of, hint, read, text_of_value
 from hobbes.lab.show.templating import control
 
 
@@ -89,7 +89,7 @@ def test_each_shape_has_its_kind_its_default_and_its_limits(
     path: str, kind: Kind, default: str, told: str
 ) -> None:
     field = fields(HARBOUR)[path]
-    assert (field.kind, spelled(field, field.default), hint(field)) == (kind, default, told)
+    assert (field.kind, text_of_value(field, field.default), hint(field)) == (kind, default, told)
     assert field.defaulted
     assert read(field, default) == field.default, "a default that is confirmed stays what it is"
 
@@ -105,15 +105,15 @@ def test_titles_and_descriptions_are_the_models() -> None:
 def test_a_field_of_a_mapping_without_a_default_is_left_out() -> None:
     south = fields(HARBOUR)["fees.south"]
     assert (south.required, south.defaulted, south.left_out) == (False, False, True)
-    assert json.loads(filled_in(HARBOUR, {("fees", "north"): 1}))["fees"] == {"north": 1}
-    assert json.loads(filled_in(HARBOUR, {("fees", "south"): 1}))["fees"] == {"north": 7, "south": 1}
+    assert json.loads(answer_with(HARBOUR, {("fees", "north"): 1}))["fees"] == {"north": 1}
+    assert json.loads(answer_with(HARBOUR, {("fees", "south"): 1}))["fees"] == {"north": 7, "south": 1}
 
 
 def test_what_is_not_said_has_the_default_of_the_whole_object() -> None:
     """`main` is pier 4 by default, although a berth by itself is pier 3."""
-    assert json.loads(filled_in(HARBOUR, {}))["main"] == {"pier": 4, "depth": 2.5}
-    assert json.loads(filled_in(HARBOUR, {("main", "depth"): 9.0}))["main"] == {"pier": 4, "depth": 9.0}
-    assert json.loads(filled_in(HARBOUR, {("spare", "depth"): 9.0}))["spare"] == {"pier": 3, "depth": 9.0}
+    assert json.loads(answer_with(HARBOUR, {}))["main"] == {"pier": 4, "depth": 2.5}
+    assert json.loads(answer_with(HARBOUR, {("main", "depth"): 9.0}))["main"] == {"pier": 4, "depth": 9.0}
+    assert json.loads(answer_with(HARBOUR, {("spare", "depth"): 9.0}))["spare"] == {"pier": 3, "depth": 9.0}
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_what_does_not_fit_is_refused_with_what_may_be_written(path: str, writte
 def test_a_form_of_another_shape_is_answered_by_options_in_json_and_in_the_page() -> None:
     """A regulator who sets one quota: no group, no key."""
     form, answer = form_of(Quota), {"quota": 40, "why": "few fish"}
-    assert json.loads(as_told(form, [("quota", "40"), ("why", "few fish")])) == answer
+    assert json.loads(answer_from_options(form, [("quota", "40"), ("why", "few fish")])) == answer
     assert json.loads(as_json(form, json.dumps(answer))) == answer
-    assert json.loads(as_posted(form, [("/quota", "40"), ("/why", "few fish")])) == answer
+    assert json.loads(answer_from_form(form, [("/quota", "40"), ("/why", "few fish")])) == answer
     assert usage(form) == "write --quota VALUE, --why VALUE, or --answer JSON"
     with pytest.raises(UsageError, match=r"^why: Field required; write --quota VALUE, --why VALUE"):
-        as_told(form, [("quota", "40")])
+        answer_from_options(form, [("quota", "40")])
     with pytest.raises(UsageError, match=r"^--quota '121': write a whole number from 0 to 120$"):
-        as_told(form, [("quota", "121")])
+        answer_from_options(form, [("quota", "121")])
     with pytest.raises(UsageError, match=r"^--answer: quota: Input should be a valid integer"):
         as_json(form, '{"quota": "40", "why": ""}')
 
@@ -182,18 +182,18 @@ def test_the_model_has_the_last_word() -> None:
             return self
 
     form = form_of(Pair)
-    assert json.loads(as_told(form, [("high", "3")])) == {"low": 0, "high": 3}
+    assert json.loads(answer_from_options(form, [("high", "3")])) == {"low": 0, "high": 3}
     with pytest.raises(UsageError, match=r"^low is above high; write --low VALUE, --high VALUE"):
-        as_told(form, [("low", "3")])
+        answer_from_options(form, [("low", "3")])
     with pytest.raises(UsageError, match=r"^low is above high"):
-        as_posted(form, [("/low", "3")])
+        answer_from_form(form, [("/low", "3")])
 
 
 def test_names_of_options_are_written_with_dashes_and_those_of_the_command_are_left_to_it() -> None:
     form = form_of(create_model("Catch", max_catch=(int, 1), home=(str, "here"), answer=(str, "there")))
-    assert json.loads(as_told(form, [("max-catch", "2")]))["max_catch"] == 2
+    assert json.loads(answer_from_options(form, [("max-catch", "2")]))["max_catch"] == 2
     with pytest.raises(UsageError, match="there is no --home; write --max-catch VALUE, or --answer JSON"):
-        as_told(form, [("home", "away")])
+        answer_from_options(form, [("home", "away")])
 
 
 def test_groups_of_one_name_are_told_apart_by_their_paths() -> None:
@@ -201,7 +201,7 @@ def test_groups_of_one_name_are_told_apart_by_their_paths() -> None:
     outer = create_model("Outer", boat=(inner, inner()))
     form = form_of(create_model("Whole", east=(outer, outer()), west=(outer, outer()), pay=(int, 0)))
     assert [group.key for group in form.groups] == ["", "east.boat", "west.boat"]
-    assert json.loads(as_told(form, [("pay", "1"), ("pay", "west.boat=2")])) == {
+    assert json.loads(answer_from_options(form, [("pay", "1"), ("pay", "west.boat=2")])) == {
         "pay": 1,
         "east": {"boat": {"pay": 1}},
         "west": {"boat": {"pay": 2}},
@@ -226,7 +226,7 @@ def test_a_model_that_holds_itself_ends_in_json() -> None:
     form = form_of(Tree)
     assert {field.kind for field in form.fields} == {Kind.WHOLE, Kind.JSON}
     assert len(form.fields) < 20
-    told = json.loads(as_told(form, [("left", '{"height": 2}')]))
+    told = json.loads(answer_from_options(form, [("left", '{"height": 2}')]))
     assert told["left"]["height"] == 2
 
 
@@ -276,18 +276,20 @@ def test_a_field_that_must_be_written_is_empty_and_required() -> None:
 
 
 def test_a_box_that_is_not_ticked_is_a_no_and_each_field_is_posted_once() -> None:
-    assert json.loads(as_posted(HARBOUR, []))["open"] is False
-    assert json.loads(as_posted(HARBOUR, [("/open", "yes")]))["open"] is True
-    assert json.loads(as_posted(HARBOUR, [("/fees/south", "")]))["fees"] == {"north": 7}
+    assert json.loads(answer_from_form(HARBOUR, []))["open"] is False
+    assert json.loads(answer_from_form(HARBOUR, [("/open", "yes")]))["open"] is True
+    assert json.loads(answer_from_form(HARBOUR, [("/fees/south", "")]))["fees"] == {"north": 7}
     with pytest.raises(UsageError, match=r"^/open: write each only once"):
-        as_posted(HARBOUR, [("/open", "yes"), ("/open", "yes")])
+        answer_from_form(HARBOUR, [("/open", "yes"), ("/open", "yes")])
     with pytest.raises(UsageError, match=r"^the form has no field 'boats'; it has: /boats, /share"):
-        as_posted(HARBOUR, [("boats", "5")])
+        answer_from_form(HARBOUR, [("boats", "5")])
 
 
 def test_what_a_form_shows_and_nobody_changed_is_the_default_answer() -> None:
     shown = [(control(field)[0]["name"], control(field)[1]) for field in HARBOUR.fields]
-    assert as_posted(HARBOUR, [(str(name), text) for name, text in shown]) == checked(HARBOUR, "{}")
+    assert answer_from_form(HARBOUR, [(str(name), text) for name, text in shown]) == complete_answer(
+        HARBOUR, "{}"
+    )
 
 
 def test_requests_are_a_table_whatever_their_keys_are() -> None:
@@ -335,7 +337,7 @@ FLEET = form_of(Fleet, terse=True)
 )
 def test_entries_and_names_with_values_are_read(path: str, written: str, value: Any) -> None:
     assert read(fields(FLEET)[path], written) == value
-    assert json.loads(filled_in(FLEET, {(path,): value})) == {path: value}
+    assert json.loads(answer_with(FLEET, {(path,): value})) == {path: value}
 
 
 @pytest.mark.parametrize(
@@ -357,7 +359,7 @@ def test_what_no_short_form_fits_is_json() -> None:
 
 
 def test_a_terse_form_says_only_what_differs_from_the_defaults() -> None:
-    assert filled_in(FLEET, {("moves",): [], ("words",): {"Ann": "né"}}) == '{"words": {"Ann": "né"}}'
-    assert filled_in(FLEET, {}) == "{}"
+    assert answer_with(FLEET, {("moves",): [], ("words",): {"Ann": "né"}}) == '{"words": {"Ann": "né"}}'
+    assert answer_with(FLEET, {}) == "{}"
     with pytest.raises(ValueError, match=r"marks.Ann: .* less than or equal to 10"):
-        filled_in(FLEET, {("marks",): {"Ann": 11}})
+        answer_with(FLEET, {("marks",): {"Ann": 11}})

@@ -13,7 +13,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import conversations
 from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
-from hobbes.lab.show.timelines import sampled
+from hobbes.lab.show.timelines import sample
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Reply
@@ -155,6 +155,6 @@ def test_a_rating_of_oneself_is_not_received() -> None:
 def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:
     assert [shade(n, 10) for n in (1, 2, 5, 9, 10)] == [0, 1, 2, 4, 4]
     assert shade(-3, 0) == 0
-    assert sampled(3, SMALL) == [0, 1, 2]
-    assert (sampled(500, SMALL)[0], sampled(500, SMALL)[-1], len(sampled(500, SMALL))) == (0, 499, SMALL)
-    assert sampled(1, SMALL) == [0]
+    assert sample(3, SMALL) == [0, 1, 2]
+    assert (sample(500, SMALL)[0], sample(500, SMALL)[-1], len(sample(500, SMALL))) == (0, 499, SMALL)
+    assert sample(1, SMALL) == [0]

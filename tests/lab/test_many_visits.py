@@ -15,7 +15,7 @@ from hobbes.lab.show import viewing
 from hobbes.lab.show.templating import SCRIPT_ADDRESS
 from hobbes.lab.show.viewing import PAGES, server, site
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.forking import Command
 from tests.lab.play import played
 
@@ -87,7 +87,7 @@ def test_two_tabs_and_a_writer_do_not_disturb_one_another(
 ) -> None:
     """While another process plays in the same home, each tab sees of a finished run what it saw before."""
     alike = [page for page in EXAMPLES.values() if page.startswith(("/one", "/compare", "/static"))]
-    with running(server(home, "127.0.0.1")) as url:
+    with run_server(server(home, "127.0.0.1")) as url:
 
         def seen(pages: Sequence[str]) -> list[str]:
             with httpx2.Client(base_url=url, timeout=None) as tab:

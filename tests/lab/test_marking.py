@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hobbes.engine.record import Findings
 from hobbes.engine.said import clean_text
-from hobbes.lab.show.marking import marked
+from hobbes.lab.show.marking import mark_answer
 
 
 def drop(said: Any, code: str = "w/no") -> dict[str, Any]:
@@ -24,7 +24,7 @@ def mend(said: Any, kept: Any) -> dict[str, Any]:
 
 def words(text: str, *found: dict[str, Any]) -> list[str]:
     """Return the marked pieces of a text; nothing may be left over."""
-    pieces, unplaced = marked(text, found)
+    pieces, unplaced = mark_answer(text, found)
     assert "".join(piece.text for piece in pieces) == text
     assert unplaced == []
     return [piece.text for piece in pieces if piece.drops or piece.mends]
@@ -56,13 +56,13 @@ def test_the_words_of_a_rejection_are_marked(text: str, said: Any, marks: list[s
 
 def test_of_words_said_twice_the_last_ones_were_rejected() -> None:
     text = '{"plan": [{"claim": [1, 2]}, {"mine": 1}, {"claim": [1, 2]}]}'
-    (piece,) = [piece for piece in marked(text, [drop({"claim": [1, 2]})])[0] if piece.drops]
+    (piece,) = [piece for piece in mark_answer(text, [drop({"claim": [1, 2]})])[0] if piece.drops]
     assert text.rindex('"claim"') == text.index(piece.text, text.index("mine"))
     assert len(words(text, drop({"claim": [1, 2]}), drop({"claim": [1, 2]}))) == 2
 
 
 def test_what_a_correction_changed_before_is_found_by_what_was_said_first() -> None:
-    pieces, unplaced = marked(
+    pieces, unplaced = mark_answer(
         '{"mils": 99}', [mend({"mils": 99}, {"mils": 50}), mend({"mils": 50}, {"mils": 0})]
     )
     assert unplaced == []
@@ -92,7 +92,7 @@ def test_a_long_text_and_invisible_characters_are_found_as_a_record_has_them() -
     ],
 )
 def test_what_stands_nowhere_is_told_apart(text: str, said: Any) -> None:
-    pieces, unplaced = marked(text, [drop(said)])
+    pieces, unplaced = mark_answer(text, [drop(said)])
     assert not any(piece.drops for piece in pieces)
     assert [one["said"] for one in unplaced] == [said]
 
@@ -114,7 +114,7 @@ json_values = st.recursive(
 )
 def test_no_text_is_lost_and_each_finding_is_shown_once(text: str, said: list[Any]) -> None:
     found = [drop(one) for one in said]
-    pieces, unplaced = marked(text, found)
+    pieces, unplaced = mark_answer(text, found)
     assert "".join(piece.text for piece in pieces) == text
     noted = [id(note) for piece in pieces for note in piece.notes]
     assert sorted([*noted, *map(id, unplaced)]) == sorted(map(id, found))

@@ -15,7 +15,14 @@ from langgraph.types import Command
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs.trust import graph
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.play.answering import OWN_OPTIONS, as_json, as_told, form_for, the_question, waiting
+from hobbes.lab.play.answering import (
+    OWN_OPTIONS,
+    answer_from_options,
+    as_json,
+    form_for,
+    open_questions,
+    the_question,
+)
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
@@ -47,8 +54,8 @@ def on(store: Store, run: Run, said: str | None = None) -> Run:
 
 def granting_all(run: Run) -> str:
     """Answer as the scripted observer `always` does."""
-    grants = [("grant", f"{asked['unit']}={asked['amount']}") for asked in waiting(run)]
-    return as_told(form_for(run, the_question(run)), [*grants, ("reason", REASON)])
+    grants = [("grant", f"{asked['unit']}={asked['amount']}") for asked in open_questions(run)]
+    return answer_from_options(form_for(run, the_question(run)), [*grants, ("reason", REASON)])
 
 
 def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
@@ -90,7 +97,7 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
 
 def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
     with pytest.raises(UsageError, match="is not waiting for an answer; it is finished"):
-        waiting(played(opened, game("never")))
+        open_questions(played(opened, game("never")))
     with pytest.raises(UsageError, match="give never, always"):
         begin(opened, game("nobody"))
 
@@ -99,12 +106,14 @@ def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> Non
     """Two units beg; what is said for one has precedence, and what is not said has its default."""
     run = on(opened, begin(opened, game("human", "policy:beggar")))
     form = form_for(run, the_question(run))
-    said = as_told(form, [("grant", "unit-b=4"), ("reason", "so be it"), ("reason", "unit-a=not you")])
+    said = answer_from_options(
+        form, [("grant", "unit-b=4"), ("reason", "so be it"), ("reason", "unit-a=not you")]
+    )
     assert json.loads(said)["rulings"] == {
         "unit-a": {"grant": 0, "reason": "not you"},
         "unit-b": {"grant": 4, "reason": "so be it"},
     }
-    all_alike = json.loads(as_told(form, [("grant", "2"), ("reason", "a = b")]))["rulings"]
+    all_alike = json.loads(answer_from_options(form, [("grant", "2"), ("reason", "a = b")]))["rulings"]
     assert list(all_alike.values()) == [{"grant": 2, "reason": "a = b"}] * 2
     assert json.loads(as_json(form, "{}"))["rulings"]["unit-a"] == {"grant": 0, "reason": ""}
 
@@ -228,7 +237,7 @@ def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
 
 def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
     run = on(opened, begin(opened, game("human", rounds=1)))
-    (asked,) = waiting(run)
+    (asked,) = open_questions(run)
     said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
     run = on(opened, run, json.dumps(said))
     assert opened.figures.result(run)["mends"] == {"observer/cut-to-request": 1}

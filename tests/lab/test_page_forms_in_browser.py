@@ -9,7 +9,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import chromium
 from tests.lab.play import mining
 from tests.lab.test_fork import PASSING
@@ -29,7 +29,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(home: Path) -> Iterator[Page]:
     """A narrow page of the home, which may use the clipboard."""
-    with running(server(home, "127.0.0.1")) as base, chromium() as browser:
+    with run_server(server(home, "127.0.0.1")) as base, chromium() as browser:
         context = browser.new_context(
             viewport=NARROW, base_url=base, permissions=["clipboard-read", "clipboard-write"]
         )

@@ -16,7 +16,7 @@ from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
 from hobbes.lab.show.templating import STYLE
-from hobbes.lab.show.terminal import named
+from hobbes.lab.show.terminal import styled_name
 from hobbes.lab.show.timelines import Timeline, timeline
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
@@ -128,7 +128,7 @@ def test_an_agent_keeps_its_look_among_more_agents(world: AnyWorld) -> None:
 
 
 def test_a_name_is_never_parted_from_its_mark() -> None:
-    assert " " not in named("AgentA", looks_of(["AgentA"])).plain
+    assert " " not in styled_name("AgentA", looks_of(["AgentA"])).plain
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:

@@ -66,7 +66,7 @@ def as_policy(run: Run, question: PersonQuestion, policy: str = "") -> str:
 def in_the_form(run: Run, question: PersonQuestion, text: str) -> str:
     """Return an answer as the form gives it in which its fields were filled in."""
     said: dict[forms.Path, Any] = {(name,): value for name, value in json.loads(text).items()}
-    return forms.filled_in(form_for(run, question), said)
+    return forms.answer_with(form_for(run, question), said)
 
 
 def to_the_end(store: Store, run: Run) -> Run:

@@ -13,7 +13,7 @@ from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import chromium
 from tests.lab.play import played
 
@@ -59,7 +59,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         )
         captures = [turn for (turn,) in opened.db.conn.execute(sql, [runs["mining"].id])]
         export(opened, runs["mining"], "html", folder)
-    with running(server(home, "127.0.0.1")) as url, chromium() as browser:
+    with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
         yield Shown(browser, url, runs, captures, folder)
 
 

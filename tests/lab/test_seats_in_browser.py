@@ -11,7 +11,7 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import running
+from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import chromium, serious_findings
 from tests.lab.play import go
 
@@ -43,7 +43,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
         values: dict[str, Any] = {"rounds": 1, "seconds_per_turn": 100_000}
         limited = begin(store, RunOptions("mining", 2, models="human*1,policy:guided", values=values))
         hurried = path_of(home, go(store, limited), "miner-01")
-    with running(server(home, "127.0.0.1")) as base, chromium() as browser:
+    with run_server(server(home, "127.0.0.1")) as base, chromium() as browser:
         pages = [browser.new_page(viewport=NARROW, base_url=base) for _ in range(2)]
         for page, path in zip(pages, (first, second), strict=True):
             page.goto(path)
@@ -102,7 +102,7 @@ def test_a_link_with_the_token_opens_the_pages_also_from_another_site(table: Tab
     token = "the-token-of-the-pages"  # noqa: S105
     browser = table.first.context.browser
     assert browser is not None
-    with running(server(table.home, "127.0.0.1", token)) as base:
+    with run_server(server(table.home, "127.0.0.1", token)) as base:
         page = browser.new_page()
         link = f'<a href="{base}/experiments?token={token}">the pages</a>'
         page.route("http://other.example/", lambda route: route.fulfill(body=link, content_type="text/html"))

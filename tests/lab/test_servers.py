@@ -25,7 +25,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.wire import receiving
 from hobbes.lab.wire.listening import listener
 from hobbes.lab.wire.receiving import MAX_FIELDS, MAX_FORM_BYTES
-from hobbes.lab.wire.recording import in_thread, running
+from hobbes.lab.wire.recording import in_thread, run_server
 from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli, missing
 from tests.lab.play import mining
@@ -39,7 +39,7 @@ OTHER = "10.1.2.3"
 @pytest.fixture
 def served(home: Path) -> Iterator[str]:
     """The URL of a home's pages on a real server."""
-    with running(server(home, "127.0.0.1")) as base:
+    with run_server(server(home, "127.0.0.1")) as base:
         yield base
 
 
@@ -157,7 +157,7 @@ def test_who_asks_is_checked_before_a_byte_is_read(
 def either(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[str, str]]:
     """The URL of a real server of either kind, and a path to which one can post."""
     if request.param == "view":
-        with running(server(home, "127.0.0.1")) as base:
+        with run_server(server(home, "127.0.0.1")) as base:
             yield base, "/last/answer"
     else:
         with in_thread(stand_in()) as base:
@@ -169,7 +169,7 @@ def test_a_connection_without_a_request_is_closed(
     sent: bytes, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "REQUEST_SECONDS", 0.05)
-    with running(server(home, "127.0.0.1")) as base, connected(base, sent) as connection:
+    with run_server(server(home, "127.0.0.1")) as base, connected(base, sent) as connection:
         assert received(connection) == b""
 
 

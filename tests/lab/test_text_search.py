@@ -218,7 +218,7 @@ def test_a_large_home_is_indexed_part_by_part(
         assert 'http-equiv="refresh"' in page
     page = pages.get("/search", params={"q": "miner"}).text
     assert "This page reloads" not in page
-    with closing(textindex._prepared(opened.home / "search.db")) as index:  # noqa: SLF001  the file itself
+    with closing(textindex._connect(opened.home / "search.db")) as index:  # noqa: SLF001  the file itself
         turns = {
             turn for (turn,) in index.execute("select distinct turn from places where run = ?", [run.id])
         }

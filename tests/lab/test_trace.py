@@ -9,7 +9,7 @@ import pytest
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.searching import CONTEXT
-from hobbes.lab.store.history import logged
+from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
@@ -72,7 +72,7 @@ def test_events_of_some_types_are_listed(war: Run, opened: Store, cli: Cli) -> N
     events = [
         (turn, event.to_json())
         for turn in range(3)
-        for event in logged(opened, war, turn).record.events
+        for event in stored_turn(opened, war, turn).record.events
         if event.type == "attack"
     ]
     assert [(found["turn"], found["event"]) for found in attacks] == events

@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import as_posted, waiting
+from hobbes.lab.play.answering import answer_from_form, open_questions
 from hobbes.lab.play.forms import form_of
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show import viewing
@@ -30,7 +30,7 @@ from hobbes.lab.show.exporting import export
 from hobbes.lab.show.page_forms import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
-from hobbes.lab.show.timelines import MAX_POINTS, sampled
+from hobbes.lab.show.timelines import MAX_POINTS, sample
 from hobbes.lab.show.viewing import PLAYING, link
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
@@ -209,10 +209,10 @@ def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
 
 
 def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
-    assert sampled(3) == [0, 1, 2]
-    assert sampled(1) == [0]
-    assert not sampled(0)
-    many = sampled(100_000)
+    assert sample(3) == [0, 1, 2]
+    assert sample(1) == [0]
+    assert not sample(0)
+    many = sample(100_000)
     assert len(many) == len(set(many)) == MAX_POINTS
     assert (many[0], many[-1]) == (0, 99_999)
 
@@ -253,7 +253,7 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
     while run.status == "waiting":
         page = pages.get(f"/{run.id}").text
         asked = dict(re.findall(r'<input name="([^"]+)".*?max="(\d+)"', page))
-        assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in waiting(run)}
+        assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in open_questions(run)}
         reasons = {name.replace("/grant", "/reason"): REASON for name in asked}
         assert all(f'name="{name}"' in page for name in reasons)
         answered = answer(pages, run, {**asked, **reasons})
@@ -392,7 +392,7 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
     (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
     for page in (served_page, *loaded(tmp_path / "page.html")):
         fields = [(name, value) for name, value in Form(page).fields.items() if name.startswith("/")]
-        assert json.loads(as_posted(form, fields)) == Season().model_dump()
+        assert json.loads(answer_from_form(form, fields)) == Season().model_dump()
         assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
             "your answer",
             "Ann",
@@ -404,7 +404,7 @@ def test_the_page_has_the_form_of_whatever_model_a_world_has(
 def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     page = pages.get(f"/{run.id}").text
-    (asked,) = waiting(run)
+    (asked,) = open_questions(run)
     heads, cells = (re.findall(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page) for tag in ("th", "td"))
     assert heads[: len(asked)] == list(asked)
     told = [unescape(re.sub("<b .*</b>&nbsp;", "", cell)) for cell in cells[: len(asked)]]
@@ -551,8 +551,8 @@ def test_whatever_agents_ask_the_form_is_built_alike(
     for asked in (text, "harmless"):
         run = begging(opened, monkeypatch, asked)
         page = Pages(opened, link, live=True).run(run)
-        assert waiting(run)
-        assert page.count("<fieldset>") == len(waiting(run))
+        assert open_questions(run)
+        assert page.count("<fieldset>") == len(open_questions(run))
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
         built.append(structure(page))
     assert built[0] == built[1]

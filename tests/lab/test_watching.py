@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show import watching
-from hobbes.lab.show.watching import Watch, watched
+from hobbes.lab.show.watching import Watch, show_run_progress
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -140,6 +140,6 @@ def test_nothing_of_it_is_printed_where_there_is_no_terminal(
 ) -> None:
     done = cli("run", "mining", "--rounds", "2", "--agents", "2")
     assert done.stderr.splitlines() == [f"run {opened.runs.find('last').id}"]
-    with watched(opened.runs.find("last")) as watch:
+    with show_run_progress(opened.runs.find("last")) as watch:
         watch.on_turn(after(1))
     assert capsys.readouterr().err == ""

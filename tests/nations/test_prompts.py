@@ -18,7 +18,14 @@ from hobbes.engine.memory import EMPTY_MEMORY
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.reflection import Reflection
-from hobbes.nodes.prompting import ROOT, approximate_tokens, load_prompts, system_text, turn_text, worded
+from hobbes.nodes.prompting import (
+    ROOT,
+    approximate_tokens,
+    load_prompts,
+    replace_codes,
+    system_text,
+    turn_text,
+)
 from tests.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompt_plays import (
     Numbers,
@@ -789,7 +796,9 @@ class TestPrompts(PromptTests):
     )
     def test_each_name_in_a_view_is_plain_or_explained(self, shipped: Template, treatment: Values) -> None:
         state, seen = in_memory(treatment, EVERYTHING)
-        names = {name for view in seen.values() for name in names_in(worded(shipped.prompts, view))} - {"all"}
+        names = {
+            name for view in seen.values() for name in names_in(replace_codes(shipped.prompts, view))
+        } - {"all"}
         names -= {*state.setting.agents, *(t for held in state.territories.values() for t in held)}
         assert shipped.unexplained(names - PLAIN, treatment) == []
 

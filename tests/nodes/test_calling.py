@@ -376,7 +376,7 @@ FENCED = """Here: ```json
 def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     reason: str | None, text: str, failure: Outcome | None
 ) -> None:
-    assert chat.ended(calling.finished({"finish_reason": reason}), text) == failure
+    assert chat.ended(calling.outcome_of_finish({"finish_reason": reason}), text) == failure
 
 
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:

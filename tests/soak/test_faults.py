@@ -10,7 +10,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER, drawn, parse_faults
+from hobbes.lab.wire.faults import ANSWER, draw_fault, parse_faults
 from hobbes.nodes.calling import TRIES
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
@@ -62,10 +62,10 @@ HEALED = [
 
 def healed(shares: Mapping[str, float], address: str, time: int) -> str:
     """Draw a fault that passes: the fifth try is answered, and the one after a stall, which comes first."""
-    fault = drawn(shares, address, time)
+    fault = draw_fault(shares, address, time)
     if time == 1:
         return fault
-    over = time >= TRIES or fault == "stall" or drawn(shares, address, 1) == "stall"
+    over = time >= TRIES or fault == "stall" or draw_fault(shares, address, 1) == "stall"
     return ANSWER if over else fault
 
 
@@ -78,7 +78,7 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     request = RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS, "reask": reask})
     with served({}):
         whole = played(opened, request)
-    monkeypatch.setattr(faults, "drawn", healed)
+    monkeypatch.setattr(faults, "draw_fault", healed)
     with served(dict.fromkeys(HEALED, float(SHARE) / len(HEALED))) as base:
         run = played(opened, request)
         log = log_of(base)

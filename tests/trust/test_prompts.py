@@ -20,7 +20,7 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
 from hobbes.lab.store.pure import pure_turns
-from hobbes.nodes.prompting import approximate_tokens, load_prompts, schema_of, turn_text, worded
+from hobbes.nodes.prompting import approximate_tokens, load_prompts, replace_codes, schema_of, turn_text
 from tests.prompt_plays import (
     Numbers,
     PromptTests,
@@ -845,7 +845,7 @@ class TestPrompts(PromptTests):
     ) -> None:
         state = board({**treatment, "requests_known": True}, a=60, b=60, c=60)
         after = play(state, a="beg 5 for x", b="high_five a", c="block").after
-        shown: Any = worded(shipped_variant.prompts, view_of(TRUST, after, "a"))
+        shown: Any = replace_codes(shipped_variant.prompts, view_of(TRUST, after, "a"))
         keys = keys_in(shown) - set("abc") - SELF_EXPLAINING
         assert len(keys) > 10
         assert shipped_variant.unexplained(keys, {**treatment, "requests_known": True}) == []
