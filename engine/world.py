@@ -359,7 +359,7 @@ class World(Generic[C, S, I]):
     scores(state)                    the score of each agent
     score                            what a score counts, in a word
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
-    measures(turns)                  works out the figures of a run with this number of turns (`measured`)
+    measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     headline                         the measures that an experiment compares unless it names others

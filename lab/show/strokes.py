@@ -1,6 +1,7 @@
 """The strokes of an SVG: texts, signs and arrows, with the style sheet that they share.
 
-Lengths are pixels. All texts are foreign: `escaped` and `cut` make them harmless, `word` takes only those.
+Lengths are pixels. All texts are foreign: `escape_foreign` and `fit_text` make them harmless, and `word`
+takes only such texts.
 """
 
 import base64

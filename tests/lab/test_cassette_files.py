@@ -97,7 +97,7 @@ def test_a_cassette_is_played_without_waiting(
 ) -> None:
     """Recorded from a server that asks for a second, twice, before it answers."""
     monkeypatch.setattr(
-        faults, "drawn", lambda _shares, _address, time: ANSWER if time > 2 else "wait-seconds"
+        faults, "draw_fault", lambda _shares, _address, time: ANSWER if time > 2 else "wait-seconds"
     )
     file = tmp_path / "slow.toml"
     file.write_text('world = "mining"\nagents = 1\nrounds = 1\nmodel = "openai:policy/guided"\n')

@@ -402,7 +402,7 @@ def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pyte
     runs = []
     for fault in ("refusal", "html-502"):
         done = {"0/miner-01/1": fault}
-        monkeypatch.setattr(faults, "drawn", lambda _s, at, _t, done=done: done.get(at, ANSWER))
+        monkeypatch.setattr(faults, "draw_fault", lambda _s, at, _t, done=done: done.get(at, ANSWER))
         with served({}):
             runs.append(
                 played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))

@@ -26,7 +26,7 @@ DONE = {"0/miner-01/1": "null", "1/miner-01/1": "refusal", "1/miner-02/1": "null
 
 def faulty_run(store: Store, monkeypatch: pytest.MonkeyPatch, **values: Any) -> Run:
     """Play two agents for three rounds against a server that fails three of their calls."""
-    monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: DONE.get(address, ANSWER))
+    monkeypatch.setattr(faults, "draw_fault", lambda _shares, address, _time: DONE.get(address, ANSWER))
     with served({}):
         request = RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 3, **values})
         return played(store, request)
@@ -86,7 +86,9 @@ def test_a_follow_up_answer_replaces_a_failed_first_call(
 def test_a_failed_follow_up_question_leaves_the_first_answer(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "drawn", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER)
+    monkeypatch.setattr(
+        faults, "draw_fault", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER
+    )
     values: dict[str, Any] = {"rounds": 6, "reask": 1}
     with served({}):
         run = played(opened, RunOptions("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
@@ -105,7 +107,7 @@ def test_a_run_without_a_call_has_no_share(opened: Store) -> None:
 
 def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        faults, "drawn", lambda _shares, address, _time: "null" if OBSERVER in address else ANSWER
+        faults, "draw_fault", lambda _shares, address, _time: "null" if OBSERVER in address else ANSWER
     )
     with served({}):
         values: dict[str, Any] = {"rounds": 6, "observer": "openai:policy/all"}
@@ -123,7 +125,7 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
 def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run halts in turn 1, in which one call was refused and one unreadable."""
     done = {"1/miner-01/1": "refusal", "1/miner-02/1": "null"}
-    monkeypatch.setattr(faults, "drawn", lambda _shares, address, _time: done.get(address, ANSWER))
+    monkeypatch.setattr(faults, "draw_fault", lambda _shares, address, _time: done.get(address, ANSWER))
     values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
     with served({}), pytest.raises(LabError):
         played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))

@@ -652,7 +652,7 @@ def test_an_experiment_that_is_interrupted_or_killed_goes_on(
         left -= 1
         return ANSWER if left >= 0 else "stall"
 
-    monkeypatch.setattr(faults, "drawn", some_are_answered)
+    monkeypatch.setattr(faults, "draw_fault", some_are_answered)
     written(file.parent, FILE.replace("policy:guided?noise=0.3*2,policy:random*1", "openai:policy/guided"))
     command = ("experiment", str(file), "--yes", "--at-once", "2")
     with in_thread(stand_in(faults={})) as base:

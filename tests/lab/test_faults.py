@@ -185,7 +185,7 @@ def test_each_fault_ends_its_call_as_what_it_was(
     def by_agent(_shares: object, address: str, _time: int) -> str:
         return names[int(address.split("/")[1].removeprefix("miner-")) - 1]
 
-    monkeypatch.setattr(faults, "drawn", by_agent)
+    monkeypatch.setattr(faults, "draw_fault", by_agent)
     monkeypatch.setattr(calling, "GONE_AFTER", len(names))
     monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
     with served({}) as base:
@@ -294,7 +294,7 @@ def test_parameters_that_are_refused_under_both_names_are_left_out(monkeypatch: 
     The second answer refuses something else, in prose.
     """
     order = iter(["no-temperature", "no-max-tokens", "no-max-completion-tokens", ANSWER, "refusal"])
-    monkeypatch.setattr(faults, "drawn", lambda *_: next(order))
+    monkeypatch.setattr(faults, "draw_fault", lambda *_: next(order))
     with served({}):
         replies = asked(2, temperature=1, max_tokens=99)
     assert [(reply.failure, reply.tries) for reply in replies] == [(None, 4), (Outcome.REFUSED, 1)]
@@ -411,7 +411,7 @@ def after_an_answer(fault: str, every: int) -> Callable[..., str]:
 def test_refused_requests_do_not_stop_a_run_that_had_answers(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faults, "drawn", after_an_answer("error-400", 100))
+    monkeypatch.setattr(faults, "draw_fault", after_an_answer("error-400", 100))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.figures.result(run)["outcomes"] == {"provider-error": 24, "answered": 1}
@@ -421,7 +421,7 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An answer, nine failures in a row, an answer, nine failures, an answer, four failures: never ten."""
-    monkeypatch.setattr(faults, "drawn", after_an_answer("error-403", 10))
+    monkeypatch.setattr(faults, "draw_fault", after_an_answer("error-403", 10))
     with served({}):
         run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 25}))
     assert opened.figures.result(run)["outcomes"] == {"provider-error": 22, "answered": 3}

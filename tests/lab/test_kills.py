@@ -117,7 +117,9 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
     """Interrupted in the fourth of eight rounds, in which the server answers nobody until then."""
     unanswered = {"3"}
     monkeypatch.setattr(
-        faults, "drawn", lambda _, address, __: "stall" if address.split("/")[0] in unanswered else ANSWER
+        faults,
+        "draw_fault",
+        lambda _, address, __: "stall" if address.split("/")[0] in unanswered else ANSWER,
     )
     size = ("--rounds", "8", "--agents", str(AGENTS))
     run = ("run", "mining", *size, "--name", "killed", "--model", "openai:policy/random")

@@ -78,7 +78,7 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     request = RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS, "reask": reask})
     with served({}):
         whole = played(opened, request)
-    monkeypatch.setattr(faults, "drawn", healed)
+    monkeypatch.setattr(faults, "draw_fault", healed)
     with served(dict.fromkeys(HEALED, float(SHARE) / len(HEALED))) as base:
         run = played(opened, request)
         log = log_of(base)

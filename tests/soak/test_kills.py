@@ -135,7 +135,7 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: P
 ) -> None:
     """The server is a thread of this process, so that its faults pass; the players are processes."""
     monkeypatch.setattr(faults, "STALL_SECONDS", LATE)
-    monkeypatch.setattr(faults, "drawn", healed)
+    monkeypatch.setattr(faults, "draw_fault", healed)
     model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
     size = ("--agents", str(AGENTS), "--rounds", str(FAULTY_ROUNDS))
     play: tuple[str, ...] = ("run", world, *size, "--model", model, "--set", "reask=1", "--name", "killed")
