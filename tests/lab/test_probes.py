@@ -3,7 +3,9 @@
 import json
 import re
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 import pytest
@@ -19,10 +21,13 @@ from hobbes.lab.probe.telling import tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
+from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
+from tests.lab.test_kills import Start, stats
 
 
 @pytest.fixture
@@ -76,6 +81,35 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
         assert Counter(server.asked).most_common(1)[0][1] == 1
         assert stopped == {**asked(opened, name="unstopped", **ways).to_json(), "probe": "stopped"}
         assert len(server.asked) == 40
+
+
+@pytest.mark.soak
+def test_killed_at_ten_moments_a_process_loses_no_answer(
+    opened: Store, home: Path, cli: Cli, process: Start
+) -> None:
+    """What was under way when it was killed is asked again, and nothing else."""
+    (home / "models.toml").write_text('[slow]\nmodel = "policy/random"\nparallel = 2\n')
+    with in_thread(stand_in(delay=0.05)) as base:
+        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+        assert cli("run", "trust", "--model", "slow", "--rounds", "4", "--name", "r", env=env).exit_code == 0
+        of_the_run = sum(stats(base).values())
+        probe = ("probe", "r", "--prompts", "survivor", "--times", "3", "--yes", "--json", "--name")
+        for moment in range(4, 44, 4):
+            killed = process(*probe, "killed", env=env)
+            while answers_on_disk(opened) < moment and killed.poll() is None:
+                with suppress(TimeoutExpired):
+                    killed.wait(timeout=0.002)
+            killed.kill()
+            killed.wait()
+        ended = json.loads(cli(*probe, "killed", env=env).stdout)
+        calls = sum(stats(base).values()) - of_the_run
+        reference = json.loads(cli(*probe, "unstopped", env=env).stdout)
+    assert ended == {**reference, "probe": "killed"}
+    assert 8 * 2 * 3 <= calls <= 8 * 2 * 3 + 2 * 10
+
+
+def answers_on_disk(store: Store) -> int:
+    return int(store.db.table("probe_answers").count)
 
 
 def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: Path) -> None:
