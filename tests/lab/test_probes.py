@@ -2,8 +2,10 @@
 
 import json
 import re
+import sys
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
@@ -12,12 +14,13 @@ import pytest
 from markupsafe import escape
 from starlette.testclient import TestClient
 
-from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
 from hobbes.lab.probe.planning import cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
-from hobbes.lab.probe.telling import tell
+from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
@@ -335,3 +338,20 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert answers.count("Play on from here") == 2
     assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
     assert pages.get("/probes/nothing").status_code == 404
+
+
+def test_without_acts_nothing_is_counted(
+    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WORLDS, "trust", replace(WORLDS["trust"], acts=lambda _: ()))
+    with heeding():
+        told = asked(opened, name="p", situation=five[:1], times=1)
+    assert [*sentences(told)] == ["No answer has an act that is counted."]
+
+
+def test_statistics_that_are_not_installed_are_told_before_anything_is_asked(
+    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(LabError, match="statistics need scipy"):
+        planned(opened, situation=five)
