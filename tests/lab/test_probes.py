@@ -2,27 +2,35 @@
 
 import json
 import re
+import sys
 from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 import pytest
 from markupsafe import escape
 from starlette.testclient import TestClient
 
-from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.engine.worlds import WORLDS
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
 from hobbes.lab.probe.planning import cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
-from hobbes.lab.probe.telling import tell
+from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
+from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
+from tests.lab.test_kills import Start, stats
 
 
 @pytest.fixture
@@ -76,6 +84,35 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
         assert Counter(server.asked).most_common(1)[0][1] == 1
         assert stopped == {**asked(opened, name="unstopped", **ways).to_json(), "probe": "stopped"}
         assert len(server.asked) == 40
+
+
+@pytest.mark.soak
+def test_killed_at_ten_moments_a_process_loses_no_answer(
+    opened: Store, home: Path, cli: Cli, process: Start
+) -> None:
+    """What was under way when it was killed is asked again, and nothing else."""
+    (home / "models.toml").write_text('[slow]\nmodel = "policy/random"\nparallel = 2\n')
+    with in_thread(stand_in(delay=0.05)) as base:
+        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+        assert cli("run", "trust", "--model", "slow", "--rounds", "4", "--name", "r", env=env).exit_code == 0
+        of_the_run = sum(stats(base).values())
+        probe = ("probe", "r", "--prompts", "survivor", "--times", "3", "--yes", "--json", "--name")
+        for moment in range(4, 44, 4):
+            killed = process(*probe, "killed", env=env)
+            while answers_on_disk(opened) < moment and killed.poll() is None:
+                with suppress(TimeoutExpired):
+                    killed.wait(timeout=0.002)
+            killed.kill()
+            killed.wait()
+        ended = json.loads(cli(*probe, "killed", env=env).stdout)
+        calls = sum(stats(base).values()) - of_the_run
+        reference = json.loads(cli(*probe, "unstopped", env=env).stdout)
+    assert ended == {**reference, "probe": "killed"}
+    assert 8 * 2 * 3 <= calls <= 8 * 2 * 3 + 2 * 10
+
+
+def answers_on_disk(store: Store) -> int:
+    return int(store.db.table("probe_answers").count)
 
 
 def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: Path) -> None:
@@ -301,3 +338,20 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert answers.count("Play on from here") == 2
     assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
     assert pages.get("/probes/nothing").status_code == 404
+
+
+def test_without_acts_nothing_is_counted(
+    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WORLDS, "trust", replace(WORLDS["trust"], acts=lambda _: ()))
+    with heeding():
+        told = asked(opened, name="p", situation=five[:1], times=1)
+    assert [*sentences(told)] == ["No answer has an act that is counted."]
+
+
+def test_statistics_that_are_not_installed_are_told_before_anything_is_asked(
+    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with pytest.raises(LabError, match="statistics need scipy"):
+        planned(opened, situation=five)
