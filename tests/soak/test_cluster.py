@@ -16,7 +16,7 @@ from hobbes.lab.wire.recording import in_thread
 from tests.conftest import ROOT, Hobbes
 from tests.lab.test_disk import small_disk
 from tests.lab.test_kills import Player, Start
-from tests.lab.test_limits import AT_ONCE, CountingServer
+from tests.lab.test_limits import CountingServer
 from tests.lab.test_models import table, write
 
 pytestmark = pytest.mark.soak
@@ -178,15 +178,24 @@ def test_an_experiment_on_three_nodes_of_which_one_is_killed_and_so_is_the_drive
     tried(f"{CELLS} runs in 4 ways; a node killed after 2 runs or more, the driver after {played}")
 
 
+PLACES = 18
+"""How many calls a model allows at once: six for each of three nodes."""
+
+
 def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
-    tmp_path: Path, hobbes: Hobbes, nodes: Nodes, tried: Callable[[str], None]
+    tmp_path: Path,
+    hobbes: Hobbes,
+    nodes: Nodes,
+    tried: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server holds its requests until all places are taken, or more come than there are."""
+    monkeypatch.setattr("tests.lab.test_limits.AT_ONCE", PLACES)
     home, file = tmp_path / "home", tmp_path / "models.toml"
     file.write_text(MODELS)
     counting = CountingServer()
     with in_thread(counting.app()) as base:
-        write(home, alice=table(base, "ALICE_KEY", f"parallel = {AT_ONCE}"))
+        write(home, alice=table(base, "ALICE_KEY", f"parallel = {PLACES}"))
         done = hobbes(
             "experiment",
             str(file),
@@ -201,8 +210,8 @@ def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
             },
         )
     assert "4 runs, 4 of them played now" in done.stdout, done.stderr
-    assert counting.most == AT_ONCE
-    assert counting.failed == {429: 40, 500: 40}
+    assert counting.most == PLACES
+    assert counting.failed == {503: 40, 500: 40}
     places = [tmp_path, Path(nodes.places["session"])]
     found = [
         path
@@ -236,7 +245,7 @@ def whole(tmp_path: Path, hobbes: Hobbes) -> tuple[Path, list[str]]:
     return file, report(hobbes, home)
 
 
-def test_a_node_whose_disk_is_full_is_told_in_one_line_and_the_others_play_its_run(
+def test_a_node_whose_disk_is_full_is_told_in_one_line_and_its_runs_are_played_the_next_time(
     tmp_path: Path,
     hobbes: Hobbes,
     home: Path,
@@ -249,17 +258,17 @@ def test_a_node_whose_disk_is_full_is_told_in_one_line_and_the_others_play_its_r
     full = folder / "disk-1"
     with small_disk(full, ROOM) as disk, three_nodes(folder, disk.through) as nodes:
         env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
+        stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
+        assert stopped.returncode == 1
+        (line,) = told(stopped.stderr)
+        assert re.match(rf"hobbes: node .*{FULL}", line), line
+        played = finished(home)
+        assert 0 < played < CELLS
+        disk.make_room()
         done = hobbes("experiment", str(file), "--on", "auto", env=env)
-    assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
-    lines = told(done.stderr)
-    assert 1 <= len(lines) < CELLS
-    for line in lines:
-        assert re.match(rf"small\.\w+\.\d is played again: node .*: cannot .*{full.name}/.* {FULL}", line), (
-            line
-        )
-    assert finished(home) == CELLS
+    assert f"{CELLS} runs, {CELLS - played} of them played now" in done.stdout, done.stderr
     assert report(hobbes, home) == expected
-    tried(f"{CELLS} runs on 3 nodes, of which one has a disk of {ROOM}; {len(lines)} played again")
+    tried(f"{CELLS} runs on 3 nodes, of which one has a disk of {ROOM}; {CELLS - played} played later")
 
 
 def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_goes_on_with_more_room(
@@ -276,13 +285,12 @@ def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_g
         stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
         assert stopped.returncode == 1
         assert stopped.stdout == ""
-        *again, line = told(stopped.stderr)
-        assert re.match(f"hobbes: no node is left on which a run can be played: node .*{FULL}", line), line
-        assert all(" is played again: node " in one for one in again)
+        (line,) = told(stopped.stderr)
+        assert re.match(f"hobbes: node .*{FULL}", line), line
         assert finished(home) == 0
         disk.make_room()
         done = hobbes("experiment", str(file), "--on", "auto", env=env)
     assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
     assert told(done.stderr) == []
     assert report(hobbes, home) == expected
-    tried(f"{CELLS} runs on 3 nodes with a disk of {ROOM} together; {len(again)} played again")
+    tried(f"{CELLS} runs on 3 nodes with a disk of {ROOM} together")
