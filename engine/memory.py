@@ -78,7 +78,7 @@ class Memory:
             "feedback": list(self.feedback),
         }
 
-    def shown(self, fields: Collection[str], sentences: Mapping[str, str] | None) -> JsonObject:
+    def as_shown(self, fields: Collection[str], sentences: Mapping[str, str] | None) -> JsonObject:
         """Return the memory as its agent's view shows it.
 
         Only what an answer can fill is shown; `fields` are those of an answer. The feedback is shown with

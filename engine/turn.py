@@ -226,7 +226,7 @@ class TurnRecord:
     ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as plain JSON, with its version. It is made once, and must not be changed."""
+        """Return the record as plain JSON, with its version. The object is shared: do not change it."""
         return self._json
 
     @cached_property
@@ -240,14 +240,14 @@ class TurnRecord:
 
         Raise LookupError, TypeError, ValueError or AttributeError for data of another shape.
         """
-        told: Mapping[str, Any] = data
-        return cls(**{name: part.load(told[name]) for name, part in cls.parts().items()})
+        values: Mapping[str, Any] = data
+        return cls(**{name: part.load(values[name]) for name, part in cls.parts().items()})
 
     @classmethod
     @cache
     def parts(cls) -> Mapping[str, Part]:
         """Return the declaration of each part by name, in the order in which the parts are made."""
-        return {one.name: part for one in fields(cls) for part in get_args(one.type)[1:]}
+        return {declared.name: part for declared in fields(cls) for part in get_args(declared.type)[1:]}
 
     @classmethod
     def tables(cls) -> tuple[Table, ...]:
@@ -308,7 +308,7 @@ class Judged(Generic[I]):
     mends: tuple[Mend, ...] = ()
 
     @cached_property
-    def told(self) -> Mapping[str, JsonObject]:
+    def intents_json(self) -> Mapping[str, JsonObject]:
         """The intents as plain JSON, for the graph state and for the record. It must not be changed."""
         return {agent: self.world.intent.to_json(intent) for agent, intent in self.intents.items()}
 
@@ -316,7 +316,7 @@ class Judged(Generic[I]):
         """Return the judged answers as plain JSON."""
         return {
             "outcomes": dict(self.outcomes),
-            "intents": self.told,
+            "intents": self.intents_json,
             "drops": as_list(self.drops),
             "mends": as_list(self.mends),
         }
@@ -353,7 +353,7 @@ class Turn(NamedTuple, Generic[S, I]):
         """The record of the turn, which is hashed."""
         return TurnRecord(
             outcomes=self.judged.outcomes,
-            intents=self.judged.told,
+            intents=self.judged.intents_json,
             drops=self.judged.drops,
             mends=(*self.judged.mends, *self.resolved.mends),
             state=self.world.state.to_json(self.resolved.state),
@@ -385,7 +385,7 @@ def _views_of(
     return {
         agent: world.remembering(
             world.observe(state, agent),
-            memories.get(agent, EMPTY_MEMORY).shown(fields, sentences),
+            memories.get(agent, EMPTY_MEMORY).as_shown(fields, sentences),
         )
         for agent in agents
     }
@@ -399,10 +399,10 @@ def answer_fields(world: AnyWorld, setting: Setting[Any], asked: str) -> frozens
 
 
 def judge(world: AnyWorld, state: Any, answers: Mapping[str, ParsedAnswer]) -> Judged[Any]:  # noqa: ANN401
-    """Validate the answers of a turn; what reading refused or changed stands before what the rules do.
+    """Validate the answers of a turn. The drops and mends of reading come before those of the rules.
 
-    Agents are judged in the order of the world's actors, in whatever order their answers came. KeyError for
-    an answer of somebody who does not act now.
+    Agents are judged in the order of the world's actors, in whatever order their answers came. Raise
+    KeyError for an answer of somebody who does not act now.
     """
     outcomes, intents = {}, {}
     drops: list[Drop] = []
@@ -431,7 +431,7 @@ def question_of(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> Json
 
 
 def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer | None) -> Judged[Any]:  # noqa: ANN401
-    """Put the observer's ruling into the intents; nothing changes if a player was to rule and did not."""
+    """Put the observer's ruling into the intents. Change nothing if a player had to rule and did not."""
     if world.observer is None or question_of(world, state, judged.intents) is None:
         return judged
     if ruling is None and world.observer.asks(state):
@@ -462,8 +462,8 @@ def remember(
 ) -> dict[str, Memory]:
     """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
     mends = (*judged.mends, *resolved.mends)
-    told = state.config.feedback and (judged.drops or mends)  # most turns have nothing to tell
-    feedback = feedback_by_agent(judged.drops, mends) if told else {}
+    has_feedback = state.config.feedback and (judged.drops or mends)  # most turns have none
+    feedback = feedback_by_agent(judged.drops, mends) if has_feedback else {}
     after = dict(memories)
     for agent, intent in judged.intents.items():
         after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))

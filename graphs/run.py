@@ -28,7 +28,7 @@ BUSY_SECONDS = 30.0
 
 S = TypeVar("S", bound=AsyncSqliteSaver)
 
-LASTING = ["run", "models", "turn", "world", "memories", "digest", "over"]
+LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
 
 
@@ -85,14 +85,14 @@ async def open_saver(path: Path, saver: type[S]) -> AsyncIterator[S]:
     ):
         first.execute("PRAGMA journal_mode=WAL")
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        there = saver(connection)
-        await there.setup()
+        opened = saver(connection)
+        await opened.setup()
         # Safe in WAL mode: a power cut may lose the checkpoints of the last turns, and damages nothing.
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield there
+        yield opened
 
 
-def throw_away(path: Path) -> None:
+def remove_checkpoints(path: Path) -> None:
     """Remove checkpoints that are damaged; every run goes on without them."""
     with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
         for suffix in ("", "-wal", "-shm"):
@@ -118,12 +118,16 @@ async def play_run(
     graph = build(nodes).compile(checkpointer=saver)
     config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
     first, *_ = nodes
-    goes_on = await _ends_before(graph, config, first, begin)
+    is_checkpointed = await _ends_before(graph, config, first, begin)
     yield begin
     if begin["over"]:
         return
     turns = graph.astream(
-        None if goes_on else begin, config, stream_mode="values", output_keys=LASTING, durability="sync"
+        None if is_checkpointed else begin,
+        config,
+        stream_mode="values",
+        output_keys=LASTING_CHANNELS,
+        durability="sync",
     )
     turn = begin["turn"]
     async with aclosing(cast("Any", turns)) as states:
@@ -139,13 +143,13 @@ async def _ends_before(
     graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig, node: str, begin: TurnState
 ) -> bool:
     """Return whether the checkpoints of a run end in a state, with this node as the next one."""
-    with _telling_damage():
+    with _damage_as_database_error():
         last = await graph.aget_state(config)
-    return last.next == (node,) and {name: last.values.get(name) for name in LASTING} == begin
+    return last.next == (node,) and {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
 
 
 @contextmanager
-def _telling_damage() -> Iterator[None]:
+def _damage_as_database_error() -> Iterator[None]:
     """Raise sqlite3.DatabaseError for what LangGraph raises when it reads a damaged checkpoint."""
     try:
         yield
@@ -160,13 +164,13 @@ async def copy_history(saver: AsyncSqliteSaver, parent: str, turns: int, fork: s
     """
     if await saver.aget_tuple({"configurable": {"thread_id": fork}}) is not None:
         return
-    with _telling_damage():
+    with _damage_as_database_error():
         newest_first = [one async for one in saver.alist({"configurable": {"thread_id": parent}})]
     for kept in reversed(newest_first):
         values = kept.checkpoint["channel_values"]
         if values.get("turn", 0) <= turns and not values.get("views"):
-            there: RunnableConfig = {"configurable": {"thread_id": fork, "checkpoint_ns": ""}}
-            await saver.aput(there, kept.checkpoint, kept.metadata, kept.checkpoint["channel_versions"])
+            thread: RunnableConfig = {"configurable": {"thread_id": fork, "checkpoint_ns": ""}}
+            await saver.aput(thread, kept.checkpoint, kept.metadata, kept.checkpoint["channel_versions"])
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:
@@ -179,7 +183,7 @@ async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnSt
     graph = build(nodes).compile()
     last: dict[str, Any] = {}
     config: RunnableConfig = {"recursion_limit": len(nodes) * turns + 1}
-    async for last in graph.astream(first, config, stream_mode="values", output_keys=LASTING):
+    async for last in graph.astream(first, config, stream_mode="values", output_keys=LASTING_CHANNELS):
         if last["turn"] >= turns:
             break
     return cast("TurnState", last)

@@ -94,7 +94,7 @@ class Meter:
     def call(self, agent: str) -> Iterator[None]:
         """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
-        self.stop_reason = self.stop_reason or self._reached()
+        self.stop_reason = self.stop_reason or self._reached_cap()
         if self._budget and not self.stop_reason:
             self.stop_reason = self._budget.take()
         if self.stop_reason:
@@ -106,13 +106,13 @@ class Meter:
         finally:
             self.waiting.remove(agent)
 
-    def _reached(self) -> str:
+    def _reached_cap(self) -> str:
         """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""
         self.spent.seconds = time.monotonic() - self._began
         return reached_cap(self._caps, self.spent)
 
-    def ended(self, reply: Reply) -> None:
-        """Count the cost of a call that has ended. A call that brought no answer counts as free."""
+    def add_cost(self, reply: Reply) -> None:
+        """Add the cost of a call that has ended. A call that brought no answer costs nothing."""
         if reply.failure in NO_ANSWER:
             return
         cost = _sum(reply.tokens_in, reply.tokens_out), self._usd_of(reply)

@@ -293,7 +293,7 @@ class Metered:
         """Return the reply. Raise HaltedError if a cap does not allow another call."""
         with self._meter.call(address.agent):
             reply = (await self._player.reply(address, prompt))._replace(player=self._spec)
-        self._meter.ended(reply)
+        self._meter.add_cost(reply)
         return reply
 
 

@@ -19,7 +19,7 @@ def test_feedback_tells_each_agent_what_was_rejected_and_corrected_in_its_answer
 
 def test_the_feedback_of_a_view_says_why_in_words() -> None:
     entry = {"rejected": [0, 0], "code": "mining/not-yours", "detail": "owned\nby B"}
-    told = Memory(feedback=(entry, {"more": 1})).shown((), MEANINGS)
+    told = Memory(feedback=(entry, {"more": 1})).as_shown((), MEANINGS)
     assert told == {"feedback": [{**entry, "why": "a plot of somebody else: owned by B"}, {"more": 1}]}
     assert reason({"x": "{detail} 拥有"}, "x", "B") == "B 拥有"
 
@@ -40,8 +40,8 @@ def test_feedback_is_bounded_whatever_the_answer_was() -> None:
 
 def test_a_view_shows_what_an_answer_can_fill_and_the_feedback_if_the_world_gives_any() -> None:
     memory = Memory(notes="n", previous_turn_summary="p", feedback=({"more": 1},))
-    assert memory.shown({"notes"}, None) == {"notes": "n"}
-    assert memory.shown({"summary_last_turn", "attacks"}, MEANINGS) == {
+    assert memory.as_shown({"notes"}, None) == {"notes": "n"}
+    assert memory.as_shown({"summary_last_turn", "attacks"}, MEANINGS) == {
         "previous_turn_summary": "p",
         "feedback": [{"more": 1}],
     }
@@ -59,4 +59,4 @@ def test_a_view_has_the_same_text_before_and_after_its_memory_is_stored() -> Non
     memory = Memory(keeps_word_report={"C": 1, "B": 2}, aggressor_report={"C": 1, "B": 2}, feedback=told)
     stored = Memory.from_json(json.loads(canonical(memory.to_json())))
     fields = ("keeps_word_report", "aggressor_report")
-    assert json.dumps(stored.shown(fields, MEANINGS)) == json.dumps(memory.shown(fields, MEANINGS))
+    assert json.dumps(stored.as_shown(fields, MEANINGS)) == json.dumps(memory.as_shown(fields, MEANINGS))

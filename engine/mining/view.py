@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
-from hobbes.engine.kept import kept_with
 from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.state import Cell, Deeds, MiningConfig, News, Past, State
 from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.weak_cache import weak_cache
 
 UNOWNED = ".."
 
@@ -67,7 +67,7 @@ def _figure(deeds: Deeds, name: str) -> Json:
     return [list(action) for action in deeds.actions] if name == "actions" else figure
 
 
-@kept_with
+@weak_cache
 def _figures_by_agent(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
     """Return these figures of a round for each agent."""
     return {
@@ -227,7 +227,7 @@ def _news(config: MiningConfig, news: News) -> JsonObject:
     }
 
 
-@kept_with
+@weak_cache
 def _counts(log: Past, adjudicated: bool) -> JsonObject:  # noqa: FBT001  arguments are keys of the cache
     """Return one round of the rolling summary: each figure counts plots.
 

@@ -54,7 +54,7 @@ class Account:
         return abs(dict(self.money)[label])
 
     def to_json(self) -> JsonObject:
-        """Return the account as plain JSON. Every call returns the same object: do not change it."""
+        """Return the account as plain JSON. The object is shared: do not change it."""
         return self._json
 
     @cached_property

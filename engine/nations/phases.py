@@ -444,13 +444,5 @@ def play_phases(state: State, intents: Mapping[str, Intent]) -> TurnLedgers:
         state, orders=orders, upkeep=upkeep, purchases=purchases, combat=combat, transfers=transfers
     )
     return TurnLedgers(
-        orders=orders,
-        income=income,
-        allocation=allocation,
-        war_damage=war_damage,
-        upkeep=upkeep,
-        purchases=purchases,
-        combat=combat,
-        transfers=transfers,
-        end_of_turn=end_of_turn,
+        orders, income, allocation, war_damage, upkeep, purchases, combat, transfers, end_of_turn
     )

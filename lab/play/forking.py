@@ -16,7 +16,7 @@ from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.play.playing import Beginning, absolute_variant, check_name, check_players
+from hobbes.lab.play.playing import Beginning, absolute_variant, check_name, check_players, write
 from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
@@ -64,10 +64,8 @@ class Planned:
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
     plan = planned(store, parent, options, caps, models_file)
-    new, forked = plan.new, (parent, options.turn)
-    way = (new.world, new.setting, new.models, new.model_settings, new.prompts)
     with store.db.atomic():
-        run = store.runs.find(store.runs.new(*way, options.name, caps, forked))
+        run = write(store, plan.new, options.name, caps, fork_of=(parent, options.turn))
         last = store.turns.copy(parent, options.turn, run.id)
         store.calls.copy(parent.id, options.turn, run.id)
         digest = run.digest_before(options.turn, last)

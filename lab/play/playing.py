@@ -16,7 +16,7 @@ from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
 from hobbes.engine.world import LONGEST_NAME, MAX_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, open_saver, play_run, throw_away
+from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, open_saver, play_run, remove_checkpoints
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
@@ -119,10 +119,20 @@ def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: 
     return write(store, checked(store, options, caps, models_file), options.name, caps)
 
 
-def write(store: Store, new: Beginning, name: str | None, caps: Caps = NO_CAPS) -> Run:
-    """Write a new run to the store, ready to be played."""
-    run = store.runs.new(new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps)
-    return store.runs.find(run)
+def write(
+    store: Store,
+    new: Beginning,
+    name: str | None,
+    caps: Caps = NO_CAPS,
+    *,
+    fork_of: tuple[Run, int] | None = None,
+) -> Run:
+    """Write a new run to the store, ready to be played. `fork_of` has the parent of a fork and its turn."""
+    return store.runs.find(
+        store.runs.new(
+            new.world, new.setting, new.models, new.model_settings, new.prompts, name, caps, fork_of
+        )
+    )
 
 
 def checked(
@@ -425,7 +435,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
             if not may_be_damage(error):
                 raise
             # If it was not the checkpoints that were damaged, the same is raised again.
-            throw_away(store.home / CHECKPOINTS)
+            remove_checkpoints(store.home / CHECKPOINTS)
             return await _play_on(store, store.runs.find(run.id), nodes, on_turn)
     finally:
         await players.close()

@@ -16,7 +16,7 @@ MAX_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
 
 MAX_NAMES = 3
-"""How many agents are named for whom the same two players answered."""
+"""How many of the agents with the same two players are named."""
 
 MAX_LINE_LENGTH = 400
 """The number of characters of a line of a diff that are printed."""
@@ -104,7 +104,7 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
 
 
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
-    """Yield the first divergence, or else the first prompts that differ, with the beginning of their diff."""
+    """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
     difference = comparison["divergence"] or comparison["prompt"]
     if difference is None:
         yield Text("\nno divergence: all turns are equal", style="bold")
@@ -170,12 +170,12 @@ def _shorten(line: str) -> str:
 
 
 def _side_by_side(
-    title: str, of: str, values: Mapping[Any, Sequence[Any]], looks: Looks | None = None
+    title: str, first_column: str, values: Mapping[Any, Sequence[Any]], looks: Looks | None = None
 ) -> RenderableType:
     """Return a table of the values of both runs."""
     if not values:
         return Text(f"\n{title}: none", style="italic")
-    return table(f"\n{title}", (of, *SIDES), [(key, *pair) for key, pair in values.items()], looks)
+    return table(f"\n{title}", (first_column, *SIDES), [(key, *pair) for key, pair in values.items()], looks)
 
 
 def _failures(failures: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:

@@ -23,7 +23,7 @@ from hobbes.engine.reflection import MAX_RATING
 from hobbes.engine.said import UNSAFE
 from hobbes.lab.show.palette import PALETTE, Look, Looks, looks_of, with_names
 
-NARROWEST = 20
+MIN_WIDTH = 20
 """The fewest columns that are written for; with fewer, for instance COLUMNS=0, rich would print nothing."""
 
 
@@ -38,7 +38,7 @@ def console(*, stderr: bool = False) -> Console:
     """
     made = Console(stderr=stderr, highlight=False)
     wraps = made.is_terminal or "COLUMNS" in os.environ
-    made.width = max(made.width, NARROWEST) if wraps else UNLIMITED
+    made.width = max(made.width, MIN_WIDTH) if wraps else UNLIMITED
     return made
 
 

@@ -14,7 +14,7 @@ from hobbes.lab.store.run import PersonQuestion
 
 
 def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
-    """Show what is asked, ask for each field until the whole fits, and return the answer."""
+    """Show the question, ask for each field until the whole answer is valid, and return the answer."""
     if question.agent == OBSERVER:
         ERR.print(table("", *columns_and_rows(requests(question))))
     else:
@@ -33,7 +33,7 @@ def answer_from_terminal(question: PersonQuestion, form: Form) -> str:
 
 
 def _ask(field: Field) -> dict[forms.Path, Json]:
-    """Ask for one field until what is written fits; nothing if it is left out."""
+    """Ask for one field until its value is valid. Return its value by its path, nothing if it is left out."""
 
     def read(text: str) -> dict[forms.Path, Json]:
         if not text and field.left_out:

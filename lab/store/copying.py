@@ -12,8 +12,8 @@ NOT_OF_THE_RUN = {"cells"}
 def copy_run(source: Store, target: Store, run: str) -> None:
     """Copy a run with all its rows, in place of what the target has of it.
 
-    What is read of the copy (by `verify`, `trace`, `export`, reports) is what is read of the run. A parent is
-    not copied. The caller sees to it that nobody plays the run in the target meanwhile. Raise
+    `verify`, `trace`, `export` and reports find the same in the copy as in the run. A parent is not copied.
+    The caller must ensure that nobody plays the run in the target meanwhile. Raise
     sqlite3.IntegrityError if another run of the target has its name.
     """
     with source.as_of_now(), target.db.atomic():
@@ -33,8 +33,8 @@ def copy_run(source: Store, target: Store, run: str) -> None:
 def _copy_texts(source: Store, target: Store, run: str) -> None:
     """Store the texts that the rows of a run name by their hashes."""
     row = source.db.table("runs").get(run)
-    ways = [row, *json.loads(row["earlier"] or "[]")]
-    templates = {way[column] for way in ways for column in TEMPLATES}
+    stretches = [row, *json.loads(row["earlier"] or "[]")]
+    templates = {stretch[column] for stretch in stretches for column in TEMPLATES}
     texts = source.db.execute(
         "select text from texts where hash in (select value from json_each(:templates))"
         " or hash in (select system from calls where run = :run)"
@@ -49,10 +49,10 @@ def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> 
     """Copy the rows of a run in one table, in their order."""
     columns = [name for (name,) in source.db.execute("select name from pragma_table_info(?)", [table])]
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    # The row of a run stays in its place if it is there: the order of rows is that of runs.
-    changed = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    again = f" on conflict (id) do update set {changed}" if table == "runs" else ""
+    # If the target has the run, its row is updated in place, because the order of rows is that of runs.
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    on_conflict = f" on conflict (id) do update set {updates}" if table == "runs" else ""
     target.db.conn.executemany(
-        f"insert into {table} ({names}) values ({marks}){again}",  # noqa: S608  names are ours
+        f"insert into {table} ({names}) values ({marks}){on_conflict}",  # noqa: S608  names are ours
         source.db.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
     )

@@ -123,7 +123,8 @@ class Hit:
 @contextmanager
 def open_index(store: Store) -> Iterator["TextIndex"]:
     """Open the index of a store beside its run database; make it if there is none, or if it is damaged."""
-    (folder,) = {Path(file).parent for _, name, file in _databases(store) if name == "main"}
+    opened = store.db.conn.execute("pragma database_list").fetchall()
+    (folder,) = {Path(file).parent for _, name, file in opened if name == "main"}
     path = folder / NAME
     try:
         connection = _open_index(path)
@@ -137,11 +138,6 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
         raise LabError(
             f"cannot search with {path}: {error}; delete this file, then it is made again"
         ) from error
-
-
-def _databases(store: Store) -> list[tuple[int, str, str]]:
-    """Return the files that a store has opened."""
-    return store.db.conn.execute("pragma database_list").fetchall()
 
 
 def _open_index(path: Path) -> sqlite3.Connection:

@@ -25,7 +25,7 @@ from hobbes.graphs.run import TurnSaver
 from hobbes.graphs.run import open_saver as opened_checkpoints
 from hobbes.lab.cli import app, main
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.show.terminal import NARROWEST, console
+from hobbes.lab.show.terminal import MIN_WIDTH, console
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -188,7 +188,7 @@ def test_model_text_is_spelled_out_by_every_command(
 
 def test_something_is_printed_however_narrow_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "0")
-    assert console().width == NARROWEST
+    assert console().width == MIN_WIDTH
     monkeypatch.setenv("COLUMNS", "70")
     assert console().width == 70
 

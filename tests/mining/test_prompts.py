@@ -812,7 +812,7 @@ def stamina_over_the_cap_is_cut(land: Land) -> Numbers:
 def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
     said = {name: f"noted {name}" for name in ("notes", "summary_last_turn", "history_summary")}
     land.round(ann=said)
-    memory = Memory().after(land.intent("ann").reflection).shown(said, None)
+    memory = Memory().after(land.intent("ann").reflection).as_shown(said, None)
     assert memory == {
         "notes": said["notes"],
         "previous_turn_summary": said["summary_last_turn"],
@@ -820,7 +820,7 @@ def notes_are_kept_and_read_by_their_author_alone(land: Land) -> Numbers:
     }
     assert "noted" not in json.dumps([land.view("bob"), land.view("cay")])
     unwritten = Memory().after(land.intent("ann").reflection).after(Reflection())
-    assert unwritten.shown(said, None) == {**memory, "previous_turn_summary": ""}
+    assert unwritten.as_shown(said, None) == {**memory, "previous_turn_summary": ""}
     land.round(ann=dict.fromkeys(said, "x" * 5000))
     reflection = land.intent("ann").reflection
     (length,) = {len(getattr(reflection, name)) for name in said}

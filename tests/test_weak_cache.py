@@ -4,7 +4,7 @@ import gc
 from dataclasses import dataclass
 from weakref import ref
 
-from hobbes.engine.kept import kept_with
+from hobbes.engine.weak_cache import weak_cache
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -21,7 +21,7 @@ class Result:
 worked_out: list[tuple[int, str]] = []
 
 
-@kept_with
+@weak_cache
 def result(value: Value, name: str) -> Result:
     worked_out.append((value.n, name))
     return Result()

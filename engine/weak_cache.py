@@ -10,19 +10,19 @@ A = TypeVar("A", bound=Hashable)
 T = TypeVar("T")
 
 
-def kept_with(work: Callable[[V, A], T]) -> Callable[[V, A], T]:
+def weak_cache(work: Callable[[V, A], T]) -> Callable[[V, A], T]:
     """Cache a function of a value and of one more argument for as long as the value is in use.
 
-    A cache of some size would keep values that nothing else needs any more, or lose results that are needed
-    again. The value must be hashable and allow weak references.
+    An `lru_cache` would keep values that nothing else needs any more, or lose results that are needed again.
+    The value must be hashable and allow weak references.
     """
-    kept: WeakKeyDictionary[V, dict[A, T]] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[V, dict[A, T]] = WeakKeyDictionary()
 
     @wraps(work)
-    def kept_or_new(value: V, more: A) -> T:
-        results = kept.setdefault(value, {})
+    def cached(value: V, more: A) -> T:
+        results = cache.setdefault(value, {})
         if more not in results:
             results[more] = work(value, more)
         return results[more]
 
-    return kept_or_new
+    return cached
