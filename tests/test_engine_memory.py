@@ -26,7 +26,7 @@ def test_the_feedback_of_a_view_says_why_in_words() -> None:
 
 def test_the_feedback_of_a_missing_answer_names_nothing_as_rejected() -> None:
     told = feedback_by_agent([Drop("A", "read", "mining/not-yours", None)], [])["A"]
-    shown = Memory(feedback=told).shown((), MEANINGS)
+    shown = Memory(feedback=told).as_shown((), MEANINGS)
     assert shown == {"feedback": [{"code": "mining/not-yours", "why": "a plot of somebody else"}]}
 
 
