@@ -167,16 +167,15 @@ _as_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_
 
 _PLAIN = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
-_WRITTEN_OTHERWISE = (b"e-", b"0.0000")
-"""What may be in a text that Python writes in another way: small numbers."""
+_WRITTEN_OTHERWISE = (b"e-", b"0.0000", b"null")
+"""What may be in a text that Python writes in another way: small numbers, and `null` for NaN and infinity."""
 
 
 def canonical(value: Json) -> str:
     """Return the canonical text of a JSON value, which is what is hashed: sorted keys, no spaces.
 
     Python's json module defines the text. orjson writes most values ten times as fast, to the same bytes.
-    The value must not hold NaN or infinity: what is read from outside never does. Raise TypeError for what
-    JSON cannot hold.
+    Raise ValueError for NaN and infinity, and TypeError for what JSON cannot hold.
     """
     return _written(value, _PLAIN | orjson.OPT_SORT_KEYS, _as_canonical)
 

@@ -81,7 +81,7 @@ def test_a_game_that_may_end_early_has_the_same_measures_however_many_intents_ar
         read.append(run)
         return StoredHistory(store, run)
 
-    monkeypatch.setattr(measuring, "MAX_KEPT", kept)
+    monkeypatch.setattr(measuring, "MAX_KEPT_INTENTS", kept)
     monkeypatch.setattr(measuring, "StoredHistory", reading)
     run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 5})))
     assert len(read) == (kept < 2 * run.turns)

@@ -297,7 +297,7 @@ def test_a_fork_is_resumed_after_a_halt_without_its_parent(opened: Store, home: 
 
 def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
     run = ended(opened, mining(opened), 2, values={"hide_horizon": False}, answers={"miner-01": PASSING})
-    pages = Pages(opened, lambda *_: "", live=False)
+    pages = Pages(opened, lambda *_, **__: "", live=False)
     assert f"forked from {run.parent} at turn 2" in pages.run(run)
     assert "I was told to pass." in pages.agent(run, 2, "miner-01")
     views = [agent_card(opened, run, turn, "miner-02")["view"] for turn in (1, 2)]

@@ -75,8 +75,8 @@ def test_a_seat_keeps_what_is_typed(store: Store, pages: TestClient, text: str, 
     run = go(store, begin(store, game("nations", "human*3")))
     fields, whole = (path_of(store.home, run, agent) for agent in ("AgentA", "AgentB"))
     form = Form(pages.get(fields).text).fields
-    messages = f"AgentB={line}\nAgentC=so\u2028 \x85be it"
-    typed = {"/reasoning": line, "/messages": messages, "/purchase_mils": "many"}
+    messages = {"/messages/AgentB": line, "/messages/AgentC": "so\u2028 \x85be it"}
+    typed = {"/reasoning": line, **messages, "/purchase_mils": "many"}
     status, shown = posted(pages, fields, {**form, **typed})
     assert (status, {name: shown[name] for name in typed}) == (400, typed)
     assert posted(pages, fields, {**shown, "/purchase_mils": "0"})[0] == 303
@@ -87,7 +87,7 @@ def test_a_seat_keeps_what_is_typed(store: Store, pages: TestClient, text: str, 
     said = {agent: call.reply.text for agent, (call,) in store.calls.attempts(run.id, 0).items()}
     answer = json.loads(said["AgentA"])
     assert answer.get("reasoning", "") == line
-    assert answer["messages"] == {"AgentB": line.strip(), "AgentC": "so\u2028 \x85be it"}
+    assert {"AgentB": "", **answer["messages"]} == {"AgentB": line, "AgentC": "so\u2028 \x85be it"}
     assert said["AgentB"] == text + WAITS
 
 

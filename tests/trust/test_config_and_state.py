@@ -55,7 +55,7 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
         ({"victory": "peace"}, "race"),
         ({"alliances": [["a"]]}, "alliances: each must name two or more"),
         ({"alliances": [["a", "a"]]}, "alliances: each must name two or more"),
-        ({"mis": 3}, "trust has no setting named mis; settings: rounds"),
+        ({"mis": 3}, "trust has no setting named mis; did you mean 'miss'?"),
     ],
 )
 def test_a_config_that_cannot_be_is_refused_in_one_line(values: dict[str, Any], says: str) -> None:
