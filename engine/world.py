@@ -347,33 +347,29 @@ class World(Generic[C, S, I]):
     inequality                       measures of single turns that say how unequally something is held
     spells(history)                  how often each spell occurred in a run; None if nothing lasts there. The
                                      first line of its docstring says what lasts
-    ratings(history)                 each rating of another agent whose truth the world knows, None if it
-                                     knows none
-    truths                           what the ratings of each kind are held against, in words
-    arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
-    load(setting, data)              the state of its JSON; raises ValueError for data of another shape
-    state, intent                    convert states and intents to JSON and back
-    policies                         the scripted policies of the world
-    names(n)                         the default names of n agents
-    default_agents                   the default number of agents
-    picture(state)                   the state for people: rows of short words
-    in_picture(agents)               the word by which the picture shows an agent, where it is not its name
-    board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
-                                     has none is shown by its picture (`board_of`)
-    seat(view, agents)               what a view shows, as shapes to draw; None if it has a map for that
-    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
-    events                           what each type of event says: its own fields, a colon, what happened.
-                                     A field that names an actor says to whom it happened, or, if it is
-                                     called `from`, from whom something came. A message is an event of the
-                                     type `message`, with `text` and, where it is not to all, `to`
-    causes                           the types of events that only say why another event of the same agent
-                                     happened, each with the type of that one; a trace tells both as one deed
-    codes                            what each code of a rejection or correction means; the rules, and an
-                                     observer's, give no other. Those of reading are in `nodes.reading`
-    landmarks                        the events that a reader of a run looks for, the most important one first
-    queries                          questions about a run for `hobbes datasette`
-    agent_turns                      the plain table of what each agent did and has, turn by turn
-    viewer_key                       the key under which a view names its agent
+    durations                        the measures that count the turns until something happens; they are
+    undefined in a run in which it does not happen ratings(history)                 each rating of another
+    agent whose truth the world knows, None if it knows none truths                           what the ratings
+    of each kind are held against, in words arithmetic(played)               each agent's figures after a
+    turn, written as sums to check by hand load(setting, data)              the state of its JSON; raises
+    ValueError for data of another shape state, intent                    convert states and intents to JSON
+    and back policies                         the scripted policies of the world names(n)
+    the default names of n agents default_agents                   the default number of agents picture(state)
+    the state for people: rows of short words in_picture(agents)               the word by which the picture
+    shows an agent, where it is not its name board(played)                    what happened in a turn, as
+    shapes to draw (`engine.board`). A world that has none is shown by its picture (`board_of`) seat(view,
+    agents)               what a view shows, as shapes to draw; None if it has a map for that prompts(config)
+    the prompt variant that the config asks for: its name, or a folder's path events
+    what each type of event says: its own fields, a colon, what happened. A field that names an actor says to
+    whom it happened, or, if it is called `from`, from whom something came. A message is an event of the type
+    `message`, with `text` and, where it is not to all, `to` causes                           the types of
+    events that only say why another event of the same agent happened, each with the type of that one; a trace
+    tells both as one deed codes                            what each code of a rejection or correction means;
+    the rules, and an observer's, give no other. Those of reading are in `nodes.reading` landmarks
+    the events that a reader of a run looks for, the most important one first queries
+    questions about a run for `hobbes datasette` agent_turns                      the plain table of what each
+    agent did and has, turn by turn viewer_key                       the key under which a view names its
+    agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -424,6 +420,7 @@ class World(Generic[C, S, I]):
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
     spells: Callable[[History[PlayedTurn[S, I]]], Mapping[Spell, int]] | None = None
+    durations: tuple[str, ...] = ()
     ratings: Callable[[History[PlayedTurn[S, I]]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False

@@ -166,6 +166,18 @@ def _create_tables(db: Database) -> None:
         strict=True,
         foreign_keys=[("experiment", "experiments", "name"), *RUN],
     )
+    create_plans(db)
+
+
+def create_plans(db: Database) -> None:
+    """Create the table of plans, unless it is there: older homes of this schema have none."""
+    db.table("plans").create(
+        {"experiment": str, "kept": str, "plan": str, "hash": str, "why": str},
+        pk=("experiment", "kept"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name")],
+        if_not_exists=True,
+    )
 
 
 def check_schema(db: Database, home: Path) -> bool:

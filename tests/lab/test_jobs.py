@@ -18,7 +18,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Budget, Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
-from tests.lab.test_experiments import FILE, Quiet, planned, written
+from tests.lab.test_experiments import FILE, Quiet, planned, undated, written
 from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
@@ -39,7 +39,8 @@ def test_an_experiment_ends_in_the_same_report_however_it_is_played(
 ) -> None:
     def documents(folder: Path) -> list[str]:
         forms = (("--json",), ("--format", "html"))
-        return [cli("report", "small", *form, env={"HOBBES_HOME": str(folder)}).stdout for form in forms]
+        env = {"HOBBES_HOME": str(folder)}
+        return [undated(cli("report", "small", *form, env=env).stdout) for form in forms]
 
     file = str(written(tmp_path))
     for way in ways[:-1]:

@@ -19,5 +19,5 @@ def test_dollars_are_added_as_people_add_them() -> None:
         for usd in (0.1, 0.2, 0.000_000_1)
     ]
     asked, _ = read_experiment_file(FILE)
-    found = manifest(asked, {"arm": [Figures(cell, row) for row in rows]})
+    found = manifest(asked, [Figures(cell, row) for row in rows])
     assert (repr(found["usd"]), found["calls"]) == ("0.3000001", 3)
