@@ -367,6 +367,8 @@ class World(Generic[C, S, I]):
     inequality                       measures of single turns that say how unequally something is held
     spells()                         counts how often each spell occurs in a run; None if nothing lasts there.
                                      The first line of its docstring says what lasts
+    durations                        the measures that count the turns until something happens; they are
+                                     undefined in a run in which it does not happen
     ratings(played)                  each rating of another agent in a turn whose truth the world knows, None
                                      if it knows none
     truths                           what the ratings of each kind are held against, in words
@@ -451,6 +453,7 @@ class World(Generic[C, S, I]):
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
+    durations: tuple[str, ...] = ()
     spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
     ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)

@@ -100,8 +100,6 @@ def mean(one: Mapping[str, Any]) -> str:
     """Return a mean with its 95% interval."""
     if one["low"] is None:
         return figure(one["mean"])
-    if one["low"] == one["high"]:
-        return f"{figure(one['mean'])} in all"
     return f"{figure(one['mean'])} ({figure(one['low'])} to {figure(one['high'])})"
 
 
@@ -118,6 +116,7 @@ def played(report: Report) -> Iterator[str]:
 def hypotheses(report: Report) -> Iterator[str]:
     """Yield the table of the hypotheses."""
     against = {"baseline": "minus baseline", "halves": "2nd half minus 1st", "zero": "compared with 0"}
+    against |= {"trend": "trend", "interaction": "interaction"}
     yield from table(
         ("hypothesis", "verdict", "measure", "arm", "figure (95% interval)", "p (Holm)"),
         [
@@ -125,7 +124,7 @@ def hypotheses(report: Report) -> Iterator[str]:
                 one["text"].rstrip("."),
                 f"**{one['verdict']}**",
                 f"`{one['measure']}`, {against[one['test']]}",
-                f"`{one['arm']}`",
+                f"`{one['arm'] or 'all'}`",
                 mean(one),
                 figure(one["p_holm"]),
             )
@@ -160,7 +159,7 @@ def levels(report: Report) -> Iterator[str]:
             gini = report["arms"][arm]["measures"]["gold_gini"]
             lacking = [name for name, sign in LEVELS if not _moves(halves[arm, name], sign)]
             lacking += [] if gini["mean"] <= NEAR else ["gold_gini"]
-            quiet = report["arms"][arm]["measures"]["raid_rate"]["high"] == 0
+            quiet = report["arms"][arm]["measures"]["raid_rate"]["mean"] == 0
             if quiet:
                 lacking = [name for name in lacking if name not in {"turnover", "raid_rate"}]
             stable += [] if lacking else [level]

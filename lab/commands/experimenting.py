@@ -64,6 +64,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             "played again when you open them"
         ),
     ] = None,
+    amend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHY", help="record why the plan was changed after the first game; play nothing"
+        ),
+    ] = None,
     models: options.ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -74,7 +80,8 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The caps hold over all runs together. The exit code is 1 if a run is tainted.
+    The plan is kept at the first game; a file with looks is played to the next look. The caps hold over all
+    runs together. The exit code is 1 if a run is tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
@@ -87,7 +94,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
-    from hobbes.lab.experiment.plan import plan
+    from hobbes.lab.experiment.plan import plan, to_next_look
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
     from hobbes.lab.show.watching import show_experiment_progress
@@ -96,7 +103,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
     with options.open_home(home, writes=not dry_run) as store:
-        made = plan(store, file, asked, models, caps)
+        whole = plan(store, file, asked, models, caps)
+        if amend is not None:
+            _amend(store, whole, content, amend)
+            return
+        made = whole if dry_run else to_next_look(whole, missing(store, whole))
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -116,6 +127,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             print_json({**told, "tainted": tainted})
         else:
             OUT.print(Text(f"{asked.name}: {len(made.cells)} runs, {len(cells)} of them played now"))
+            _tell_plan(store, whole, made)
             if tainted:
                 OUT.print(Text(f"{tainted} of the runs are tainted: too many of their calls failed"))
             next_step(store.command("report", asked.name))
@@ -148,14 +160,47 @@ def _ask(cost: "Estimate") -> None:
         raise LabError("nothing was played")
 
 
+def _tell_plan(store: "Store", whole: "Plan", made: "Plan") -> None:
+    """Print whether this is a planned look, and what is not as planned."""
+    from hobbes.lab.experiment.frozen import frozen_plan
+    from hobbes.lab.show.terminal import say
+
+    if len(made.cells) < len(whole.cells):
+        say("this is a planned look; call the command again to play to the next one")
+    frozen = frozen_plan(store, whole.file)
+    if frozen and frozen.changes and not frozen.amendments:
+        say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
+
+
+def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> None:
+    """Record why the plan of an experiment was changed."""
+    from hobbes.lab.experiment.frozen import amend, frozen_plan
+    from hobbes.lab.show.terminal import say
+    from hobbes.lab.store.experiments import keep_experiment
+
+    name = made.file.name
+    frozen = frozen_plan(store, made.file)
+    if frozen is None:
+        raise UsageError(f"{name} has no plan yet: it is kept at the first game; leave out --amend")
+    if not frozen.changes:
+        raise UsageError(f"the file is as planned; change it before you amend the plan of {name}")
+    if not why.strip():
+        raise UsageError("--amend needs the reason for the change, in quotes")
+    amend(store, made, content, why)
+    keep_experiment(store, name, made.world.name, content)
+    say(f"{name}: amended; {'; '.join(frozen.changes)}")
+
+
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
-    """Print what an experiment would cost, and the smallest difference that it could detect."""
-    from hobbes.lab.experiment.report import detectable_from_runs, measures_of
+    """Print what an experiment would cost, and what it could find by each of its comparisons."""
+    from hobbes.lab.experiment.planning import level_of, planned
+    from hobbes.lab.experiment.power import detectable_effect
     from hobbes.lab.experiment.statistics import fewest_pairs
+    from hobbes.lab.experiment.wording import short
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
-    seeds = len(made.file.seeds)
-    effect, sizes = detectable_from_runs(store, made.file)
+    seeds, level = len(made.file.seeds), level_of(made.file)
+    found, effect = planned(store, made.file), detectable_effect(seeds, level)
     if as_json:
         print_json(
             {
@@ -166,25 +211,40 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
                 "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
                 "usd": cost.usd,
                 "detectable_effect": effect,
-                "detectable": sizes,
+                "comparisons": [one.to_json() for one in found],
             }
         )
         return
     OUT.print(table(f"{made.file.name}: {len(made.cells)} runs", ("", ""), _cost(cost)))
     if effect is None:
-        fewest = fewest_pairs(len(measures_of(made.file)))
         few = "one seed" if seeds == 1 else f"{seeds} seeds"
-        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest} or more"))
-        return
-    OUT.print(
-        plain(
-            f"\n{seeds} seeds find a difference of {effect:.2f} standard deviations of the paired differences"
-            " in 80% of experiments"
+        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))
+    else:
+        OUT.print(
+            plain(
+                f"\nin 80% of experiments, {seeds} seeds find a difference of {effect:.2f} standard "
+                "deviations of the paired differences"
+            )
         )
-    )
-    known: list[tuple[str, Any]] = [(m, size) for m, size in sizes.items() if size is not None]
-    if known:
-        OUT.print(table("by the runs played so far, that is", ("measure", "difference"), known))
+    columns = ("comparison", "measure", "spread", "found in 80%", "smallest that matters", "seeds it needs")
+    rows = [
+        (
+            one.about,
+            one.measure,
+            *map(short, (one.spread, one.detectable, one.smallest)),
+            str(one.seeds_needed or "-"),
+        )
+        for one in found
+    ]
+    OUT.print(table("", columns, rows))
+    if any(one.smallest is None for one in found):
+        OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
+    if any(one.spread is None for one in found):
+        OUT.print(
+            plain(
+                "the spread is unknown until games have been played; `pilot` names an experiment that has it"
+            )
+        )
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)

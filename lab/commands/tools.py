@@ -82,13 +82,13 @@ def tournament(
     from rich.progress import track
 
     from hobbes.lab.experiment.ranking import rankings, to_json
-    from hobbes.lab.experiment.statistics import needed
+    from hobbes.lab.experiment.statistics import check_installed
     from hobbes.lab.experiment.tournament import play_games, tournament_file
     from hobbes.lab.show.findings import rankings as sections
     from hobbes.lab.show.reports import printed
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
-    needed()
+    check_installed()
     file = tournament_file(games, seed, options.parse_settings(settings))
     total = games * len(file.arms)
     found = rankings(track(play_games(file), "games", total, console=ERR, transient=True))

@@ -26,6 +26,9 @@ from hobbes.nodes.models import HIGHEST_TEMPERATURE
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
 
+COPY = "@"
+"""What stands between the name of an arm and the number of its further answers, such as `plain@2`."""
+
 MOST_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
 
@@ -80,6 +83,15 @@ def _text(given: object) -> object:
 _SeedsAsWritten: TypeAlias = (
     Annotated[int, Field(ge=1, le=MOST_SEEDS)] | Annotated[list[int], Field(min_length=1)]
 )
+
+
+def _looks(given: object) -> object:
+    """Refuse looks that are not numbers of seeds, each larger than the one before."""
+    is_numbers = isinstance(given, list) and given and all(type(n) is int and n > 0 for n in given)
+    if isinstance(given, list) and is_numbers and given == sorted(set(given)):
+        return tuple(given)
+    raise ValueError("write numbers of seeds, each larger than the one before")
+
 
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
@@ -164,6 +176,8 @@ class Compare(_Table):
     """The headline measures of the world if none are named."""
     null: bool = True
     """Whether the null arm is played."""
+    after_end: Literal["leave-out", "keep-last"] = "leave-out"
+    """What a curve over time has of a game that has ended: nothing, or the last value of the game."""
 
 
 class Hypothesis(_Table):
@@ -171,11 +185,16 @@ class Hypothesis(_Table):
 
     text: Text
     measure: str
-    arm: str
+    arm: str | None = None
+    """The arm that it is about; none for a trend or an interaction, which are about all arms."""
     direction: Literal["higher", "lower"]
-    test: Literal["baseline", "halves", "zero"] = "baseline"
-    """Whether the arm is compared with the baseline, the second half of its runs with the first, or the
-    measure itself with 0."""
+    test: Literal["baseline", "halves", "zero", "trend", "interaction"] = "baseline"
+    """Whether the arm is compared with the baseline (or `against`), the second half of its runs with the
+    first, the measure itself with 0, or all arms by the values of one or two factors."""
+    against: str | None = None
+    """The arm that this one is compared with; by default the baseline."""
+    factors: list[str] | None = None
+    """The factor of a trend, or the two of an interaction."""
 
 
 class InvasionAsked(_Table):
@@ -199,6 +218,14 @@ class ExperimentFile(Options):
     parameters: dict[str, int | float | str] = {}
     """What names in braces stand for in `model`, in arms that have no factor of this name."""
     compare: Compare = Compare()
+    smallest: dict[str, Annotated[float, Field(gt=0)]] = {}
+    """The smallest difference that matters, by measure."""
+    looks: Annotated[tuple[int, ...], BeforeValidator(_looks, json_schema_input_type=list[int])] = ()
+    """After how many seeds the experiment is judged; by default only at its end."""
+    answers: int = Field(1, ge=1, le=100)
+    """How often each game of an arm is played with the same seed, each time with answers of its own."""
+    pilot: Name | None = None
+    """An experiment whose spread says how many seeds this one needs."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
     invasions: list[InvasionAsked] = Field([], alias="invasion")
 
@@ -207,9 +234,19 @@ class ExperimentFile(Options):
         """The arm that the others are compared with."""
         return self.compare.baseline or next(iter(self.arms))
 
+    @property
+    def all_arms(self) -> tuple[str, ...]:
+        """The arms, the null arm last."""
+        return (*self.arms, *([NULL] if self.compare.null else ()))
+
+    def copies(self, arm: str) -> tuple[str, ...]:
+        """Return the names under which the games of an arm are played: its own, and those of more answers."""
+        return (arm, *(f"{arm}{COPY}{number}" for number in range(2, self.answers + 1)))
+
     def options(self, arm: str) -> Options:
         """Return what the runs of an arm have: its own options, and otherwise those of the file."""
-        own = self.arms[self.baseline if arm == NULL else arm]
+        name, _, _ = arm.partition(COPY)
+        own = self.arms[self.baseline if name == NULL else name]
         rounds = {} if self.rounds is None else {"rounds": self.rounds}
         return Options(
             model=own.model or self.model,
@@ -223,6 +260,15 @@ class ExperimentFile(Options):
     def place(self, arm: str) -> str:
         """Return the words for where an arm stands in the file."""
         return f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
+
+
+def rng_of(arm: str) -> str | None:
+    """Return the name under which the policies of an arm draw random numbers, None for the usual one.
+
+    The null arm and further answers draw anew.
+    """
+    name, _, number = arm.partition(COPY)
+    return "-".join(part for part in (name if name == NULL else "", number) if part) or None
 
 
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
@@ -262,6 +308,8 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
+    if file.looks and file.looks[-1] != len(file.seeds):
+        raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
     return file
@@ -277,16 +325,43 @@ def _check_measures(file: ExperimentFile) -> None:
 
 
 def _check_hypotheses(file: ExperimentFile) -> None:
-    """Raise ValueError, in one line, for a hypothesis about an arm that it cannot be about."""
+    """Raise ValueError, in one line, for a hypothesis about arms or factors that it cannot be about."""
     for number, one in enumerate(file.hypotheses, start=1):
-        if one.arm not in file.arms:
-            raise ValueError(
-                f"[[hypothesis]] {number} arm: there is no arm {one.arm!r}; arms: {', '.join(file.arms)}"
-            )
-        if one.test == "baseline" and one.arm == file.baseline:
-            raise ValueError(
-                f"[[hypothesis]] {number} arm: {one.arm!r} is the baseline itself; name another arm"
-            )
+        place = f"[[hypothesis]] {number}"
+        for key, arm in (("arm", one.arm), ("against", one.against)):
+            if arm is not None and arm not in file.arms:
+                raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(file.arms)}")
+        if one.test in FACTORS_OF_TEST:
+            _check_factors(file, one, place)
+            continue
+        if one.arm is None:
+            raise ValueError(f"{place} arm: is missing")
+        if one.factors is not None:
+            raise ValueError(f"{place} factors: only a trend or an interaction has them; leave them out")
+        if one.against is not None and one.test != "baseline":
+            raise ValueError(f"{place} against: the test {one.test} compares no arms; leave it out")
+        if one.test == "baseline" and one.arm == (one.against or file.baseline):
+            what = "the same arm" if one.against else "the baseline itself"
+            raise ValueError(f"{place} arm: {one.arm!r} is {what}; name another arm")
+
+
+FACTORS_OF_TEST = {"trend": 1, "interaction": 2}
+"""How many factors a test is about."""
+
+
+def _check_factors(file: ExperimentFile, one: Hypothesis, place: str) -> None:
+    """Raise ValueError for a trend or an interaction that the factors do not have."""
+    known = list(file.factors.model_extra or ()) if file.factors else []
+    wanted, given = FACTORS_OF_TEST[one.test], one.factors or []
+    if one.arm or one.against:
+        raise ValueError(f"{place} arm: the test {one.test} is about all arms; leave out arm and against")
+    if len(given) != wanted or len({*given}) != wanted or not {*given} <= {*known}:
+        number = "one factor" if wanted == 1 else "two factors"
+        raise ValueError(
+            f"{place} factors: name {number} of: {', '.join(known) or 'none, there are no factors'}"
+        )
+    if file.factors and file.factors.design != "crossed" and (wanted > 1 or file.factors.design == "pairs"):
+        raise ValueError(f"{place} test: {one.test} needs crossed factors")
 
 
 def _check_parameters(file: ExperimentFile) -> None:
@@ -361,6 +436,7 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "invasion": 2,
         "parameters": 1,
         "set": 1,
+        "smallest": 1,
     }
     table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""

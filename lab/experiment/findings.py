@@ -5,15 +5,17 @@ first computed for each game, and its band says how far the mean over games may 
 """
 
 import math
+import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import AnyWorld
+from hobbes.lab.experiment.contrasts import levels_of, values_of
 from hobbes.lab.experiment.file import ExperimentFile
-from hobbes.lab.experiment.statistics import FEWEST, Mean, means_of, reach, rounded, tail
+from hobbes.lab.experiment.statistics import ALPHA, MIN_VALUES, Mean, means_of, rounded
 from hobbes.lab.store.reported import Figures, drawn, stretch
 from hobbes.nodes.rng_name import without_rng
 
@@ -94,6 +96,29 @@ class SurvivalCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class Duration:
+    """How long an arm's games last until something happens, which may not happen at all."""
+
+    arm: str
+    measure: str
+    games: int
+    happened: int
+    """In how many games it happened. In the others, it had not happened when they ended."""
+    horizon: int
+    """The turns of the longest game."""
+    mean: float
+    """The restricted mean: how many of the turns up to the horizon pass before it happens."""
+    points: tuple[Surviving, ...]
+    """The Kaplan-Meier curve: the share of games in which it has not happened after so many turns."""
+    p: float | None
+    """The p of a logrank test against the baseline; None for the baseline."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """The truth about those who were given a rating. `count` is how often it was given in all games."""
 
@@ -128,8 +153,47 @@ class Findings:
     doses: tuple[DoseCurve, ...] = ()
     over_time: tuple[TimeCurve, ...] = ()
     survival: tuple[SurvivalCurve, ...] = ()
+    durations: tuple[Duration, ...] = ()
     ratings: tuple[RatingCurve, ...] = ()
     payoffs: tuple[Payoff, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curves as plain JSON."""
+        return {
+            "doses": [
+                {
+                    "factor": one.factor,
+                    "measure": one.measure,
+                    "fixed": one.fixed,
+                    "points": [{"value": p.value, "arm": p.arm, **p.mean.to_json()} for p in one.points],
+                }
+                for one in self.doses
+            ],
+            "over_time": [
+                {
+                    "arm": one.arm,
+                    "measure": one.measure,
+                    "points": [{"first": p.first, "last": p.last, **p.mean.to_json()} for p in one.points],
+                }
+                for one in self.over_time
+            ],
+            "survival": [one.to_json() for one in self.survival],
+            "durations": [one.to_json() for one in self.durations],
+            "ratings": [
+                {
+                    "arm": one.arm,
+                    "kind": one.kind,
+                    "points": [
+                        {"rating": p.rating, "count": p.count, **p.mean.to_json()} for p in one.points
+                    ],
+                }
+                for one in self.ratings
+            ],
+            "payoffs": [
+                {"arm": one.arm, "player": one.player, "agents": one.agents, **one.mean.to_json()}
+                for one in self.payoffs
+            ],
+        }
 
 
 ByArm: TypeAlias = Mapping[str, Sequence[Figures]]
@@ -143,8 +207,9 @@ def findings(file: ExperimentFile, world: AnyWorld, arms: ByArm, means: Means) -
     """Return the curves of an experiment's runs."""
     return Findings(
         tuple(doses(file, world, means)),
-        tuple(over_time(world, arms)),
+        tuple(over_time(world, arms, keep_last=file.compare.after_end == "keep-last")),
         tuple(survival(arms)),
+        tuple(durations(file, world, arms, next(iter(means.values()), {}))),
         tuple(ratings(arms)),
         tuple(payoffs(arms)),
     )
@@ -154,17 +219,13 @@ def doses(file: ExperimentFile, world: AnyWorld, means: Means) -> Iterator[DoseC
     """Yield the curves of each factor whose values are numbers, one for each combination of the others."""
     if file.factors is None:
         return
-    levels = dict(zip(file.arms, file.factors.combinations(), strict=True))
+    levels = levels_of(file)
     for factor in dict.fromkeys(factor for values in levels.values() for factor in values):
         curves: dict[str, dict[str, float]] = {}
         fixed: dict[str, Mapping[str, Any]] = {}
-        for arm, values in levels.items():
-            level = values.get(factor)
-            value = _of_baseline(file, world, factor) if level is None else file.factors.value(factor, level)
-            others = {name: one for name, one in values.items() if name != factor}
-            if file.factors.design == "one-at-a-time" and others:
-                continue
+        for arm, value in values_of(file, world, factor).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
+                others = {name: one for name, one in levels[arm].items() if name != factor}
                 fixed[repr(others)] = others
                 curves.setdefault(repr(others), {})[arm] = value
         for measure in next(iter(means.values()), {}):
@@ -175,25 +236,11 @@ def doses(file: ExperimentFile, world: AnyWorld, means: Means) -> Iterator[DoseC
                     yield DoseCurve(factor, measure, fixed[key], in_order)
 
 
-def _of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
-    """Return the value of a factor where no arm sets it, None if it has none."""
-    if factor in file.parameters:
-        return file.parameters[factor]
-    if factor == "agents":
-        return file.agents or world.default_agents
-    if factor == "rounds" and file.rounds is not None:
-        return file.rounds
-    name, _, part = factor.partition(".")
-    setting = world.config.model_fields.get(name)
-    default = setting.get_default(call_default_factory=True) if setting else None
-    if not part:
-        return file.settings.get(name, default)
-    given = file.settings.get(name)
-    return given.get(part) if isinstance(given, dict) and part in given else getattr(default, part, None)
+def over_time(world: AnyWorld, arms: ByArm, *, keep_last: bool = False) -> Iterator[TimeCurve]:
+    """Yield the measures that the world draws over time. The band is a t interval.
 
-
-def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
-    """Yield the measures that the world draws over time. The band is a t interval."""
+    A game that has ended is left out of the rest of the curve, or stays in it with its last value.
+    """
     import numpy as np  # noqa: PLC0415  slow to import
 
     for arm, games in arms.items():
@@ -205,6 +252,8 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
             for place, one in enumerate(games):
                 of_game = one.row["over_time"][measure]
                 values[place, : len(of_game)] = of_game
+                if keep_last and of_game:
+                    values[place, len(of_game) :] = np.nan if of_game[-1] is None else of_game[-1]
             means = _with_t_intervals(values)
             if any(mean.n for mean in means):
                 points = (Stretch(*end, mean) for end, mean in zip(ends, means, strict=True))
@@ -223,9 +272,10 @@ def _with_t_intervals(values: "np.ndarray[Any, Any]") -> list[Mean]:
     beyond.
     """
     import numpy as np  # noqa: PLC0415  slow to import
+    from scipy import special  # noqa: PLC0415
 
     n = (~np.isnan(values)).sum(axis=0)
-    reaches = np.array([reach(count) if count >= FEWEST else np.nan for count in n.tolist()])
+    reaches = np.where(n < MIN_VALUES, np.nan, -special.stdtrit(np.maximum(n, 2) - 1, ALPHA / 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.nansum(values, axis=0) / n
         off = reaches * np.sqrt(np.nansum((values - means) ** 2, axis=0) / (n - 1) / n)
@@ -293,16 +343,20 @@ def _surviving(
 def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tuple[Any, Any]:
     """Return the ends of the 95% band of a survival curve, None for too few games. Each row is a game."""
     import numpy as np  # noqa: PLC0415  slow to import
+    from scipy import special  # noqa: PLC0415
 
     games = len(ended)
-    if games < FEWEST:
+    if games < MIN_VALUES:
         return None, None
     # Not by BLAS, whose threads wait for each other on a busy machine.
     ended_again, at_risk_again = (
         np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk)
     )
     curves = _surviving(ended_again, at_risk_again, axis=0)
-    outside = tail(games)
+    # A bootstrap interval of few games is too narrow by as much as the t distribution is wider than the
+    # normal one (Hesterberg, What teachers should know about the bootstrap, 2015).
+    reach = math.sqrt(games / (games - 1)) * special.stdtrit(games - 1, ALPHA / 2)
+    outside = float(special.ndtr(reach))
     low, high = np.quantile(np.sort(curves), [outside, 1 - outside], axis=1)
     return low, high
 
@@ -314,6 +368,73 @@ def _resampled(games: int) -> "np.ndarray[Any, Any]":
 
     drawn_games = np.random.default_rng(0).multinomial(games, [1 / games] * games, BAND_RESAMPLES)
     return np.ascontiguousarray(drawn_games.T, float)
+
+
+def durations(
+    file: ExperimentFile, world: AnyWorld, arms: ByArm, measures: Collection[str]
+) -> Iterator[Duration]:
+    """Yield how long it takes until something happens, by the measures of the experiment that say so."""
+    for measure in (one for one in world.durations if one in measures):
+        found = {arm: timed for arm, games in arms.items() if (timed := _timed(games, measure))}
+        yield from (_duration(arm, file.baseline, measure, found) for arm in found)
+
+
+Timed: TypeAlias = Sequence[tuple[float, bool]]
+"""For each game, the turns until something happened and True, or else the turns of the game and False."""
+
+
+def _timed(games: Sequence[Figures], measure: str) -> Timed:
+    """Return when something happened in each game in which it could."""
+    found = []
+    for one in games:
+        value = (one.row["measures"].get(measure) or [None])[0]
+        if value is not None or one.row["spells"]:
+            found.append((one.row["turns"] if value is None else value, value is not None))
+    return found
+
+
+def _duration(arm: str, baseline: str, measure: str, found: Mapping[str, Timed]) -> Duration:
+    from scipy import stats  # noqa: PLC0415  slow to import
+
+    def censored(timed: Timed) -> Any:  # noqa: ANN401  scipy has no types
+        uncensored, right = ([turns for turns, seen in timed if seen is which] for which in (True, False))
+        return stats.CensoredData(uncensored=uncensored, right=right)
+
+    curve = stats.ecdf(censored(found[arm])).sf
+    horizon = max(turns for timed in found.values() for turns, _ in timed)
+    ends = [0.0, *curve.quantiles.tolist(), float(horizon)]
+    shares = [1.0, *curve.probabilities.tolist()]
+    area = math.fsum(share * (end - at) for share, at, end in zip(shares, ends, ends[1:], strict=False))
+    p = None
+    if (
+        arm != baseline
+        and baseline in found
+        and any(seen for one in (arm, baseline) for _, seen in found[one])
+    ):
+        p = float(stats.logrank(censored(found[arm]), censored(found[baseline])).pvalue)
+    band = _band_of_curve(curve) if len(found[arm]) >= MIN_VALUES else [(None, None)] * len(shares)
+    return Duration(
+        arm,
+        measure,
+        len(found[arm]),
+        sum(seen for _, seen in found[arm]),
+        int(horizon),
+        rounded(area),
+        tuple(Surviving(int(at), rounded(s), *of) for at, s, of in zip(ends, shares, band, strict=False)),
+        p,
+    )
+
+
+def _band_of_curve(curve: Any) -> list[tuple[float | None, float | None]]:  # noqa: ANN401  scipy has no types
+    """Return the ends of the 95% band of a Kaplan-Meier curve at its points, from its beginning."""
+    with warnings.catch_warnings():  # where nothing happens, the band is undefined
+        warnings.simplefilter("ignore", RuntimeWarning)
+        interval = curve.confidence_interval(method="log-log")
+    ends = zip(interval.low.probabilities.tolist(), interval.high.probabilities.tolist(), strict=True)
+    return [
+        (1.0, 1.0),
+        *((None, None) if math.isnan(low) or math.isnan(high) else (low, high) for low, high in ends),
+    ]
 
 
 def ratings(arms: ByArm) -> Iterator[RatingCurve]:

@@ -13,7 +13,7 @@ from typing import Any
 from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError, LabError
-from hobbes.lab.experiment.file import NULL, ExperimentFile, parse
+from hobbes.lab.experiment.file import NULL, ExperimentFile, parse, rng_of
 from hobbes.lab.store.damage import damaged
 from hobbes.lab.store.experiments import PlayedCell, experiment_file
 from hobbes.lab.store.home import Store
@@ -85,7 +85,8 @@ class _Asked:
     def __init__(self, file: ExperimentFile) -> None:
         self._file = file
         self._world = world_named(file.world)
-        self._options = {arm: file.options(arm) for arm in (*file.arms, NULL)}
+        names = (copy for arm in (*file.arms, NULL) for copy in file.copies(arm))
+        self._options = {arm: file.options(arm) for arm in names}
         options = self._options.values()
         self._named = {part for part in PARTS if any(getattr(one, part) for one in options)}
         self._named |= {name for one in options for name in one.settings}
@@ -137,8 +138,8 @@ class _Asked:
             dealt = deal(self._world, mix, value_of(row, "models"), named)
         except ValueError:
             return None
-        if arm == NULL:
-            dealt = {agent: with_rng(spec, NULL) for agent, spec in dealt.items()}
+        if rng := rng_of(arm):
+            dealt = {agent: with_rng(spec, rng) for agent, spec in dealt.items()}
         return seated(dealt, self._file.seeds.index(seed))
 
 

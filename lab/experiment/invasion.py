@@ -6,19 +6,20 @@ an agent that is drawn evenly. Without mutation, in the end all agents are of on
 from the mean payoffs in closed form (Nowak, Evolutionary Dynamics, 2006, chapter 6); nothing is simulated.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hobbes.lab.experiment.file import NULL, ExperimentFile, InvasionAsked
-from hobbes.lab.experiment.statistics import FEWEST
+from hobbes.lab.experiment.statistics import ALPHA, MIN_VALUES, most_unlike
 from hobbes.lab.store.reported import Figures
 
 if TYPE_CHECKING:
     import numpy as np
 
-RESAMPLES = 9_999
-"""How many times the seeds are resampled for an interval."""
+ALMOST_0 = 1e-9
+"""Log odds that differ by less do not differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,26 +118,61 @@ def _invasion(asked: InvasionAsked, cells: Sequence[tuple[int, Scores]], seeds: 
     # [kind][number of mutants - 1][seed]
     table = np.array([[[of[k] for _, of in sorted(runs.items())] for runs in mixed] for k in (0, 1)], float)
     resident, mutant = table
-    into = _fixation(mutant, resident)
-    back = _fixation(resident[::-1], mutant[::-1])
+    into = fixation(mutant, resident)
+    back = fixation(resident[::-1], mutant[::-1])
     both = into.probability + back.probability
     return Invasion(
         asked.resident, asked.mutant, agents, payoffs, into, back, into.probability / both if both else None
     )
 
 
-def _fixation(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") -> Fixation:
+def fixation(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") -> Fixation:
     """Return how likely a newcomer is to take over, from payoffs by its number and by seed."""
-    import numpy as np  # noqa: PLC0415
-
     known = float(probability_of_fixation(newcomer.mean(axis=1), others.mean(axis=1)))
-    seeds = newcomer.shape[1]
-    if seeds < FEWEST:
+    if newcomer.shape[1] < MIN_VALUES:
         return Fixation(known, None, None)
-    drawn = np.random.default_rng(0).integers(seeds, size=(RESAMPLES, seeds))
-    again = probability_of_fixation(newcomer[:, drawn].mean(axis=2), others[:, drawn].mean(axis=2))
-    low, high = np.percentile(again, [2.5, 97.5])
-    return Fixation(known, float(low), float(high))
+    return Fixation(known, *(_interval(newcomer, others) or _bound(newcomer, others)))
+
+
+def _interval(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") -> tuple[float, float] | None:
+    """Return the t interval of the log odds over jackknifed seeds, None where the odds have no spread."""
+    import numpy as np  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
+
+    seeds = newcomer.shape[1]
+
+    def log_odds(newcomer: Any, others: Any) -> Any:  # noqa: ANN401  one or many
+        with np.errstate(divide="ignore"):
+            return special.logit(probability_of_fixation(newcomer, others))
+
+    known = log_odds(newcomer.mean(axis=1), others.mean(axis=1))
+    left_out = log_odds(*((of.sum(axis=1, keepdims=True) - of) / (seeds - 1) for of in (newcomer, others)))
+    if not np.isfinite([known, *left_out]).all() or np.ptp(left_out) < ALMOST_0:
+        return None
+    error = (seeds - 1) * left_out.std(ddof=1) / math.sqrt(seeds)
+    off = special.stdtrit(seeds - 1, 1 - ALPHA / 2) * error
+    low, high = special.expit([known - off, known + off])
+    return float(low), float(high)
+
+
+def _bound(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") -> tuple[float, float]:
+    """Return from where to where the probability may lie, by the share of games that were perhaps not seen.
+
+    In these, a newcomer gets at worst the smallest payoff seen and others the largest, or at best the
+    reverse.
+    """
+    share = most_unlike(newcomer.shape[1])
+    ends = min(newcomer.min(), others.min()), max(newcomer.max(), others.max())
+    means = newcomer.mean(axis=1), others.mean(axis=1)
+    low, high = (
+        float(
+            probability_of_fixation(
+                *((1 - share) * mean + share * end for mean, end in zip(means, of, strict=True))
+            )
+        )
+        for of in (ends, ends[::-1])
+    )
+    return low, high
 
 
 def probability_of_fixation(

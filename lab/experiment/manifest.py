@@ -3,7 +3,7 @@
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -22,9 +22,8 @@ DECIMALS = 10
 """The decimals of dollars; a token costs at least that, and binary fractions add up to more digits."""
 
 
-def manifest(file: ExperimentFile, arms: Mapping[str, Sequence[Figures]]) -> dict[str, Any]:
-    """Return the manifest of the runs of these arms, as plain JSON. Sums of unknown numbers are None."""
-    games = [one for of_arm in arms.values() for one in of_arm]
+def manifest(file: ExperimentFile, games: Sequence[Figures]) -> dict[str, Any]:
+    """Return the manifest of these games, as plain JSON. Sums of unknown numbers are None."""
     runs = [{**one.row, "failed": one.failed} for one in games]
     return {
         "hobbes": HOBBES,

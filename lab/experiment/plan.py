@@ -7,7 +7,7 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.file import COPY, ExperimentFile, rng_of
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
 from hobbes.lab.play.playing import Beginning, RunOptions, checked
@@ -70,15 +70,26 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
     _check_invasions(file, list(arms.values()))
-    if file.compare.null:
-        models = {agent: with_rng(spec, NULL) for agent, spec in baseline.models.items()}
-        arms[NULL] = _with_model_settings(file, NULL, replace(plain[file.baseline], models=models))
+    of_cells = {copy: arms.get(name, baseline) for name in file.all_arms for copy in file.copies(name)}
+    for name, new in of_cells.items():
+        if rng := rng_of(name):
+            models = {agent: with_rng(spec, rng) for agent, spec in new.models.items()}
+            drawn_anew = replace(plain.get(name.partition(COPY)[0], plain[file.baseline]), models=models)
+            of_cells[name] = _with_model_settings(file, name, drawn_anew)
     cells = tuple(
         Cell(file.name, name, seed, _seated(new, seed, place))
         for place, seed in enumerate(file.seeds)
-        for name, new in arms.items()
+        for name, new in of_cells.items()
     )
     return Plan(file, baseline.world, cells)
+
+
+def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
+    """Return the part of a plan that is played up to the next look: all of it without looks."""
+    seeds = made.file.seeds
+    first = min((seeds.index(cell.seed) for cell in missing), default=len(seeds))
+    look = next((look for look in made.file.looks if look > first), len(seeds))
+    return replace(made, cells=tuple(cell for cell in made.cells if seeds.index(cell.seed) < look))
 
 
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
@@ -147,6 +158,7 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
     for number, one in enumerate(file.hypotheses, start=1):
         asked.append((f"[[hypothesis]] {number} measure", one.measure))
+    asked += [("[smallest]", measure) for measure in file.smallest]
     for place, measure in asked:
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):

@@ -16,6 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.experiment.frozen import freeze
 from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.loop import play_out
@@ -74,6 +75,7 @@ def play_experiment(
     """
     with _locked(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
+        freeze(store, made, content)
         cells = missing(store, made)
         budget = Budget(ways.caps, Spent() if ways.caps == NO_CAPS else _spent(store, made))
         try:

@@ -1,43 +1,39 @@
-"""The statistics of an experiment. numpy computes them, with scipy's functions of distributions.
+"""The statistics of an experiment: means, intervals, tests. docs/calibration.md: how often they are right.
 
-A game is one value. Arms are paired by seed, so all tests are about the differences of pairs. Random numbers
-are seeded: the same values give the same figures. Samples of one length share their resamples, so that many
-arms are computed at once; `scipy.stats` would resample each by itself, and takes a second to import.
+A game is one value, and a comparison is a sample of one value per seed. numpy computes whole tables of
+samples at once; `scipy.special` has the distributions, since `scipy.stats` takes a second to import.
 """
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from statistics import stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.lab.errors import LabError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    Table: TypeAlias = np.ndarray[Any, np.dtype[np.floating[Any]]]
+    """Samples of one length, a row for each; or a figure of each sample."""
+
 ALPHA = 0.05
 """A difference counts as found if its p is below this."""
 
-POWER = 0.8
-"""The share of experiments that would find a difference of the detectable size."""
+RANDOM_FLIPS = 9_999
+"""How many random sign flips a test of many values tries."""
 
-RESAMPLES = 9_999
-"""The resamples of a bootstrap, and the most sign flips of a test, which is exact up to 13 pairs."""
+MAX_EXACT = 20
+"""Up to so many values, a test counts all sign flips."""
 
-AT_ONCE = 256
-"""How many samples are resampled at once."""
-
-MOST_HELD = 4_000_000
-"""How many values of the resamples are held in memory at a time."""
-
-FEWEST = 3
+MIN_VALUES = 3
 """The fewest values that an interval is computed from."""
 
-MANY = 100_000
-"""Numbers of seeds above this are not told: nobody plays so many."""
+SKEWNESS = 2.0
+"""How many times its skewness a sample counts as skewed: the longest tail is seldom seen in few values."""
+
+CALIBRATED = 8
+"""From so many values on, intervals cover what they should (docs/calibration.md)."""
 
 PLACES = 12
 """Decimal places of means and differences. What is smaller is a rounding error of the arithmetic."""
@@ -45,7 +41,7 @@ PLACES = 12
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its 95% interval; None where it is undefined."""
+    """A mean with its interval; None where it is undefined. Values that are all equal have no interval."""
 
     n: int
     mean: float | None
@@ -59,16 +55,19 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of pairs.
+    """The mean of a comparison, tested against 0 and, if there is a margin, against the margin.
 
-    `p` is that of a paired permutation test. `effect` is the mean divided by the standard deviation `spread`
-    of the differences (Cohen's d_z).
+    `effect` is the mean divided by the standard deviation `spread` (Cohen's d_z).
     """
 
     mean: Mean
     p: float | None
     effect: float | None
     spread: float | None
+    margin: float | None = None
+    """The smallest difference that matters."""
+    p_margin: float | None = None
+    """The p of two one-sided tests that the mean is nearer to 0 than the margin."""
 
 
 def rounded(value: float) -> float:
@@ -76,7 +75,7 @@ def rounded(value: float) -> float:
     return round(value, PLACES) + 0.0
 
 
-def needed() -> None:
+def check_installed() -> None:
     """Raise LabError if the library of statistics is not installed."""
     try:
         import scipy.special  # noqa: F401, PLC0415
@@ -86,176 +85,187 @@ def needed() -> None:
         ) from error
 
 
-def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
-    """Return the mean of each sample with its 95% bootstrap interval.
-
-    The interval is BCa, or of percentiles where BCa is undefined. A bootstrap interval of few values is too
-    narrow, so its level is raised by as much as the t distribution is wider than the normal one (Hesterberg,
-    What teachers should know about the bootstrap, 2015).
-    """
+def means_of(samples: Sequence[Sequence[float]], alpha: float = ALPHA) -> list[Mean]:
+    """Return the mean of each sample with its interval, which misses the true mean with probability alpha."""
     means = [rounded(math.fsum(values) / len(values)) if values else None for values in samples]
-    found = [
-        Mean(len(values), mean, None, None)
-        if len(values) < FEWEST
-        else Mean(len(values), mean, mean, mean)  # all values are equal, or it is replaced below
-        for values, mean in zip(samples, means, strict=True)
-    ]
-    differing = [n for n, values in enumerate(samples) if len(values) >= FEWEST and min(values) < max(values)]
-    for places in _alike(samples, differing):
-        ends = _intervals([samples[place] for place in places])
-        for place, (low, high) in zip(places, ends, strict=True):
-            found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
+    found = [Mean(len(values), mean, None, None) for values, mean in zip(samples, means, strict=True)]
+    for places, table in _tables(samples, MIN_VALUES):
+        for place, low, high in zip(places, *_interval(table, alpha), strict=True):
+            if not math.isnan(low):
+                found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
     return found
+
+
+def _tables(samples: Sequence[Sequence[float]], least: int) -> "Iterator[tuple[list[int], Table]]":
+    """Yield samples that have the same number of values, at least so many, with their places."""
+    import numpy as np  # noqa: PLC0415
+
+    by_length: dict[int, list[int]] = {}
+    for place, values in enumerate(samples):
+        by_length.setdefault(len(values), []).append(place)
+    for length, places in by_length.items():
+        if length >= least:
+            yield places, np.asarray([samples[place] for place in places], float)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """What an interval and a test take from samples of n values."""
+
+    n: int
+    mean: "Table"
+    deviation: "Table"
+    """The standard deviation, 0 where all values are equal."""
+    skewness: "Table"
+
+
+def _moments(table: "Table") -> _Moments:
+    import numpy as np  # noqa: PLC0415
+
+    mean = table.mean(axis=1)
+    differ = np.ptp(table, axis=1) > _tie(table)
+    cubes, variance = ((table - mean[:, None]) ** 3).mean(axis=1), table.var(axis=1)
+    skewness = np.divide(cubes, variance**1.5, out=np.zeros_like(mean), where=differ)
+    deviation = np.where(differ, table.std(axis=1, ddof=1), 0.0)
+    return _Moments(table.shape[1], mean, deviation, SKEWNESS * skewness)
+
+
+def _interval(table: "Table", alpha: float) -> "tuple[list[float], list[float]]":
+    """Return the ends of the interval of each sample, NaN where all values are equal.
+
+    It is Student's interval, made longer on the side of the longer tail by Johnson's correction for skewness
+    (Modified t tests and confidence intervals for asymmetrical populations, 1978).
+    """
+    import numpy as np  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
+
+    of = _moments(table)
+    reach = float(-special.stdtrit(of.n - 1, alpha / 2)) / math.sqrt(of.n)
+    longer = of.skewness * (reach**2 / 3 + 1 / (6 * of.n))
+    low = of.mean - of.deviation * (reach + np.maximum(0, -longer))
+    high = of.mean + of.deviation * (reach + np.maximum(0, longer))
+    low[of.deviation == 0] = high[of.deviation == 0] = math.nan
+    return low.tolist(), high.tolist()
+
+
+def _tie(table: "Table") -> "Table":
+    """Return by how much two figures of each sample may differ and still be the same."""
+    import numpy as np  # noqa: PLC0415
+
+    tie: Table = np.maximum(np.abs(table).max(axis=1), 1) * 10.0**-PLACES
+    return tie
+
+
+def differences_of(
+    samples: Sequence[Sequence[float]],
+    margins: Sequence[float | None] = (),
+    alpha: float = ALPHA,
+) -> list[Difference]:
+    """Return the mean of each sample, tested against 0 and against its margin, if it has one."""
+    import numpy as np  # noqa: PLC0415
+
+    of_samples = list(margins) or [None] * len(samples)
+    ps: list[float | None] = [None] * len(samples)
+    within: list[float | None] = [None] * len(samples)
+    for places, table in _tables(samples, 2):
+        for place, *both in zip(places, p_above(table), p_above(-table), strict=True):
+            ps[place] = min(1.0, 2 * float(min(both)))
+        known = [row for row, place in enumerate(places) if of_samples[place] is not None]
+        if known:
+            margin = np.asarray([[of_samples[places[row]]] for row in known], float)
+            of_known = table[known]
+            for row, *both in zip(known, p_above(of_known + margin), p_above(margin - of_known), strict=True):
+                within[places[row]] = float(max(both))
+    found = []
+    for values, mean, p, margin_of, p_margin in zip(
+        samples, means_of(samples, alpha), ps, of_samples, within, strict=True
+    ):
+        spread = spread_of(values)
+        effect = mean.mean / spread if spread and mean.mean is not None else None
+        found.append(Difference(mean, p, effect, spread, margin_of, p_margin))
+    return found
+
+
+def p_above(table: "Table") -> "Table":
+    """Return the p of each sample that its mean is above 0: the larger of two tests.
+
+    One flips signs, and is exact if values are as likely to be above 0 as below. The other one holds for
+    skewed values as well.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    p: Table = np.maximum(_p_of_flips(table), p_studentized(table))
+    return p
+
+
+def p_studentized(table: "Table") -> "Table":
+    """Return the p of each sample that its mean is above 0: that at which its interval ends at 0."""
+    import numpy as np  # noqa: PLC0415
+    from scipy import special  # noqa: PLC0415
+
+    of = _moments(table)
+    with np.errstate(divide="ignore"):
+        distance = np.divide(of.mean, of.deviation, out=np.zeros_like(of.mean), where=of.mean != 0)
+    longer = np.maximum(0, -of.skewness)
+    distance -= longer / (6 * of.n)
+    # The reach for which reach + longer * reach ** 2 / 3 is this distance.
+    is_skewed = (longer > 0) & (distance > 0)
+    product = np.multiply(longer, distance, out=np.zeros_like(distance), where=is_skewed)
+    reach = 2 * distance / (1 + np.sqrt(1 + 4 / 3 * product))
+    p: Table = special.stdtr(of.n - 1, -math.sqrt(of.n) * reach)
+    return p
+
+
+def _p_of_flips(table: "Table") -> "Table":
+    """Return the share of the sign flips of each sample whose sum is at least as large."""
+    import numpy as np  # noqa: PLC0415
+
+    n = table.shape[1]
+    least = (table.sum(axis=1) - n * _tie(table))[:, None]
+    if n > MAX_EXACT:
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), (n, RANDOM_FLIPS))
+        larger = (_product(table, signs) >= least).sum(axis=1)
+        return np.asarray((1 + larger) / (1 + RANDOM_FLIPS))  # the sample itself is one of the flips
+    # Each flip of one half of the values meets each flip of the other half.
+    first, second = (_product(part, _all_signs(part.shape[1])) for part in np.split(table, [n // 2], axis=1))
+    first.sort(axis=1)
+    second.sort(axis=1)
+    smaller = [np.searchsorted(*halves).sum() for halves in zip(second, least - first, strict=True)]
+    return np.asarray(1 - np.asarray(smaller) / 2**n)
+
+
+def _all_signs(n: int) -> "Table":
+    """Return all signs of n values, a column for each flip."""
+    import numpy as np  # noqa: PLC0415
+
+    signs: Table = 1.0 - 2 * (np.arange(2**n) >> np.arange(n)[:, None] & 1)
+    return signs
+
+
+def _product(one: "Table", other: "Table") -> "Table":
+    """Return a matrix product, not by BLAS, whose threads wait for each other on a busy machine."""
+    import numpy as np  # noqa: PLC0415
+
+    product: Table = np.einsum("sn,nr->sr", one, other)
+    return product
+
+
+def spread_of(values: Sequence[float]) -> float | None:
+    """Return the standard deviation of a sample, None if there are not two values."""
+    if len(values) < 2:  # noqa: PLR2004  one value has no spread
+        return None
+    import numpy as np  # noqa: PLC0415
+
+    return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0
 
 
 def worst(values: Sequence[float]) -> dict[str, float | None]:
     """Return the minimum and the 5% quantile of a sample, interpolated linearly; None without values."""
     if not values:
         return {"minimum": None, "quantile_5": None}
-    in_order = sorted(values)
-    below, share = divmod((len(in_order) - 1) * 0.05, 1)
-    first, second = in_order[int(below)], in_order[min(int(below) + 1, len(in_order) - 1)]
-    return {"minimum": in_order[0], "quantile_5": rounded(first + share * (second - first))}
-
-
-def _alike(samples: Sequence[Sequence[float]], places: Iterable[int]) -> Iterator[list[int]]:
-    """Yield places of samples that have the same number of values. They are resampled together."""
-    by_length: dict[int, list[int]] = {}
-    for place in places:
-        by_length.setdefault(len(samples[place]), []).append(place)
-    for of_length in by_length.values():
-        for first in range(0, len(of_length), AT_ONCE):
-            yield of_length[first : first + AT_ONCE]
-
-
-def _intervals(samples: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Return the ends of the interval of each of these samples, which have the same number of values."""
-    import numpy as np  # noqa: PLC0415
-    from scipy import special  # noqa: PLC0415
-
-    values = np.asarray(samples, float)
-    means = values.mean(axis=1, keepdims=True)
-    resampled = np.hstack([_means(values, counts) for counts in _resamples(values.shape[1])])
-    tie = _tie(values)
-    below = ((resampled < means - tie).mean(axis=1) + (resampled <= means + tie).mean(axis=1)) / 2
-    off = values - means  # in proportion to what leaving a value out changes
-    skew = (off**3).sum(axis=1) / (6 * (off**2).sum(axis=1) ** 1.5)
-    outside = tail(values.shape[1])
-    found = []
-    for of_sample, share, bend in zip(resampled, below.tolist(), skew.tolist(), strict=True):
-        bias = special.ndtri(share)
-        ends = [bias + z for z in (special.ndtri(outside), -special.ndtri(outside))]
-        levels = [special.ndtr(bias + end / (1 - bend * end)) for end in ends]
-        if not all(map(math.isfinite, levels)):
-            levels = [outside, 1 - outside]
-        low, high = np.quantile(of_sample, levels)
-        found.append((float(low), float(high)))
-    return found
-
-
-def _resamples(n: int) -> "Iterator[np.ndarray[Any, Any]]":
-    """Yield random resamples of n values, in parts: a row for each value, how often it is in each."""
     import numpy as np  # noqa: PLC0415
 
-    rng = np.random.default_rng(0)
-    for size in _parts(n):
-        drawn = rng.integers(0, n, (size, n))
-        counts = np.bincount((drawn + n * np.arange(size)[:, None]).ravel(), minlength=size * n)
-        yield counts.reshape(size, n).T.astype(float)
-
-
-def _parts(n: int) -> Iterator[int]:
-    """Yield how many resamples of n values are made at a time."""
-    size = max(1, MOST_HELD // n)
-    yield from (min(size, RESAMPLES - first) for first in range(0, RESAMPLES, size))
-
-
-def _means(values: "np.ndarray[Any, Any]", weights: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return the means of samples, a row for each; a column for each resample, with its weights."""
-    import numpy as np  # noqa: PLC0415
-
-    # Not by BLAS, whose threads wait for each other on a busy machine.
-    means: np.ndarray[Any, Any] = np.einsum("sn,nr->sr", values, weights) / values.shape[1]
-    return means
-
-
-def _tie(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Return by how much two means of each sample may differ and still be the same, as a column."""
-    import numpy as np  # noqa: PLC0415
-
-    tie: np.ndarray[Any, Any] = np.maximum(np.abs(values).max(axis=1, keepdims=True), 1) * 10.0**-PLACES
-    return tie
-
-
-@cache
-def reach(n: int) -> float:
-    """Return how many standard errors the 95% t interval of n values reaches from their mean."""
-    from scipy import special  # noqa: PLC0415
-
-    return float(-special.stdtrit(n - 1, ALPHA / 2))
-
-
-@cache
-def tail(n: int) -> float:
-    """Return the share of resampled means of n values that lies below a 95% interval; as many lie above."""
-    from scipy import special  # noqa: PLC0415
-
-    return float(special.ndtr(-math.sqrt(n / (n - 1)) * reach(n)))
-
-
-def differences_of(samples: Sequence[Sequence[float]]) -> list[Difference]:
-    """Return for each sample the mean of the differences of pairs, tested against 0."""
-    ps: list[float | None] = [None] * len(samples)
-    testable = [n for n, values in enumerate(samples) if len(values) > 1]
-    for places in _alike(samples, testable):
-        for place, found_p in zip(places, _ps([samples[place] for place in places]), strict=True):
-            ps[place] = found_p
-    found = []
-    for values, mean, p in zip(samples, means_of(samples), ps, strict=True):
-        spread = spread_of(values)
-        effect = mean.mean / spread if spread and mean.mean is not None else None
-        found.append(Difference(mean, p, effect, spread))
-    return found
-
-
-def _ps(samples: Sequence[Sequence[float]]) -> list[float]:
-    """Return the p of each of these samples, which have the same number of differences."""
-    import numpy as np  # noqa: PLC0415
-
-    values = np.asarray(samples, float)
-    n = values.shape[1]
-    means, tie = values.mean(axis=1, keepdims=True), _tie(values)
-    flips = less = more = 0
-    for signs in _flips(n):
-        flipped = _means(values, signs)
-        less += (flipped <= means + tie).sum(axis=1)
-        more += (flipped >= means - tie).sum(axis=1)
-        flips += signs.shape[1]
-    itself = 0 if _all_flips(n) else 1  # random flips need not contain the one that was observed
-    ps = np.minimum(1, 2 * (np.minimum(less, more) + itself) / (flips + itself))
-    return [float(p) for p in ps]
-
-
-def _all_flips(n: int) -> bool:
-    """Return whether all sign flips of n differences are tried."""
-    return n <= math.log2(RESAMPLES)
-
-
-def _flips(n: int) -> "Iterator[np.ndarray[Any, Any]]":
-    """Yield all sign flips of n differences, or random ones in parts: a row for each difference."""
-    import numpy as np  # noqa: PLC0415
-
-    if _all_flips(n):
-        yield 1.0 - 2 * (np.arange(2**n) >> np.arange(n)[:, None] & 1)
-        return
-    rng = np.random.default_rng(0)
-    for size in _parts(n):
-        yield rng.permuted(np.tile((1.0, -1.0), (size, n, 1)), axis=-1)[:, :, 0].T
-
-
-def spread_of(values: Sequence[float]) -> float | None:
-    """Return the standard deviation of a sample, None if there are not two values."""
-    return stdev(values) if len(values) > 1 else None
+    return {"minimum": min(values), "quantile_5": rounded(float(np.quantile(values, 0.05)))}
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -269,44 +279,11 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return corrected
 
 
-@cache
-def detectable_effect(n: int, tests: int = 1) -> float | None:
-    """Return the smallest effect that a paired test of n pairs finds with a probability of POWER.
-
-    None if so few pairs cannot find any when the p of so many tests are corrected.
-    """
-    if n < fewest_pairs(tests):
-        return None
-    low, high = 0.0, 20 / math.sqrt(n)
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if _power(middle, n) >= POWER else (middle, high)
-    return high
+def most_unlike(n: int) -> float:
+    """Return the largest share of games that may be unlike n games which were all alike (Clopper-Pearson)."""
+    return 1 - float((ALPHA / 2) ** (1 / n))
 
 
-@cache
-def pairs_needed(effect: float, tests: int = 1) -> int | None:
-    """Return how many pairs find an effect with a probability of POWER; None if it is more than MANY.
-
-    They are as many as can find any effect when the p of so many tests are corrected, or more.
-    """
-    if effect == 0 or _power(effect, MANY) < POWER:
-        return None
-    pairs = range(fewest_pairs(tests), MANY + 1)
-    return pairs[bisect_left(pairs, POWER, key=lambda n: _power(effect, n))]
-
-
-def _power(effect: float, n: int) -> float:
-    """Return the probability that a two-sided t test of n pairs finds an effect."""
-    from scipy import special  # noqa: PLC0415
-
-    off = abs(effect) * math.sqrt(n)
-    not_above, below = (float(special.nctdtr(n - 1, off, way * reach(n))) for way in (1, -1))
-    return 1 - sum(one for one in (not_above, -below) if not math.isnan(one))  # nan is too small to tell
-
-
-def fewest_pairs(tests: int) -> int:
-    """Return the number of pairs below which no difference can be found, corrected for a number of tests.
-
-    All differences having one sign gives the smallest p, 2 in 2^n.
-    """
-    return 1 + math.ceil(math.log2(tests / ALPHA))
+def fewest_pairs(level: float = ALPHA) -> int:
+    """Return the number of pairs below which no p is as small as a level: all of one sign have 2 in 2^n."""
+    return 1 + math.ceil(math.log2(1 / level))

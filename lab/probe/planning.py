@@ -11,7 +11,7 @@ from hobbes.engine.record import Json
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.statistics import needed
+from hobbes.lab.experiment.statistics import check_installed
 from hobbes.lab.play.forking import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import absolute_variant, check_players
@@ -99,7 +99,7 @@ class Plan:
 
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     """Return the plan of a probe; raise UsageError if it cannot be asked as it stands."""
-    needed()  # better now than when the answers have been paid for
+    check_installed()  # better now than when the answers have been paid for
     situations = tuple(found(store, one) for one in asked.situation)
     if not situations:
         raise UsageError("there is no such situation; choose other --turns, --agents or --where")

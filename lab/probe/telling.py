@@ -14,7 +14,7 @@ from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
-from hobbes.lab.experiment.statistics import ALPHA, holm, needed
+from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import RECORDED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
@@ -235,7 +235,7 @@ class ProbeTold:
 
 def tell(store: Store, name: str) -> ProbeTold:
     """Return what a probe says; raise MissingError if there is none of this name."""
-    needed()
+    check_installed()
     probe = probe_named(store, name)
     situations = tuple(named(store, Situation(**row)) for row in probe.situations)
     columns = columns_kept(probe)

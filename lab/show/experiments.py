@@ -5,6 +5,7 @@ from typing import Any
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment import report as results
+from hobbes.lab.experiment.wording import short
 from hobbes.lab.show.findings import MAX_LINES
 from hobbes.lab.show.judgements import SHADES
 from hobbes.lab.show.reports import sections, title_of
@@ -33,7 +34,8 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
     Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
     """
     file = results.stored_file(store, name)
-    arms, measures = results.arms_of(file), results.measures_of(file)
+    measures = results.measures_of(file)
+    arms = [copy for arm in file.all_arms for copy in file.copies(arm)]
     cells = cells_so_far(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
@@ -53,7 +55,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "measures": measures,
         "values": values,
         "ranks": {measure: _ranks(values, measure) for measure in measures},
-        "short": results.short,
+        "short": short,
         "done": sum(cells[key].status == "finished" for key in planned if key in cells),
         "planned": len(planned),
         "sections": list(sections(store, full_report)) if full_report else [],
@@ -116,7 +118,7 @@ def _plots(
             for place, (one, mean) in enumerate(zip(compared, means, strict=True))
         ]
         if rows:
-            high, ends = ROW * (len(rows) + 0.8), (results.short(-reach), results.short(reach))
+            high, ends = ROW * (len(rows) + 0.8), (short(-reach), short(reach))
             yield {"measure": measure, "rows": rows, "zero": _x(0, reach), "height": high, "ends": ends}
 
 

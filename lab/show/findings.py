@@ -9,10 +9,11 @@ from typing import Any
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL
-from hobbes.lab.experiment.findings import RatingCurve, SurvivalCurve, TimeCurve
+from hobbes.lab.experiment.findings import Duration, RatingCurve, SurvivalCurve, TimeCurve
 from hobbes.lab.experiment.ranking import Place, Rankings
-from hobbes.lab.experiment.report import Report, short
+from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import Mean
+from hobbes.lab.experiment.wording import short
 from hobbes.lab.show.panels import Line, Panel
 
 MAX_LINES = 8
@@ -74,6 +75,8 @@ def parts(report: Report) -> Iterator[Section]:
         yield from _over_time(report, world)
     if report.findings.survival:
         yield _survival(report, world)
+    if report.findings.durations:
+        yield _durations(report)
     if report.findings.ratings:
         yield _ratings(report, world)
 
@@ -209,7 +212,7 @@ def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
         yield _curve_table("Inequality over time", unequal, panels)
 
 
-Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve]
+Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve] | Sequence[Duration]
 
 
 def _drawn_arms(curves: Curves) -> list[str]:
@@ -236,8 +239,13 @@ def _curve_table(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel
     rows = []
     for curve in curves:
         points = [curve.points[k * (len(curve.points) - 1) // (TOLD - 1)] for k in range(TOLD)]
-        rows.append((curve.arm, curve.measure, *(short(point.mean.mean) for point in points)))
-    words = "Means over games: of the first turns, at a quarter, a half and three quarters, and of the last."
+        told = (f"{short(point.mean.mean)} (n {point.mean.n})" for point in points)
+        rows.append((curve.arm, curve.measure, *told))
+    words = (
+        "Means over games, with their number: of the first turns, at a quarter, a half and three "
+        "quarters, and of the last. A game that has ended is left out from then on, unless the file says "
+        "`after_end`."
+    )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = _picture(f"{title}, with 95% bands", panels)
     return Section(title, _words(words, curves), columns, rows, [picture])
@@ -269,6 +277,40 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
     return Section("How long it lasts", _words(words, curves), columns, rows, [picture])
+
+
+def _durations(report: Report) -> Section:
+    """Return how long games last until something happens, if it does."""
+    curves = report.findings.durations
+    panels = [
+        Panel(
+            measure,
+            "turns",
+            "share of games in which it has not happened",
+            [
+                Line(one.arm, [(at.turns, at.share, at.low, at.high) for at in one.points])
+                for one in curves
+                if one.measure == measure and one.arm in _drawn_arms(curves)
+            ],
+            steps=True,
+        )
+        for measure in dict.fromkeys(one.measure for one in curves)
+    ]
+    rows = [
+        (
+            *(one.arm, one.measure, str(one.games), str(one.happened)),
+            *(f"{short(one.mean)} of {one.horizon}", short(one.p)),
+        )
+        for one in curves
+    ]
+    words = (
+        "Something that has not happened when a game ends is cut off there (Kaplan-Meier). The restricted "
+        "mean is how many of the turns pass before it happens; games in which it does not happen count "
+        "with all their turns. p is that of a logrank test against the baseline, without correction."
+    )
+    columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
+    picture = _picture("The share of games in which it has not happened, with 95% bands", panels)
+    return Section("How long until it happens", _words(words, curves), columns, rows, [picture])
 
 
 def _ratings(report: Report, world: AnyWorld) -> Section:

@@ -12,12 +12,15 @@ from rich.text import Text
 
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
+from hobbes.lab.experiment.comparing import Compared
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
-from hobbes.lab.experiment.report import Compared, Report, conclusions, short, verdicts
-from hobbes.lab.experiment.statistics import RESAMPLES
+from hobbes.lab.experiment.looks import shares
+from hobbes.lab.experiment.report import Report, measures_of
+from hobbes.lab.experiment.statistics import CALIBRATED, MAX_EXACT, RANDOM_FLIPS
+from hobbes.lab.experiment.wording import EXTENDED, conclusions, explorations, failures, short, verdicts
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.findings import Picture, Section, interval, numbers, parts, rankings
+from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings
 from hobbes.lab.show.terminal import escape_invisible, plain, table
 from hobbes.lab.store.home import Store
 
@@ -28,7 +31,7 @@ MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
 
 NUMBERS = ("n", "mean", "95% interval")
-TESTS = ("p", "p (Holm)", "effect")
+TESTS = ("effect", "p", "p (Holm)")
 
 
 def title_of(report: Report) -> str:
@@ -38,8 +41,8 @@ def title_of(report: Report) -> str:
 
 def sections(store: Store, report: Report) -> Iterator[Section]:
     """Yield the parts of a report."""
-    if report.hypotheses:
-        yield Section("Hypotheses", list(verdicts(report)))
+    if told := list(verdicts(report)):
+        yield Section("Hypotheses", told)
     for one in report.invasions:
         rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
         title = f"Invasion: {one.mutant} among {one.resident}"
@@ -47,13 +50,23 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     if report.rankings:
         yield from rankings(report.rankings, world_named(report.world).score)
     yield Section("What was found", list(conclusions(report)))
+    if told := list(explorations(report)):
+        yield Section("Exploratory", told)
     yield Section(
         f"Differences from {report.baseline}",
-        columns=("arm", "measure", *NUMBERS, *TESTS, *(["null arm"] * (NULL in report.arms))),
-        rows=[_difference(one) + _null(report, one) for one in report.differences],
+        columns=("arm", "measure", *NUMBERS, *_tests(report), "found in 80%", "margin", "p (margin)"),
+        rows=[
+            (
+                *_difference(report, one),
+                *map(short, (one.judged.detectable, of.margin, one.judged.p_margin_holm)),
+            )
+            for one in report.differences
+            for of in [one.difference]
+        ],
         pictures=list(_charts(report)),
         charts=True,
     )
+    yield _failing(report)
     yield from parts(report)
     yield Section(
         "Each arm",
@@ -69,14 +82,10 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     )
     yield Section(
         "Second half of a run minus first half",
-        columns=("arm", "measure", *NUMBERS, *TESTS),
-        rows=[_difference(one) for one in report.halves],
+        columns=("arm", "measure", *NUMBERS, *_tests(report)),
+        rows=[_difference(report, one) for one in report.halves],
     )
-    yield Section(
-        "Smallest difference that would be found in 80% of experiments",
-        columns=("measure", "difference"),
-        rows=[(measure, short(size)) for measure, size in report.detectable.items()],
-    )
+    yield _spread(report)
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
@@ -86,6 +95,7 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
         yield Section("Pairs to look at", words)
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
+    yield Section("The plan", columns=("what", "value"), rows=list(_plan(report)))
     yield Section("How it was computed", list(_rules(report)))
     yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(report)))
 
@@ -102,19 +112,85 @@ def _manifest(report: Report) -> Iterator[tuple[str, str]]:
                 yield name, "unknown" if one is None else str(one)
 
 
-def _difference(one: Compared) -> tuple[str, ...]:
+def _tests(report: Report) -> tuple[str, ...]:
+    """Return the columns of a test, which say whether the experiment was extended."""
+    effect, *ps = TESTS
+    return (effect, *(p + EXTENDED * report.extended for p in ps))
+
+
+def _difference(report: Report, one: Compared) -> tuple[str, ...]:
     """Return the cells of a tested difference."""
-    difference = one.difference
-    tests = (short(difference.p), short(one.p_holm), short(difference.effect))
-    return (one.arm, one.measure, *numbers(difference.mean), *tests)
+    of = one.difference
+    ps = (short(p) + EXTENDED * (report.extended and p is not None) for p in (of.p, one.judged.p_holm))
+    return (one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps)
 
 
-def _null(report: Report, one: Compared) -> tuple[str, ...]:
-    """Return the interval of the null arm's difference, to stand beside that of another arm."""
-    if NULL not in report.arms:
-        return ()
-    null = report.null_difference(one.measure)
-    return (interval(null.mean) if null and one.arm != NULL else "",)
+def _failing(report: Report) -> Section:
+    """Return how the calls of each arm ended."""
+    outcomes = list(dict.fromkeys(outcome for one in report.failing for outcome in one.outcomes))
+    rows = [
+        (
+            one.arm,
+            str(one.games),
+            str(one.with_failures),
+            *(f"{one.outcomes.get(outcome, 0):,}" for outcome in outcomes),
+            "-" if one.share is None else f"{one.share:.2%}",
+            short(one.p_holm),
+        )
+        for one in report.failing
+    ]
+    words = [
+        "A failed call leads to the default action. p compares the shares of failed calls, game by game."
+    ]
+    columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
+    return Section("Failed calls", [*words, *failures(report)], columns, rows)
+
+
+def _spread(report: Report) -> Section:
+    """Return where the spread of the measures comes from."""
+    words = (
+        "Standard deviations: over seeds, then the part of a seed and the part of an answer, which the "
+        "null arm and further answers tell apart. The correlation is that of the pairs. Agents alike: the "
+        "intraclass correlation of the scores of one game."
+    )
+    columns = ("arm", "measure", "deviation", "of seeds", "of answers", "correlation", "agents alike")
+    rows = [
+        (
+            *(one.arm, one.measure),
+            *map(short, (one.deviation, one.of_seeds, one.of_answers, one.correlation, one.agents_alike)),
+        )
+        for one in report.spreads
+    ]
+    return Section("Where the spread comes from", [words], columns, rows)
+
+
+def _plan(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the plan that was frozen at the first game, and what became of it."""
+    plan = report.plan
+    if plan is None:
+        yield "frozen", "no plan was kept before the first game"
+        return
+    file = plan.file
+    yield "frozen", plan.kept.kept
+    yield "hash", plan.kept.hash
+    yield "seeds", ", ".join(map(str, file.seeds))
+    if file.looks:
+        yield "stopping rule", f"looks after {', '.join(map(str, file.looks))} seeds"
+    else:
+        yield "stopping rule", f"none: all {len(file.seeds)} seeds are played, then judged once"
+    yield "measures", ", ".join(measures_of(file))
+    yield (
+        "smallest that matters",
+        ", ".join(f"{name} {short(of)}" for name, of in file.smallest.items()) or "none",
+    )
+    for one in file.hypotheses:
+        yield "hypothesis", f"{one.text.rstrip('.')} ({one.measure}, {one.direction}, {one.test})"
+    for arm, prompts in plan.kept.plan["prompts"].items():
+        yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
+    for change in plan.changes:
+        yield "changed", change
+    for amended in plan.amendments:
+        yield f"amended {amended.kept}", str(amended.why)
 
 
 def _pairs(store: Store, report: Report) -> Iterator[tuple[str, ...]]:
@@ -184,21 +260,48 @@ def _rules(report: Report) -> Iterator[str]:
         "measure is undefined is left out, so n may be smaller than the number of seeds."
     )
     yield (
-        f"Intervals are bootstrap intervals (BCa, {RESAMPLES} resamples), widened for few values by the t "
-        "distribution. p is that of a paired permutation test, which is exact up to 13 pairs. Holm's method "
-        "corrects it for the number of measures of an arm, but not for the number of arms. The effect is the "
-        "mean difference divided by the standard deviation of the differences."
+        "A 95% interval is Student's, made longer on the side of the longer tail by Johnson's correction "
+        "for skewness. p is the larger one of two: that of the permutation test that flips signs, which "
+        f"counts all flips up to {MAX_EXACT} pairs and {RANDOM_FLIPS:,} random ones of more, and that at "
+        "which the interval ends at 0. docs/calibration.md says how often both are right; of fewer than "
+        f"{CALIBRATED} skewed values, fewer than 93% of the intervals hold the true mean."
     )
+    yield (
+        "Holm's method corrects p for all arms and measures that are compared, and for the planned "
+        "hypotheses among themselves. The effect is the mean divided by the standard deviation of the "
+        "differences. `found in 80%` is the smallest difference that so many pairs of this spread find in "
+        "80% of simulated experiments, by the same test and correction."
+    )
+    if report.rules.margins:
+        yield (
+            "A difference is called no larger than the margin, which the file names as the smallest "
+            "difference that matters, if two one-sided tests at 0.05, corrected by Holm's method, say so "
+            "(TOST)."
+        )
+    if report.rules.looks:
+        told = ", ".join(
+            f"{seeds} seeds: {share:.3%}"
+            for seeds, share in zip(report.rules.looks, shares(report.rules.looks), strict=True)
+        )
+        yield (
+            "Each look may use a share of the 0.05, by the spending function of Lan and DeMets that is "
+            f"like O'Brien and Fleming's ({told}). p is divided by the share of its look, and the least of "
+            "all looks counts; intervals have the level of the last look."
+        )
     if report.hypotheses:
         yield (
-            "A hypothesis is supported if the difference has the expected direction and its p is below 0.05 "
-            "after Holm's correction for the number of hypotheses. It is not supported if such a difference "
-            "has the opposite direction, or if no pair differs. Otherwise it is undecided."
+            "A hypothesis is supported if the difference has the expected direction and its p is below "
+            "0.05 after Holm's correction for the number of planned hypotheses, and not supported if such "
+            "a difference has the opposite direction. Otherwise it is no larger than the margin, or "
+            "nothing can be told. What the frozen plan does not name is exploratory and is never "
+            "supported."
         )
     if NULL in report.arms:
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
-            "again, and a scripted policy has other random draws. The world's random draws are the same."
+            "again, and a scripted policy has other random draws. The world's random draws are the same. "
+            "It is a second replicate: it tells the spread of answers from that of seeds, and checks the "
+            "test."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.store.home import Store
@@ -36,6 +37,39 @@ def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]
             " on conflict (name) do update set file = excluded.file",
             (name, world, json.dumps(file, ensure_ascii=False), now()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """A plan of an experiment as it was kept: frozen at the first game, or amended later."""
+
+    kept: str
+    """When, in UTC."""
+    plan: dict[str, Any]
+    hash: str
+    why: str | None
+    """Why the plan was amended; None for the frozen plan."""
+
+
+def keep_plan(store: Store, name: str, plan: Mapping[str, Any], why: str | None = None) -> None:
+    """Store a plan of an experiment beside its earlier ones."""
+    text = json.dumps(plan, ensure_ascii=False)  # the order of the arms counts
+    row = {"experiment": name, "kept": now(), "plan": text, "hash": sha256(text), "why": why}
+    with store.db.conn:
+        store.db.table("plans").insert(row)
+
+
+def plans_of(store: Store, name: str) -> list[KeptPlan]:
+    """Return the plans of an experiment: the frozen one, then its amendments. Raise DamagedError."""
+    rows = store.db.table("plans").rows_where("experiment = ?", [name], order_by="rowid")
+    plans = []
+    for row in rows:
+        if sha256(row["plan"]) != row["hash"]:
+            raise DamagedError(
+                f"experiment {name!r}: its plan of {row['kept']} was changed in the table plans"
+            )
+        plans.append(KeptPlan(row["kept"], json.loads(row["plan"]), row["hash"], row["why"]))
+    return plans
 
 
 def experiment_names(store: Store) -> list[str]:

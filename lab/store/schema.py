@@ -175,6 +175,12 @@ def _create_tables(db: Database) -> None:
         foreign_keys=[("experiment", "experiments", "name"), *RUN],
     )
     _create_tables_of_probes(db)
+    db.table("plans").create(
+        {"experiment": str, "kept": str, "plan": str, "hash": str, "why": str},
+        pk=("experiment", "kept"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name")],
+    )
 
 
 def _create_tables_of_probes(db: Database) -> None:

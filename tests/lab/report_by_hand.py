@@ -1,15 +1,10 @@
-"""The report of an experiment, computed once more from the run database, by other means than the report's.
+"""The report of an experiment, computed once more from the run database with pandas and scipy.
 
     python -m tests.lab.report_by_hand .hobbes/runs.db NAME.toml
 
-`report_by_hand` returns what `hobbes report NAME --json` prints, from the tables `cells`, `runs` and
-`reported` and from what the file of the experiment asks for. Nothing of hobbes is imported. Nothing is drawn
-at random either: all sign flips of the differences and all resamples of the games are counted, a Moran
-process is solved as a Markov chain, and the power of a test comes from Student's noncentral distribution. A
-few games have few resamples, so this is for small experiments.
-
-The report itself draws its resamples. The ends of its intervals are therefore told as a `Range` in which they
-must lie.
+Nothing of hobbes is imported. All sign flips and all resamples of games are counted, a Moran process is
+solved as a Markov chain, and power is simulated in another way. So this is for small experiments, of up to 8
+seeds, whose file names its measures. What the report draws at random must lie in a `Range`.
 """
 
 import hashlib
@@ -20,163 +15,123 @@ import re
 import sqlite3
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
-from scipy.stats import nct, norm, t
+import pandas as pd
+from scipy import optimize, stats
 
-RESAMPLES, BAND_RESAMPLES = 9_999, 999
-"""The random resamples of an interval of the report, and of a band of its survival curves."""
+ALMOST_0 = 1e-11
+SCOPES = ("run", "first-half", "second-half")
+DECISIONS = {"answered", "repaired"}
+COMPARED = ("baseline", "halves", "zero", "trend", "interaction")
 
-DEVIATIONS = 4
-"""By how many standard deviations a share of the report's resamples may be off."""
-
-ALMOST_0 = 1e-12
+Row = dict[str, Any]
 
 
 class Range(NamedTuple):
-    """From where to where the end of an interval may lie."""
+    """From where to where a figure may lie that the report draws at random."""
 
     least: float
     most: float
 
 
-Row = dict[str, Any]
-
-
-def report_by_hand(runs: Path, asked: Mapping[str, Any], *, with_tainted: bool = True) -> Row:
-    """Return the report of an experiment: its file's content is `asked`."""
-    files = Files(runs, asked, with_tainted=with_tainted)
-    differences = [
-        row for arm in files.arms if arm != files.baseline for row in compared(files, arm, against_baseline)
-    ]
-    return {
-        "experiment": asked["name"],
-        "arms": {arm: by_itself(files, arm) for arm in files.arms},
-        "differences": [{"baseline": files.baseline, **row} for row in differences],
-        "halves": [row for arm in files.arms for row in compared(files, arm, half_against_half)],
-        "detectable": {measure: detectable(files, measure) for measure in files.measures},
-        "cells": [
-            {"arm": row["arm"], "seed": row["seed"], "run": row["name"]}
-            | {key: row[key] for key in ("digest", "tainted")}
-            for row in files.runs
-        ],
-        "hypotheses": hypotheses(files),
-        "invasions": [invasion(files, one) for one in asked.get("invasion", ())],
-        "rankings": rankings(files),
-        "doses": list(doses(files)),
-        "over_time": list(over_time(files)),
-        "survival": [survival(files, arm) for arm in files.arms if spells(files, arm)],
-        "ratings": list(ratings(files)),
-        "payoffs": list(payoffs(files)),
-        "manifest": manifest(files),
-    }
-
-
-KEPT = (
-    "select cells.arm, cells.seed as seed, runs.id as run, ifnull(name, id) as name, digest, tainted, turns,"
-    " hobbes, record_version, rules_version, prompts, prompts_hash, lang, models as players, scores,"
-    " outcomes, config ->> '$.rounds' as rounds, reported.* from cells join runs on runs.id = cells.run"
-    " join reported on reported.run = runs.id where experiment = ? and status = 'finished'"
-)
-"""SQL for the runs of an experiment that have finished."""
-
-JSON_COLUMNS = ("players", "scores", "outcomes", "told", "measures", "over_time", "spells", "ratings")
-
-SCOPES = ("run", "first-half", "second-half")
-
-
-def failed(row: Row) -> int:
-    """Return how many of the calls that count failed."""
-    return sum(n for outcome, n in row["outcomes"].items() if outcome not in {"answered", "repaired"})
-
-
-MADE: Mapping[str, Callable[[Row], list[Row]]] = {
-    "runs": lambda row: [row | {"failed": failed(row), "tainted": bool(row["tainted"])}],
-    "measures": lambda row: [
-        {"scope": scope, "name": name, "value": value}
-        for name, values in row["measures"].items()
-        for scope, value in zip(SCOPES, values, strict=True)
-    ],
-    "over_time": lambda row: [row],
-    "scores": lambda row: [
-        {"agent": agent, "player": row["players"][agent], "score": score, "won": agent in row["winners"]}
-        for agent, score in sorted(row["scores"].items())
-    ],
-    "spells": lambda row: [dict(zip(("turns", "ended", "count"), one, strict=True)) for one in row["spells"]],
-    "ratings": lambda row: [
-        dict(zip(("kind", "rating", "count", "truth"), one, strict=True)) for one in row["ratings"]
-    ],
-}
-"""The rows that each run has in a table."""
-
-
-class Files:
+class Home:
     """What the run database has of an experiment, and what its file asks for."""
 
-    def __init__(self, runs_db: Path, asked: Mapping[str, Any], *, with_tainted: bool) -> None:
-        self.asked = asked
+    def __init__(self, runs_db: Path, asked: Row, *, with_tainted: bool) -> None:
+        sql = (
+            "select cells.arm as cell, cells.seed as cell_seed, ifnull(name, id) as name, reported.*, runs.*"
+            " from cells join runs on runs.id = cells.run join reported on reported.run = runs.id"
+            " where experiment = ? and status = 'finished'"
+        )
         with closing(sqlite3.connect(runs_db)) as connection:
-            connection.row_factory = sqlite3.Row
-            found = connection.execute(KEPT, [asked["name"]]).fetchall()
-        self._kept = [{**row, **{name: json.loads(row[name]) for name in JSON_COLUMNS}} for row in found]
+            games = pd.read_sql_query(sql, connection, params=[asked["name"]])
+            plans = pd.read_sql_query(
+                "select * from plans where experiment = ? order by kept", connection, params=[asked["name"]]
+            )
+        games = games.loc[:, ~games.columns.duplicated()]
+        for column in (
+            "models",
+            "scores",
+            "outcomes",
+            "told",
+            "winners",
+            "measures",
+            "over_time",
+            "spells",
+            "ratings",
+        ):
+            games[column] = games[column].map(json.loads)
+        games["rounds"] = games["config"].map(lambda config: json.loads(config)["rounds"])
+        games["arm"] = games["cell"].str.partition("@")[0]
+        games["tainted"] = games["tainted"].astype(bool)
+        games["failed"] = games["outcomes"].map(
+            lambda of: sum(n for one, n in of.items() if one not in DECISIONS)
+        )
         compare = asked.get("compare", {})
+        self.asked, self.plan = asked, plans[plans["why"].isna()].iloc[-1]
         self.levels = levels(asked["factors"]) if "factors" in asked else {arm: {} for arm in asked["arms"]}
         self.arms = [*self.levels, *(["null"] if compare.get("null", True) else [])]
         self.baseline: str = compare.get("baseline", self.arms[0])
         self.measures: list[str] = compare["measures"]
         seeds = asked["seeds"]
-        self.seeds: list[int] = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
-        runs = {(row["seed"], row["arm"]): row for row in self._table("runs")}
-        self.runs = [runs[key] for key in itertools.product(self.seeds, self.arms) if key in runs]
-        self.counted = {(r["arm"], r["seed"]) for r in self.runs if with_tainted or not r["tainted"]}
-        self.values: dict[tuple[str, str, str], dict[int, float]] = {}
-        for row in self.table("measures"):
-            if row["value"] is not None:
-                key = row["arm"], row["scope"], row["name"]
-                self.values.setdefault(key, {})[row["seed"]] = row["value"]
-
-    def _table(self, name: str) -> list[Row]:
-        made = MADE[name]
-        return [
-            {"arm": row["arm"], "seed": row["seed"], **one}
-            for row in self._kept
-            if row["arm"] in self.arms
-            for one in made(row)
+        self.seeds = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
+        self.looks: list[int] = asked.get("looks", [])
+        numbers = range(2, asked.get("answers", 1) + 1)
+        self.cells = [copy for arm in self.arms for copy in (arm, *(f"{arm}@{n}" for n in numbers))]
+        order = {place: n for n, place in enumerate(itertools.product(self.seeds, self.cells))}
+        games = games[[place in order for place in zip(games["cell_seed"], games["cell"], strict=True)]]
+        self.all = games.iloc[
+            np.argsort([order[p] for p in zip(games["cell_seed"], games["cell"], strict=True)])
         ]
+        self.games = self.all if with_tainted else self.all[~self.all["tainted"]]
+        self.first = self.games[self.games["cell"] == self.games["arm"]]
+        self.values = self._values()
+        self.failing = {
+            *self.all[self.all["failed"] > 0][["arm", "cell_seed"]].itertuples(index=False, name=None)
+        }
 
-    @cache  # noqa: B019  it lives as long as the report is made
-    def table(self, name: str) -> list[Row]:
-        """Return the rows of a table that count, arm by arm."""
-        rows = [row for row in self._table(name) if (row["arm"], row["seed"]) in self.counted]
-        return sorted(rows, key=lambda row: (self.arms.index(row["arm"]), row["seed"]))
+    def _values(self) -> pd.Series:
+        """Return the measures by scope, name, arm and seed: the means over the answers."""
+        rows = []
+        for game in self.games.itertuples():
+            for name, of_scopes in game.measures.items():
+                for scope, value in zip(SCOPES, of_scopes, strict=True):
+                    ends = name == "half_life" and scope == "run" and value is None and game.spells
+                    rows.append((scope, name, game.arm, game.cell_seed, game.turns if ends else value))
+        table = pd.DataFrame(rows, columns=["scope", "name", "arm", "seed", "value"]).astype({"value": float})
+        return table.groupby(["scope", "name", "arm", "seed"])["value"].mean().dropna()
 
-    def value(self, arm: str, measure: str, scope: str = "run") -> dict[int, float]:
-        """Return a measure of each game of an arm that has one, by seed."""
-        return self.values.get((arm, scope, measure), {})
+    def by_seed(self, arm: str, measure: str, scope: str = "run") -> pd.Series:
+        """Return a measure of an arm by seed, in the order of the file."""
+        try:
+            found = self.values.loc[(scope, measure, arm)]
+        except KeyError:
+            return pd.Series(dtype=float)
+        return found.reindex([seed for seed in self.seeds if seed in found.index])
+
+    def of_arm(self, arm: str) -> pd.DataFrame:
+        """Return the games of an arm on which curves rest."""
+        return self.first[self.first["arm"] == arm]
 
 
-def levels(factors: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def levels(factors: Row) -> dict[str, Row]:
     """Return the levels of each arm by factor."""
     given = {name: list(values) for name, values in factors.items() if name != "design"}
-    made: list[dict[str, Any]]
+    made: Sequence[Row]
     match factors.get("design", "crossed"):
         case "crossed":
             made = [dict(zip(given, one, strict=True)) for one in itertools.product(*given.values())]
         case "one-at-a-time":
             made = [{}, *({name: level} for name, of_name in given.items() for level in of_name)]
-        case "pairs":
-            first, second = given.values()
-            made = [
-                dict(zip(given, (one, other), strict=True))
-                for n, one in enumerate(first)
-                for other in second[n:]
-            ]
+        case _:
+            pairs = itertools.combinations_with_replacement(next(iter(given.values())), 2)
+            made = [dict(zip(given, pair, strict=True)) for pair in pairs]
     return {",".join(f"{k}={in_a_name(v)}" for k, v in one.items()) or "baseline": one for one in made}
 
 
@@ -185,226 +140,358 @@ def in_a_name(level: object) -> str:
     return re.sub(r"[^\w.]+", "-", level).strip("-") if isinstance(level, str) else json.dumps(level)
 
 
-# Means and their intervals
-
-
-@cache
-def resamples(n: int) -> tuple[Any, Any]:
-    """Return how often each of n games is in each resample, and how likely each of these resamples is."""
-    found = [np.diff((-1, *bars, 2 * n - 1)) - 1 for bars in itertools.combinations(range(2 * n - 1), n - 1)]
-    ways = [math.factorial(n) / math.prod(map(math.factorial, map(int, counts))) for counts in found]
-    return np.array(found), np.array(ways) / n**n
-
-
-def quantile(values: Any, weights: Any, level: float) -> float:
-    """Return the smallest value at which the weights add up to a level."""
-    order = np.argsort(values)
-    place = np.searchsorted(np.cumsum(weights[order]), level)
-    return float(values[order][min(place, len(values) - 1)])
-
-
-def between(values: Any, weights: Any, lowest: float, highest: float, drawn: int) -> Range:
-    """Return where the quantile of random resamples may lie whose level is between two levels.
-
-    So many are drawn. Beyond the quantile, their number varies as that of rare events does.
-    """
-    beyond = [min(level, 1 - level) * drawn + 2 for level in (lowest, highest)]
-    off = [(2 + DEVIATIONS * math.sqrt(number)) / drawn for number in beyond]
-    least, most = max(0.0, lowest - off[0]), min(1.0, highest + off[1])
-    return Range(quantile(values, weights, least), quantile(values, weights, most))
-
-
-def reach(n: int) -> float:
-    """Return how many standard errors of the mean of n values a normal interval has to reach."""
-    return math.sqrt(n / (n - 1)) * float(t.ppf(0.975, n - 1))
-
-
-def mean(found: Sequence[float]) -> Row:
-    """Return n, mean, and the ends of the BCa interval at the level that the t distribution asks for."""
-    values, n = np.array(found, float), len(found)
-    middle = float(values.mean()) if n else None
-    if n < 3 or np.ptp(values) < ALMOST_0:
-        end = None if n < 3 else middle
-        return {"n": n, "mean": middle, "low": end, "high": end}
-    counts, weights = resamples(n)
-    means = counts @ values / n
-    tie = 1e-9 * np.ptp(values)
-    below = (weights[means < middle - tie].sum() + weights[means <= middle + tie].sum()) / 2
-    left_out = (values.sum() - values) / (n - 1)
-    off = left_out.mean() - left_out
-    skew = (off**3).sum() / (6 * (off**2).sum() ** 1.5)
-    ends = []
-    for z in (-reach(n), reach(n)):
-        shares = [below + way * DEVIATIONS * math.sqrt(below * (1 - below) / RESAMPLES) for way in (-1, 1)]
-        biases = [norm.ppf(share) for share in shares]
-        ends.append(sorted(norm.cdf(b + (b + z) / (1 - skew * (b + z))) for b in biases))
-    low, high = (between(means, weights, lowest, highest, RESAMPLES) for lowest, highest in ends)
-    return {"n": n, "mean": middle, "low": low, "high": high}
-
-
-def by_itself(files: Files, arm: str) -> Row:
-    """Return the figures of an arm."""
-    runs = [row for row in files.runs if row["arm"] == arm]
+def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
+    """Return the report of an experiment: its file's content is `asked`."""
+    home = Home(runs, asked, with_tainted=with_tainted)
+    others = [arm for arm in home.levels if arm != home.baseline]
+    differences = [
+        {"baseline": home.baseline, **row}
+        for arms in (others, home.arms[len(home.levels) :])
+        for row in compared(home, arms, {home.baseline: -1.0})
+    ]
+    detectable: dict[str, Row] = {}
+    for row in differences:
+        detectable.setdefault(row["arm"], {})[row["measure"]] = row["detectable"]
     return {
-        "runs": len(runs),
-        "tainted": sum(row["tainted"] for row in runs),
-        "measures": {
-            one: mean(values := [*files.value(arm, one).values()]) | lowest(values) for one in files.measures
-        },
+        "experiment": asked["name"],
+        "plan": plan(home),
+        "looks": [
+            {"seeds": n, "share": s, "reached": True} for n, s in zip(home.looks, shares(home), strict=True)
+        ],
+        "arms": {arm: by_itself(home, arm) for arm in home.arms},
+        "differences": differences,
+        "halves": compared(home, home.arms, None),
+        "detectable": detectable,
+        "spread": list(spread(home)),
+        "failures": failures(home),
+        "cells": [
+            {
+                "arm": one.cell,
+                "seed": one.cell_seed,
+                "run": one.name,
+                "digest": one.digest,
+                "tainted": one.tainted,
+            }
+            for one in home.all.rename(columns={"name": "named"})
+            .assign(name=home.all["name"])
+            .itertuples(index=False)
+        ],
+        "hypotheses": hypotheses(home),
+        "invasions": [invasion(home, one) for one in asked.get("invasion", ())],
+        "rankings": rankings(home),
+        "doses": list(doses(home)),
+        "over_time": list(over_time(home)),
+        "survival": [survival(home, arm) for arm in home.arms if any(home.of_arm(arm)["spells"])],
+        "durations": list(durations(home)),
+        "ratings": list(ratings(home)),
+        "payoffs": list(payoffs(home)),
+        "manifest": manifest(home),
     }
 
 
-def lowest(values: Sequence[float]) -> Row:
-    """Return the minimum and the 5% quantile."""
-    if not values:
-        return {"minimum": None, "quantile_5": None}
-    return {"minimum": min(values), "quantile_5": float(np.quantile(values, 0.05))}
+def plan(home: Home) -> Row:
+    """Return the frozen plan, which the file still is."""
+    kept = json.loads(home.plan["plan"])
+    return {
+        "hash": hashlib.sha256(home.plan["plan"].encode()).hexdigest(),
+        "frozen": home.plan["kept"],
+        "seeds": home.seeds,
+        "looks": home.looks,
+        "smallest": home.asked.get("smallest", {}),
+        "prompts": kept["prompts"],
+        "models": kept["models"],
+        "changes": [],
+        "amendments": [],
+    }
 
 
-# Differences, tests and power
+# Means, intervals, tests
 
 
-def pairs(one: Mapping[int, float], other: Mapping[int, float]) -> list[float]:
-    """Return the differences of the games that have a value on both sides."""
-    return [one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())]
+def ends_of(values: Any, level: float = 0.05) -> tuple[float, float]:
+    """Return Student's interval with Johnson's correction, doubled, on the side of the longer tail."""
+    n, s = len(values), np.std(values, ddof=1)
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - level)
+    reach = stats.t.isf(level / 2, n - 1) / math.sqrt(n)
+    shift = 2 * stats.skew(values) * s * (reach**2 / 3 + 1 / (6 * n))
+    return low + min(0, shift), high + max(0, shift)
 
 
-Way = Callable[[Files, str, str], list[float]]
+def mean(found: Sequence[float], level: float = 0.05) -> Row:
+    """Return n, mean, and the ends of the interval, None for fewer than three values or equal ones."""
+    values = np.asarray(found, float)
+    row: Row = {
+        "n": len(values),
+        "mean": float(values.mean()) if len(values) else None,
+        "low": None,
+        "high": None,
+    }
+    if len(values) > 2 and np.ptp(values) > ALMOST_0:
+        row["low"], row["high"] = map(float, ends_of(values, level))
+    return row
 
 
-def against_baseline(files: Files, arm: str, measure: str) -> list[float]:
-    """Return an arm minus the baseline."""
-    return pairs(files.value(arm, measure), files.value(files.baseline, measure))
+def p_above(values: Any) -> float:
+    """Return the p that a mean is above 0: of all sign flips, or at which its interval ends at 0."""
+    signs = np.array(list(itertools.product((1, -1), repeat=len(values))))
+    flips = float(((signs @ values) >= values.sum() - ALMOST_0).mean())
+    if np.ptp(values) < ALMOST_0:
+        return flips if abs(values.mean()) > ALMOST_0 else 1.0
+    distance = values.mean() / np.std(values, ddof=1) + min(0, 2 * stats.skew(values)) / (6 * len(values))
+    if distance <= 0:
+        return max(flips, float(stats.t.sf(math.sqrt(len(values)) * distance, len(values) - 1)))
+    level = optimize.brentq(lambda level: ends_of(values, level)[0], 1e-15, 1 - 1e-9, xtol=1e-16, rtol=1e-12)
+    return max(flips, float(level) / 2)
 
 
-def half_against_half(files: Files, arm: str, measure: str) -> list[float]:
-    """Return the second half of a run minus the first."""
-    return pairs(files.value(arm, measure, "second-half"), files.value(arm, measure, "first-half"))
-
-
-def against_zero(files: Files, arm: str, measure: str) -> list[float]:
-    """Return the measure itself."""
-    return list(files.value(arm, measure).values())
-
-
-def compared(files: Files, arm: str, way: Way) -> list[Row]:
-    """Return the tested differences of an arm, a row for each measure."""
-    rows = []
-    for measure in files.measures:
-        found = way(files, arm, measure)
-        width = spread(found)
-        figures = mean(found)
-        effect = figures["mean"] / width if width else None
-        rows.append({"arm": arm, "measure": measure, **figures, "p": p(found), "effect": effect})
-    return with_holm(rows)
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation, 0 where it is undefined or no more than an error of the arithmetic."""
+def tests(found: Sequence[float], margin: float | None) -> tuple[float | None, float | None]:
+    """Return the p of a difference from 0, and of lying within a margin."""
+    values = np.asarray(found, float)
     if len(values) < 2:
-        return 0.0
-    middle = sum(values) / len(values)
-    found = math.sqrt(sum((one - middle) ** 2 for one in values) / (len(values) - 1))
-    return found if found > ALMOST_0 else 0.0
+        return None, None
+    p = min(1.0, 2 * min(p_above(values), p_above(-values)))
+    return p, None if margin is None else max(p_above(margin + values), p_above(margin - values))
 
 
-def p(found: Sequence[float]) -> float | None:
-    """Return the share of all sign flips whose mean is at least as far from 0."""
-    if len(found) < 2:
+def holm(ps: Sequence[float | None]) -> list[float | None]:
+    """Return each p times the number of those at least as large, never falling."""
+    known = pd.Series(ps, dtype=float).dropna().sort_values()
+    corrected = (known * np.arange(len(known), 0, -1)).clip(upper=1).cummax()
+    return [corrected.get(place) for place in range(len(ps))]
+
+
+def shares(home: Home) -> list[float]:
+    """Return which share of 0.05 each look may use."""
+    if not home.looks:
+        return []
+    times = np.array(home.looks) / home.looks[-1]
+    return list(np.diff(2 * stats.norm.sf(stats.norm.isf(0.025) / np.sqrt(times)) / 0.05, prepend=0))
+
+
+def judged(home: Home, samples: Sequence[tuple[str, pd.Series, Sequence[str]]]) -> list[Row]:
+    """Return comparisons: each has its measure, its values by seed, and its arms."""
+    rows = corrected(home, [(measure, values) for measure, values, _ in samples])
+    clean = [
+        (measure, values[[not any((arm, seed) in home.failing for arm in arms) for seed in values.index]])
+        for measure, values, arms in samples
+    ]
+    for row, left, (_, values, _), (_, some) in zip(
+        rows, corrected(home, clean), samples, clean, strict=True
+    ):
+        keys = ("n", "mean", "low", "high", "p", "p_holm")
+        row["without_failures"] = {key: left[key] for key in keys} if len(some) < len(values) else None
+    return rows
+
+
+def corrected(home: Home, samples: Sequence[tuple[str, pd.Series]]) -> list[Row]:
+    """Return comparisons with their tests at the last look, corrected for looks and for their number."""
+    rows: list[Row] = []
+    looks = list(zip(home.looks, shares(home), strict=True)) or [(len(home.seeds), 1.0)]
+    for measure, values in samples:
+        margin = home.asked.get("smallest", {}).get(measure)
+        ps: list[float] = []
+        within: list[float] = []
+        seen = values
+        for seeds, share in looks:
+            seen = values[[seed in home.seeds[:seeds] for seed in values.index]]
+            for of, p in zip((ps, within), tests(seen.to_numpy(), margin), strict=True):
+                of.extend([] if p is None else [min(1.0, p / share)])
+        deviation = None
+        if len(seen) > 1:
+            deviation = float(seen.std()) if np.ptp(seen.to_numpy()) > ALMOST_0 else 0.0
+        row = {"measure": measure, **mean(seen.to_numpy(), 0.05 * looks[-1][1])}
+        row |= {"p": min(ps, default=None), "p_margin": min(within, default=None), "margin": margin}
+        rows.append(row | {"spread": deviation, "effect": row["mean"] / deviation if deviation else None})
+    number = max(1, sum(row["p"] is not None for row in rows))
+    level = 0.05 * looks[-1][1] / number
+    for row, p, p_margin in zip(
+        rows, holm([r["p"] for r in rows]), holm([r["p_margin"] for r in rows]), strict=True
+    ):
+        row |= {"p_holm": p, "p_margin_holm": p_margin, "detectable": detectable(row, level), "level": level}
+    return rows
+
+
+def detectable(row: Row, level: float) -> Range | None:
+    """Return the smallest difference found in 80% of experiments: where the lower ends are above 0."""
+    if not row["spread"] or 2.0 ** (1 - row["n"]) > level:
         return None
-    observed = abs(sum(found)) - ALMOST_0
-    flips = itertools.product((1, -1), repeat=len(found))
-    flipped = [abs(sum(sign * one for sign, one in zip(signs, found, strict=True))) for signs in flips]
-    return sum(one >= observed for one in flipped) / len(flipped)
-
-
-def with_holm(rows: list[Row]) -> list[Row]:
-    """Return rows with `p_holm`: p times the number of the p that are at least as large, never falling."""
-    largest = 0.0
-    tested = sorted((row for row in rows if row["p"] is not None), key=lambda row: row["p"])
-    for place, row in enumerate(tested):
-        largest = max(largest, min(1.0, row["p"] * (len(tested) - place)))
-        row["p_holm"] = largest
-    return [{"p_holm": None, **row} for row in rows]
-
-
-def enough(n: int, tests: int) -> bool:
-    """Return whether n pairs of one sign have a p below 0.05 after correction for a number of tests."""
-    return n - 1 >= math.log2(tests / 0.05)
+    effect = smallest_effect(row["n"], level)
+    return Range(0.93 * effect * row["spread"], 1.07 * effect * row["spread"])
 
 
 @cache
-def smallest_effect(n: int) -> float:
-    """Return the effect that a two-sided t test of n pairs finds with a probability of 80%."""
-    limit = t.ppf(0.975, n - 1)
+def smallest_effect(n: int, level: float) -> float:
+    """Return the effect at which 80% of simulated lower ends are above 0.
 
-    def missing_power(effect: float) -> float:
-        off = effect * math.sqrt(n)
-        return float(nct.sf(limit, n - 1, off) + nct.cdf(-limit, n - 1, off)) - 0.8
-
-    return float(optimize.brentq(missing_power, 0.01, 10))
-
-
-def detectable(files: Files, measure: str) -> float | None:
-    """Return the smallest difference that is found with a probability of 80%: that of the widest arm."""
-    others = [arm for arm in files.arms if arm not in {files.baseline, "null"}]
-    for arms in (others, ["null"]):
-        found = [against_baseline(files, arm, measure) for arm in arms]
-        sizes = [
-            smallest_effect(len(one)) * spread(one)
-            for one in found
-            if spread(one) and enough(len(one), len(files.measures))
-        ]
-        if sizes:
-            return max(sizes)
-    return None
+    The lower end of a test of sign flips is one of the means of all subsets (Hartigan 1969).
+    """
+    samples = np.random.default_rng(99).normal(size=(4000, n))
+    subsets = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
+    means = np.sort(samples @ subsets.T / subsets.sum(axis=1), axis=1)
+    flips = means[:, max(0, math.ceil(level / 2 * 2**n) - 2)]
+    students = [ends_of(values, level)[0] for values in samples[:1000]]
+    return float(np.quantile(-np.minimum(flips[:1000], students), 0.8))
 
 
-def hypotheses(files: Files) -> list[Row]:
-    """Return the numbers and the verdict of each hypothesis."""
-    ways = {"baseline": against_baseline, "halves": half_against_half, "zero": against_zero}
-    asked = [{"test": "baseline", **one} for one in files.asked.get("hypothesis", ())]
-    found = [ways[one["test"]](files, one["arm"], one["measure"]) for one in asked]
-    rows = with_holm([{**one, **mean(of), "p": p(of)} for one, of in zip(asked, found, strict=True)])
-    for row, of in zip(rows, found, strict=True):
-        as_expected = of and (sum(of) > 0) == (row["direction"] == "higher")
-        nothing = enough(len(of), len(rows)) and max(map(abs, of)) < ALMOST_0
-        row["verdict"] = "not supported" if nothing else "undecided"
-        if row["p_holm"] is not None and row["p_holm"] < 0.05:
-            row["verdict"] = "supported" if as_expected else "not supported"
+def no_larger(row: Row) -> bool:
+    """Return whether a difference is no larger than its margin, or nothing differs in enough pairs."""
+    equal = row["mean"] == 0 and row["spread"] == 0 and 2.0 ** (1 - row["n"]) <= row["level"]
+    return equal or (row["p_margin_holm"] is not None and row["p_margin_holm"] < 0.05)
+
+
+def compared(home: Home, arms: Sequence[str], minus: Mapping[str, float] | None) -> list[Row]:
+    """Return the comparisons of arms with the baseline, or of the halves of their runs."""
+    places = list(itertools.product(arms, home.measures))
+    samples = [
+        (measure, halves(home, arm, measure), [arm])
+        if minus is None
+        else (measure, weighted(home, measure, {arm: 1.0, **minus}), [arm, *minus])
+        for arm, measure in places
+    ]
+    rows = judged(home, samples)
+    for row, (arm, _) in zip(rows, places, strict=True):
+        found = row["p_holm"] is not None and row["p_holm"] < 0.05
+        small = "no larger than" if no_larger(row) else "cannot tell"
+        row |= {"arm": arm, "exploratory": False, "verdict": small}
+        if found:
+            row["verdict"] = "higher" if row["mean"] > 0 else "lower"
+        del row["level"]
     return rows
+
+
+def weighted(home: Home, measure: str, weights: Mapping[str, float]) -> pd.Series:
+    """Return the weighted sum of arms by seed, where all have a value."""
+    parts = [home.by_seed(arm, measure) * weight for arm, weight in weights.items()]
+    found = pd.concat(parts, axis=1).dropna().sum(axis=1).round(12)
+    return found.reindex([seed for seed in home.seeds if seed in found.index])
+
+
+def halves(home: Home, arm: str, measure: str) -> pd.Series:
+    """Return the second half of a run minus the first."""
+    found = home.by_seed(arm, measure, "second-half") - home.by_seed(arm, measure, "first-half")
+    found = found.dropna().round(12)
+    return found.reindex([seed for seed in home.seeds if seed in found.index])
+
+
+def hypotheses(home: Home) -> list[Row]:
+    """Return the numbers and the verdict of each hypothesis."""
+    asked = [
+        {"arm": None, "test": "baseline", "against": None, "factors": None, **one}
+        for one in home.asked.get("hypothesis", ())
+    ]
+    samples = []
+    for one in asked:
+        if one["test"] == "halves":
+            samples.append((one["measure"], halves(home, one["arm"], one["measure"]), [one["arm"]]))
+            continue
+        weights = {one["arm"]: 1.0}
+        if one["test"] == "baseline":
+            weights[one["against"] or home.baseline] = -1.0
+        elif one["factors"]:
+            weights = contrast(home, one["factors"])
+        samples.append((one["measure"], weighted(home, one["measure"], weights), list(weights)))
+    rows = judged(home, samples)
+    for row, one in zip(rows, asked, strict=True):
+        row.update(one, verdict="no larger than" if no_larger(row) else "cannot tell")
+        if row["p_holm"] is not None and row["p_holm"] < 0.05:
+            expected = (row["mean"] > 0) == (one["direction"] == "higher")
+            row["verdict"] = "supported" if expected else "not supported"
+        del row["level"]
+    return rows
+
+
+def contrast(home: Home, factors: Sequence[str]) -> dict[str, float]:
+    """Return the weights of a trend or an interaction: a regression on the product of the centred factors."""
+    product, size = pd.Series(1.0, index=list(home.levels)), 1.0
+    for factor in factors:
+        found = pd.Series({arm: value_of(home, arm, factor) for arm in home.levels})
+        x = found.astype(float)
+        product, size = product * (x - x.mean()), size * (x.max() - x.min())
+    return dict(product * size / (product**2).sum())
+
+
+def by_itself(home: Home, arm: str) -> Row:
+    """Return the figures of an arm."""
+    runs = home.all[home.all["arm"] == arm]
+    measures = {}
+    for one in home.measures:
+        values = home.by_seed(arm, one)
+        lowest = {"minimum": values.min(), "quantile_5": values.quantile(0.05)} if len(values) else {}
+        measures[one] = {**mean(values.to_numpy()), "minimum": None, "quantile_5": None, **lowest}
+    return {"runs": len(runs), "tainted": int(runs["tainted"].sum()), "measures": measures}
+
+
+# Failures and spread
+
+
+def failures(home: Home) -> list[Row]:
+    """Return how the calls of each arm ended, with a test against the baseline."""
+    games = home.games.assign(calls=home.games["outcomes"].map(lambda of: sum(of.values())))
+    games["share"] = (games["failed"] / games["calls"]).fillna(0)
+    by_seed = games.groupby(["arm", "cell_seed"])["share"].mean()
+    others = [arm for arm in home.arms if arm != home.baseline]
+    rows = {}
+    for arm in home.arms:
+        of = games[games["arm"] == arm]
+        outcomes = pd.DataFrame(list(of["outcomes"])).sum().astype(int).to_dict() if len(of) else {}
+        calls, failed = sum(outcomes.values()), int(of["failed"].sum())
+        rows[arm] = {"arm": arm, "games": len(of), "with_failures": int((of["failed"] > 0).sum())}
+        rows[arm] |= {"outcomes": {name: n for name, n in outcomes.items() if n}, "failed": failed}
+        rows[arm] |= {"share": failed / calls if calls else None, "difference": None}
+    found = []
+    for arm in others:
+        off = (by_seed.get(arm, pd.Series(dtype=float)) - by_seed.get(home.baseline)).dropna().to_numpy()
+        found.append({**mean(off), "p": tests(off, None)[0]})
+    for arm, row, p in zip(others, found, holm([row["p"] for row in found]), strict=True):
+        rows[arm]["difference"] = row | {"p_holm": p}
+    return list(rows.values())
+
+
+def spread(home: Home) -> Iterator[Row]:
+    """Yield the parts of the spread of each measure in each arm."""
+    for arm, measure in itertools.product(home.levels, home.measures):
+        own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
+        both = pd.concat([own, base], axis=1).dropna()
+        of = home.games[(home.games["arm"] == arm) | ((arm == home.baseline) & (home.games["arm"] == "null"))]
+        answers = of.assign(value=[(m.get(measure) or [None])[0] for m in of["measures"]]).groupby(
+            "cell_seed"
+        )["value"]
+        groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
+        seats = [np.array([*scores.values()], float) for scores in home.of_arm(arm)["scores"]]
+        between, within = one_way(seats) if len(seats) > 2 else (0.0, 0.0)
+        alike = between**2 / (between**2 + within**2) if between or within else None
+        seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)
+        tell = arm != home.baseline and len(both) > 2 and (np.ptp(both.to_numpy(), axis=0) > 0).all()
+        yield {
+            "arm": arm,
+            "measure": measure,
+            "deviation": own.std() if len(own) > 2 else None,
+            "of_seeds": seeds,
+            "of_answers": noise,
+            "correlation": both.corr().iloc[0, 1] if tell else None,
+            "agents_alike": alike,
+        }
+
+
+def one_way(groups: Sequence[Any]) -> tuple[float, float]:
+    """Return the standard deviations between groups and within them, by the mean squares."""
+    table = pd.concat([pd.DataFrame({"group": n, "value": of}) for n, of in enumerate(groups)])
+    of = table.groupby("group")["value"]
+    within = ((table["value"] - of.transform("mean")) ** 2).sum() / (len(table) - len(groups))
+    between = ((of.transform("mean") - table["value"].mean()) ** 2).sum() / (len(groups) - 1)
+    size = (len(table) - (of.size() ** 2).sum() / len(table)) / (len(groups) - 1)
+    return math.sqrt(max(0.0, (between - within) / size)), math.sqrt(within)
 
 
 # Curves
 
 
-def doses(files: Files) -> Iterator[Row]:
-    """Yield the means of the arms by the values of each factor that has numbers."""
-    factors = files.asked.get("factors", {})
-    for factor in [name for name in factors if name != "design"]:
-        curves: dict[str, tuple[Row, dict[str, Any]]] = {}
-        for arm, of_arm in files.levels.items():
-            fixed = {name: level for name, level in of_arm.items() if name != factor}
-            if fixed and factors.get("design") == "one-at-a-time":
-                continue
-            given = factors[factor]
-            value = set_in(files.asked, factor)
-            if factor in of_arm:
-                value = given[of_arm[factor]] if isinstance(given, dict) else of_arm[factor]
-            if type(value) in {int, float}:
-                curves.setdefault(json.dumps(fixed), (fixed, {}))[1][arm] = value
-        for measure, (fixed, values) in itertools.product(files.measures, curves.values()):
-            if len(set(values.values())) > 1:
-                points = [
-                    {"value": value, "arm": arm, **mean([*files.value(arm, measure).values()])}
-                    for arm, value in sorted(values.items(), key=lambda one: one[1])
-                ]
-                yield {"factor": factor, "measure": measure, "fixed": fixed, "points": points}
-
-
-def set_in(asked: Mapping[str, Any], factor: str) -> Any:
-    """Return what the file sets a factor to, outside the factors."""
-    for table in (asked.get("parameters", {}), asked, asked.get("set", {})):
+def value_of(home: Home, arm: str, factor: str) -> Any:
+    """Return the value of a factor in an arm."""
+    given, levels_ = home.asked["factors"][factor], home.levels[arm]
+    if factor in levels_:
+        return given[levels_[factor]] if isinstance(given, dict) else levels_[factor]
+    for table in (home.asked.get("parameters", {}), home.asked, home.asked.get("set", {})):
         value: Any = table
         for part in [factor] if factor in table else factor.split("."):
             value = value.get(part) if isinstance(value, dict) else None
@@ -413,61 +500,82 @@ def set_in(asked: Mapping[str, Any], factor: str) -> Any:
     return None
 
 
+def doses(home: Home) -> Iterator[Row]:
+    """Yield the means of the arms by the values of each factor that has numbers."""
+    factors = home.asked.get("factors", {})
+    for factor in [name for name in factors if name != "design"]:
+        curves: dict[str, tuple[Row, dict[str, Any]]] = {}
+        for arm, of_arm in home.levels.items():
+            fixed = {name: level for name, level in of_arm.items() if name != factor}
+            value = value_of(home, arm, factor)
+            if type(value) in {int, float} and not (fixed and factors.get("design") == "one-at-a-time"):
+                curves.setdefault(json.dumps(fixed), (fixed, {}))[1][arm] = value
+        for measure, (fixed, values) in itertools.product(home.measures, curves.values()):
+            if len(set(values.values())) > 1:
+                points = [
+                    {"value": value, "arm": arm, **mean(home.by_seed(arm, measure).to_numpy())}
+                    for arm, value in sorted(values.items(), key=lambda one: one[1])
+                ]
+                yield {"factor": factor, "measure": measure, "fixed": fixed, "points": points}
+
+
 def stretches(turns: int, most: int) -> list[tuple[int, int]]:
     """Return the first and the last of every so many turns, so that there are at most so many stretches."""
-    step = next(step for step in itertools.count(1) if step * most >= turns)
+    step = max(1, math.ceil(turns / most))
     return [(first, min(first + step, turns) - 1) for first in range(0, turns, step)]
 
 
-def over_time(files: Files) -> Iterator[Row]:
+def over_time(home: Home) -> Iterator[Row]:
     """Yield the means over games of each measure of turns, with their t intervals."""
-    rows = files.table("over_time")
-    for arm, measure in itertools.product(files.arms, rows[0]["over_time"] if rows else ()):
-        of_arm = [row for row in rows if row["arm"] == arm]
-        points = []
-        rounds = max((row["rounds"] for row in of_arm), default=0)
-        longest = max((row["turns"] for row in of_arm), default=0) - 1
-        for place, (first, last) in enumerate(stretches(rounds, 40)):
-            of_games = [
-                values[place]
-                for row in of_arm
-                if place < len(values := row["over_time"][measure]) and values[place] is not None
-            ]
-            if first <= longest:
-                points.append({"first": first, "last": min(last, longest), **with_t_interval(of_games)})
-        if any(point["n"] for point in points):
-            yield {"arm": arm, "measure": measure, "points": points}
+    for arm in home.arms:
+        games = home.of_arm(arm)
+        for measure in games["over_time"].iloc[0] if len(games) else ():
+            table, points = (
+                pd.DataFrame([pd.Series(of[measure], dtype=float) for of in games["over_time"]]),
+                [],
+            )
+            for place, (first, last) in enumerate(stretches(games["rounds"].max(), 40)):
+                if first < games["turns"].max():
+                    values = table[place].dropna().to_numpy()
+                    row = {**mean([]), "n": len(values), "mean": values.mean() if len(values) else None}
+                    if len(values) > 2:
+                        off = stats.sem(values) * stats.t.isf(0.025, len(values) - 1)
+                        row["low"] = max(values.mean() - off, min(0, *values))
+                        row["high"] = min(values.mean() + off, max(1, *values))
+                    points.append({"first": first, "last": min(last, int(games["turns"].max()) - 1), **row})
+            if any(point["n"] for point in points):
+                yield {"arm": arm, "measure": measure, "points": points}
 
 
-def with_t_interval(values: Sequence[float]) -> Row:
-    """Return n, mean, and the ends of the t interval, within 0 and 1 as far as the values are."""
-    n = len(values)
-    middle = sum(values) / n if n else None
-    if middle is None or n < 3:
-        return {"n": n, "mean": middle, "low": None, "high": None}
-    off = float(t.ppf(0.975, n - 1)) * spread(values) / math.sqrt(n)
-    low, high = max(middle - off, min(0, *values)), min(middle + off, max(1, *values))
-    return {"n": n, "mean": middle, "low": low, "high": high}
-
-
-def spells(files: Files, arm: str) -> dict[int, list[tuple[int, bool]]]:
+def spells(home: Home, arm: str) -> dict[int, list[tuple[int, bool]]]:
     """Return the spells of each game of an arm, one by one: how long each lasted, and whether it ended."""
-    games: dict[int, list[tuple[int, bool]]] = {}
-    for row in files.table("spells"):
-        if row["arm"] == arm:
-            games.setdefault(row["seed"], []).extend([(row["turns"], row["ended"])] * row["count"])
-    return games
+    return {
+        game.cell_seed: [(turns, ended) for turns, ended, count in game.spells for _ in range(count)]
+        for game in home.of_arm(arm).itertuples()
+    }
 
 
-def survival(files: Files, arm: str) -> Row:
-    """Return the Kaplan-Meier curve of an arm with its band, which comes from resampled games."""
-    of_games = spells(files, arm)
-    games = [of_games.get(seed, []) for name, seed in sorted(files.counted) if name == arm]
+def surviving(found: Sequence[tuple[float, bool]], ages: Sequence[float]) -> Any:
+    """Return the Kaplan-Meier share of what lasts longer than so many turns."""
+    turns, ended = np.array(found).T
+    return stats.ecdf(stats.CensoredData.right_censored(turns, ended == 0)).sf.evaluate(np.asarray(ages))
+
+
+def half_life(found: Sequence[tuple[int, bool]]) -> int | None:
+    """Return the smallest age that at most half of the spells outlast."""
+    if not found:
+        return None
+    ages = range(1, max(length for length, _ in found) + 1)
+    return next((a for a, s in zip(ages, surviving(found, ages), strict=True) if s <= 1 / 2 + ALMOST_0), None)
+
+
+def survival(home: Home, arm: str) -> Row:
+    """Return the Kaplan-Meier curve of an arm with its band, over all resamples of its games."""
+    games = list(spells(home, arm).values())
     together = [spell for game in games for spell in game]
     longest = max(length for length, _ in together)
     ages = [0, *(last + 1 for _, last in stretches(longest, 200))]
-    points: list[Row] = [{"turns": age, "share": surviving(together, age)} for age in ages]
-    ends = bands(games, ages)
+    points = [{"turns": a, "share": s} for a, s in zip(ages, surviving(together, ages), strict=True)]
     return {
         "arm": arm,
         "spells": len(together),
@@ -475,109 +583,105 @@ def survival(files: Files, arm: str) -> Row:
         "games": len(games),
         "median": half_life(together),
         "points": [
-            {**point, "low": low, "high": high} for point, (low, high) in zip(points, ends, strict=True)
+            {**point, "low": low, "high": high}
+            for point, (low, high) in zip(points, bands(games, ages), strict=True)
         ],
     }
 
 
-def surviving(found: Sequence[tuple[int, bool]], turns: int) -> float:
-    """Return the Kaplan-Meier share of the spells that last longer than so many turns."""
-    share = 1.0
-    for age in sorted({length for length, ended in found if ended and length <= turns}):
-        at_risk = sum(length >= age for length, _ in found)
-        share *= 1 - sum(ended and length == age for length, ended in found) / at_risk
-    return share
-
-
-def half_life(found: Sequence[tuple[int, bool]]) -> int | None:
-    """Return the smallest age that at most half of the spells outlast."""
-    ages = range(1, max((length for length, _ in found), default=0) + 1)
-    return next((age for age in ages if surviving(found, age) <= 1 / 2 + ALMOST_0), None)
-
-
 def bands(games: Sequence[Sequence[tuple[int, bool]]], ages: Sequence[int]) -> list[tuple[Any, Any]]:
-    """Return the ends of the band of a survival curve at some ages."""
+    """Return the ends of the band of a survival curve at some ages: the report draws 999 resamples."""
     n = len(games)
     if n < 3:
         return [(None, None)] * len(ages)
-    counts, weights = resamples(n)
-    tail = float(norm.cdf(-reach(n)))
-    shares, found = np.ones(len(counts)), []
-    for before, age in itertools.pairwise([-1, *ages]):
-        for at in range(before + 1, age + 1):
-            at_risk = counts @ [sum(length >= at for length, _ in game) for game in games]
-            ended = counts @ [sum(gone and length == at for length, gone in game) for game in games]
-            shares = shares * (1 - ended / np.maximum(at_risk, 1))
-        low, high = (between(shares, weights, level, level, BAND_RESAMPLES) for level in (tail, 1 - tail))
-        found.append((low, high))
-    return found
+    at_risk, ended = np.zeros((2, n, max(ages) + 1))
+    for game, (turns, gone) in ((game, spell) for game, of in enumerate(games) for spell in of):
+        at_risk[game, : turns + 1] += 1
+        ended[game, turns] += gone
+    drawn = np.random.default_rng(7).multinomial(n, [1 / n] * n, 20_000)
+    shares_ = (1 - drawn @ ended / np.maximum(drawn @ at_risk, 1)).cumprod(axis=1)[:, ages]
+    tail = float(stats.norm.sf(math.sqrt(n / (n - 1)) * stats.t.isf(0.025, n - 1)))
+    off = (3 + 4 * math.sqrt(tail * 999 + 2)) / 999
+    places = np.clip([[level - off, level + off] for level in (tail, 1 - tail)], 0, 1)
+    ends = np.quantile(shares_, places, axis=0)
+    return [(Range(*ends[0, :, k]), Range(*ends[1, :, k])) for k in range(len(ages))]
 
 
-def ratings(files: Files) -> Iterator[Row]:
+def durations(home: Home) -> Iterator[Row]:
+    """Yield how long games last until half of the spells have ended, which may not happen."""
+    if "half_life" not in home.measures:
+        return
+    timed: dict[str, list[tuple[float, bool]]] = {}
+    for game in home.first.itertuples():
+        value = game.measures["half_life"][0]
+        if value is not None or game.spells:
+            timed.setdefault(game.arm, []).append((game.turns if value is None else value, value is not None))
+    horizon = max((turns for of in timed.values() for turns, _ in of), default=0)
+    for arm in [arm for arm in home.arms if arm in timed]:
+        table = pd.DataFrame(timed[arm], columns=["turns", "seen"])
+        ages = [0, *sorted(table["turns"].unique())]
+        shares_, variance, p, points = surviving(timed[arm], ages), 0.0, None, []
+        for age, share in zip(ages, shares_, strict=True):
+            at_risk, events = (table["turns"] >= age).sum(), ((table["turns"] == age) & table["seen"]).sum()
+            variance += events / (at_risk * (at_risk - events)) if at_risk > events else math.nan
+            low = high = 1.0 if age == 0 else None
+            if age and len(table) < 3:
+                low = high = None
+            elif age and 0 < share < 1:
+                off = stats.norm.isf(0.025) * math.sqrt(variance) / math.log(share)
+                low, high = sorted(share ** math.exp(sign * off) for sign in (1, -1))
+            points.append({"turns": int(age), "share": share, "low": low, "high": high})
+        if len(table) < 3:
+            points[0] |= {"low": None, "high": None}
+        area = sum(s * (end - at) for s, at, end in zip(shares_, ages, [*ages[1:], horizon], strict=True))
+        if arm != home.baseline and any(
+            seen for one in (arm, home.baseline) for _, seen in timed.get(one, ())
+        ):
+            of = [
+                stats.CensoredData.right_censored(
+                    *zip(*((t, not seen) for t, seen in timed[one]), strict=True)
+                )
+                for one in (arm, home.baseline)
+            ]
+            p = float(stats.logrank(*of).pvalue)
+        yield {
+            "arm": arm,
+            "measure": "half_life",
+            "games": len(table),
+            "happened": int(table["seen"].sum()),
+            "horizon": int(horizon),
+            "mean": area,
+            "points": points,
+            "p": p,
+        }
+
+
+def ratings(home: Home) -> Iterator[Row]:
     """Yield what was true of those who were given a rating: the mean over games."""
-    rows = files.table("ratings")
-    for arm, kind in itertools.product(files.arms, sorted({row["kind"] for row in rows})):
-        of_kind = [row for row in rows if (row["arm"], row["kind"]) == (arm, kind)]
-        points = []
-        for rating in sorted({row["rating"] for row in of_kind}):
-            given = [row for row in of_kind if row["rating"] == rating]
-            count = sum(row["count"] for row in given)
-            points.append({"rating": rating, "count": count, **mean([row["truth"] for row in given])})
-        if points:
+    for arm in home.arms:
+        rows = [one for of in home.of_arm(arm)["ratings"] for one in of]
+        table = pd.DataFrame(rows, columns=["kind", "rating", "count", "truth"])
+        for kind, of_kind in table.groupby("kind"):
+            points = [
+                {"rating": rating, "count": int(of["count"].sum()), **mean(of["truth"].to_numpy())}
+                for rating, of in of_kind.groupby("rating")
+            ]
             yield {"arm": arm, "kind": kind, "points": points}
 
 
-def scores(files: Files) -> list[Row]:
-    """Return the score of each agent of each game, with the name of its player."""
-    rows = [row | {"player": without_luck(row["player"])} for row in files.table("scores")]
-    players = {row["player"] for row in rows}
-    kinds = [player.split("?")[0] for player in players]
-    names = {one: one if kinds.count(one.split("?")[0]) > 1 else one.split("?")[0] for one in players}
-    return [row | {"player": names[row["player"]]} for row in rows]
-
-
-def payoffs(files: Files) -> Iterator[Row]:
-    """Yield the mean over games of the mean score of each player's agents."""
-    for arm in files.arms:
-        games: dict[str, dict[int, list[int]]] = {}
-        for row in scores(files):
-            if row["arm"] == arm:
-                of_player = games.setdefault(row["player"], {})
-                of_player.setdefault(row["seed"], []).append(row["score"])
-        for player, of_player in games.items():
-            of_games = [sum(of_game) / len(of_game) for of_game in of_player.values()]
-            agents = sum(map(len, of_player.values())) / len(of_player)
-            yield {"arm": arm, "player": player, "agents": agents, **mean(of_games)}
-
-
-def rankings(files: Files) -> Row:
-    """Return the players of games of two by wins and by score, if everybody plays against everybody."""
-    if files.asked.get("factors", {}).get("design") != "pairs":
-        return {}
-    games: dict[tuple[str, int], list[tuple[str, float, float]]] = {}
-    for row in scores(files):
-        if row["arm"] != "null":
-            seat = row["player"], row["won"], row["score"]
-            games.setdefault((row["arm"], row["seed"]), []).append(seat)
-    found: dict[str, dict[tuple[str, str, int], float]] = {"wins": {}, "score": {}}
-    for (_, seed), seats in games.items():
-        for (player, *own), (opponent, *others) in (seats, seats[::-1]):
-            for figures, mine, theirs in zip(found.values(), own, others, strict=True):
-                figures[player, opponent, seed] = mine if player != opponent else (mine + theirs) / 2
-    return {name: ranking(figures) for name, figures in found.items()}
-
-
-def ranking(figures: Mapping[tuple[str, str, int], float]) -> list[Row]:
-    """Return the players by the mean of a figure that is known by player, opponent and seed."""
-    players, _, seeds = (sorted(set(part)) for part in zip(*figures, strict=True))
-    rows = []
-    for one in players:
-        of_seeds = [sum(figures[one, other, seed] for other in players) / len(players) for seed in seeds]
-        against = {o: sum(figures[one, o, seed] for seed in seeds) / len(seeds) for o in players}
-        rows.append({"player": one, **mean(of_seeds), "against": against})
-    for row in rows:
-        row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
-    return sorted(rows, key=lambda row: row["rank"])
+def seats(home: Home) -> pd.DataFrame:
+    """Return a row for each agent of each game: its player by name, its score, and whether it won."""
+    rows = [
+        (game.arm, game.cell_seed, game.models[agent], score, agent in game.winners)
+        for arm in home.arms
+        for game in home.of_arm(arm).itertuples()
+        for agent, score in sorted(game.scores.items())
+    ]
+    table = pd.DataFrame(rows, columns=["arm", "seed", "spec", "score", "won"])
+    plain = table["spec"].map(without_luck)
+    bare = plain.str.partition("?")[0]
+    kinds = plain.groupby(bare).transform("nunique")
+    return table.assign(player=plain.where(kinds > 1, bare))
 
 
 def without_luck(player: str) -> str:
@@ -587,54 +691,104 @@ def without_luck(player: str) -> str:
     return f"{name}?{'&'.join(left)}" if left else name
 
 
+def payoffs(home: Home) -> Iterator[Row]:
+    """Yield the mean over games of the mean score of each player's agents."""
+    for (arm, player), of in seats(home).groupby(["arm", "player"], sort=False):
+        games = of.groupby("seed", sort=False)["score"]
+        agents = games.size().mean()
+        yield {"arm": arm, "player": player, "agents": agents, **mean(games.mean().to_numpy())}
+
+
+def rankings(home: Home) -> Row:
+    """Return the players of games of two by wins and by score, if everybody plays against everybody."""
+    if home.asked.get("factors", {}).get("design") != "pairs":
+        return {}
+    table = seats(home)
+    table = table[table["arm"] != "null"].reset_index(drop=True)
+    # The two agents of a game stand one after the other.
+    table["opponent"] = table["player"].to_numpy().reshape(-1, 2)[:, ::-1].ravel()
+    found = {}
+    for name, column in (("wins", "won"), ("score", "score")):
+        duels = table.groupby(["player", "opponent", "seed"])[column].mean()
+        rows = []
+        for player in sorted(table["player"].unique()):
+            against = duels[player].groupby("opponent").mean().to_dict()
+            rows.append({"player": player, **mean(duels[player].groupby("seed").mean()), "against": against})
+        for row in rows:
+            row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
+        found[name] = sorted(rows, key=lambda row: row["rank"])
+    return found
+
+
 # Invasion
 
 
-def invasion(files: Files, asked: Mapping[str, str]) -> Row:
+def invasion(home: Home, asked: Mapping[str, str]) -> Row:
     """Return the payoffs by the number of mutants, and where a Moran process with them settles."""
-    kinds = asked["resident"], asked["mutant"]
-    games: dict[tuple[str, int], list[tuple[str, int]]] = {}
-    for row in files.table("scores"):
-        if row["arm"] != "null":
-            games.setdefault((row["arm"], row["seed"]), []).append((row["player"], row["score"]))
-    found: dict[int, dict[int, tuple[float | None, ...]]] = {}
-    agents = 0
-    for (_, seed), of_game in games.items():
-        of_kinds = [[score for player, score in of_game if player == kind] for kind in kinds]
-        if sum(map(len, of_kinds)) == len(of_game):
-            agents = len(of_game)
-            scores = tuple(sum(of) / len(of) if of else None for of in of_kinds)
-            found.setdefault(len(of_kinds[1]), {})[seed] = scores
-    table = []
-    for mutants, runs in sorted(found.items()):
-        means = [np.mean(of) if None not in of else None for of in zip(*runs.values(), strict=True)]
-        table.append({"mutants": mutants, "runs": len(runs), "resident": means[0], "mutant": means[1]})
-    row = {**asked, "agents": agents, "payoffs": table, "neutral": 1 / agents}
-    mixed = range(1, agents)
-    if any(len(found.get(mutants, {})) < len(files.seeds) for mutants in mixed):
+    kinds = [asked["resident"], asked["mutant"]]
+    table = seats(home)
+    table = table[table["arm"] != "null"]
+    of_games = table.groupby(["arm", "seed"])["spec"]
+    table = table[of_games.transform(lambda specs: specs.isin(kinds).all())]
+    table = table.assign(
+        mutants=table.groupby(["arm", "seed"])["spec"].transform(lambda s: (s == kinds[1]).sum())
+    )
+    agents = int(table.groupby(["arm", "seed"]).size().max())
+    scores = table.groupby(["spec", "mutants", "seed"])["score"].mean()
+    games = table.groupby("mutants")["seed"].nunique()
+    rows = []
+    for mutants, runs in games.items():
+        means = {
+            kind: scores.get((spec, mutants), pd.Series(dtype=float)).mean()
+            for spec, kind in zip(kinds, asked, strict=True)
+        }
+        rows.append(
+            {"mutants": mutants, "runs": int(runs)}
+            | {k: None if math.isnan(v) else v for k, v in means.items()}
+        )
+    row = {**asked, "agents": agents, "payoffs": rows, "neutral": 1 / agents}
+    if any(games.get(mutants, 0) < len(home.seeds) for mutants in range(1, agents)):
         return row | dict.fromkeys(("of_mutant", "of_resident", "mutants_in_the_long_run"))
-    # [kind][number of mutants - 1][seed]
-    all_scores = [[[found[m][seed][kind] for seed in files.seeds] for m in mixed] for kind in (0, 1)]
-    resident, mutant = np.array(all_scores, float)
+    resident, mutant = (
+        np.array([scores[kind, m].sort_index().to_numpy() for m in range(1, agents)], float) for kind in kinds
+    )
     into, back = fixation(mutant, resident), fixation(resident[::-1], mutant[::-1])
     both = into["probability"] + back["probability"]
-    long_run = into["probability"] / both if both else None
-    return row | {"of_mutant": into, "of_resident": back, "mutants_in_the_long_run": long_run}
+    return row | {
+        "of_mutant": into,
+        "of_resident": back,
+        "mutants_in_the_long_run": into["probability"] / both if both else None,
+    }
 
 
 def fixation(newcomer: Any, others: Any) -> Row:
-    """Return how likely one newcomer is to take over, with its interval of percentiles."""
+    """Return how likely one newcomer is to take over, with the jackknifed t interval of its log odds."""
     n = newcomer.shape[1]
     known = absorbed(newcomer.mean(axis=1), others.mean(axis=1))
+    row: Row = {"probability": known, "low": None, "high": None}
     if n < 3:
-        return {"probability": known, "low": None, "high": None}
-    counts, weights = resamples(n)
-    again = np.array([absorbed(newcomer @ one / n, others @ one / n) for one in counts])
-    ends = [between(again, weights, level, level, RESAMPLES) for level in (0.025, 0.975)]
-    return {"probability": known, "low": ends[0], "high": ends[1]}
+        return row
+    again = [
+        absorbed(*(np.delete(of, k, axis=1).mean(axis=1) for of in (newcomer, others))) for k in range(n)
+    ]
+    if all(0 < one < 1 for one in (known, *again)) and np.ptp(again) > 1e-9:
+        odds = np.log(np.array(again) / (1 - np.array(again)))
+        off = stats.t.isf(0.025, n - 1) * math.sqrt((n - 1) / n * ((odds - odds.mean()) ** 2).sum())
+        middle = math.log(known / (1 - known))
+        return row | {"low": 1 / (1 + math.exp(off - middle)), "high": 1 / (1 + math.exp(-off - middle))}
+    unseen = stats.binomtest(0, n).proportion_ci().high
+    least, most = (pick(newcomer.min(), newcomer.max(), others.min(), others.max()) for pick in (min, max))
+    for key, ends in (("low", (least, most)), ("high", (most, least))):
+        row[key] = absorbed(
+            *(
+                (1 - unseen) * of.mean(axis=1) + unseen * end
+                for of, end in zip((newcomer, others), ends, strict=True)
+            )
+        )
+    return row
 
 
-def absorbed(newcomer: Sequence[float], others: Sequence[float]) -> float:
+def absorbed(newcomer: Any, others: Any) -> float:
     """Return the probability that the chain of the number of newcomers, which starts at 1, ends at N.
 
     In a step, a newcomer is drawn to be copied in proportion to its payoff, and any agent is replaced.
@@ -659,46 +813,38 @@ def absorbed(newcomer: Sequence[float], others: Sequence[float]) -> float:
 # The manifest
 
 
-def manifest(files: Files) -> Row:
+def manifest(home: Home) -> Row:
     """Return what the runs say of themselves, and the sums of what they cost."""
-    runs = files.runs
-    digests = sorted(row["digest"] for row in runs)
-    told = json.dumps(digests, separators=(",", ":"))
-    sums = {}
-    for column in ("calls", "failed", "tokens_in", "tokens_out", "usd"):
-        values = [row[column] for row in runs]
-        sums[column] = sum(values) if None not in values else None
+    games = home.all
+    digests = json.dumps(sorted(games["digest"]), separators=(",", ":"))
+    sums = {
+        column: None if games[column].isna().any() else games[column].sum()
+        for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")
+    }
     for column in ("tokens_cached", "tokens_cache_written", "tokens_reasoning"):
-        counted_ones = [row[column] for row in runs if row[column] is not None]
-        sums[column] = sum(counted_ones) if counted_ones else None
-    of_models = {
-        column: [{**one, column: json.loads(one[column])} for one in counted(runs, column)]
+        told = games[column].dropna()
+        sums[column] = told.sum() if len(told) else None
+    plain = {
+        column: [{**one, column: json.loads(one[column])} for one in counted(games, column)]
         for column in ("model_settings", "left_out")
     }
     return {
-        **of_models,
-        "recorded_by": counted(runs, "hobbes", "record_version", "rules_version"),
-        "prompts": counted(runs, "prompts", "lang", "prompts_hash"),
-        "models": sorted({model for row in runs for model in row["told"]}),
-        "model_settings": [
-            {**one, "model_settings": json.loads(one["model_settings"])}
-            for one in counted(runs, "model_settings")
-        ],
-        "seeds": sorted({row["seed"] for row in runs}),
-        "digests": hashlib.sha256(told.encode()).hexdigest(),
+        "recorded_by": counted(games, "hobbes", "record_version", "rules_version"),
+        "prompts": counted(games, "prompts", "lang", "prompts_hash"),
+        "models": sorted({model for told in games["told"] for model in told}),
+        **plain,
+        "seeds": sorted(games["cell_seed"].unique().tolist()),
+        "digests": hashlib.sha256(digests.encode()).hexdigest(),
         **sums,
     }
 
 
-def counted(runs: Sequence[Row], *columns: str) -> list[Row]:
+def counted(games: pd.DataFrame, *columns: str) -> list[Row]:
     """Return how many runs have the same values of some columns."""
-    kinds: dict[tuple[Any, ...], int] = {}
-    for row in runs:
-        kind = tuple(row[column] for column in columns)
-        kinds[kind] = kinds.get(kind, 0) + 1
-    return [
-        {**dict(zip(columns, kind, strict=True)), "runs": kinds[kind]} for kind in sorted(kinds, key=repr)
-    ]
+    found = games.groupby(list(columns)).size()
+    keys = [key if isinstance(key, tuple) else (key,) for key in found.index]
+    rows = [{**dict(zip(columns, key, strict=True)), "runs": n} for key, n in zip(keys, found, strict=True)]
+    return sorted(rows, key=lambda row: repr(tuple(row[column] for column in columns)))
 
 
 # Measures of mining, from what happened
@@ -720,8 +866,8 @@ Owners = Sequence[Sequence[str | None]]
 
 def hhi(owners: Owners) -> float | None:
     """Return the sum of the squared shares of the plots that are owned."""
-    owned = [owner for row in owners for owner in row if owner is not None]
-    return sum((owned.count(owner) / len(owned)) ** 2 for owner in set(owned)) if owned else None
+    shares_ = pd.Series([owner for row in owners for owner in row if owner]).value_counts(normalize=True)
+    return float((shares_**2).sum()) if len(shares_) else None
 
 
 def spells_of(owners: Sequence[Owners]) -> list[tuple[int, bool]]:
@@ -742,4 +888,5 @@ def spells_of(owners: Sequence[Owners]) -> list[tuple[int, bool]]:
 
 if __name__ == "__main__":
     folder, file = map(Path, sys.argv[1:])
-    print(json.dumps(report_by_hand(folder, tomllib.loads(file.read_text(encoding="utf-8"))), indent=2))  # noqa: T201
+    found = report_by_hand(folder, tomllib.loads(file.read_text(encoding="utf-8")))
+    print(json.dumps(found, indent=2, default=float))  # noqa: T201

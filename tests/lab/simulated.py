@@ -1,16 +1,17 @@
-"""Simulated experiments, in which it is known what is true, and how often the statistics say so.
+"""Simulated experiments, in which it is known what is true, and how often a report says so.
 
-An experiment has four measures: the gold of real games of scripted policies, drawn from a pool of games, and
-values that are normal, skewed, and counts. In the null arm nothing differs from the baseline. In the planted
-arm a difference of the announced size was added, the smallest that the report says it would detect.
+    python -m tests.lab.simulated
+
+prints the tables of docs/calibration.md. An experiment has some hypotheses, each about a sample of one
+difference per seed. What is counted are the verdicts that a report prints.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,11 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.statistics import (
-    ALPHA,
-    detectable_effect,
-    differences_of,
-    holm,
-    spread_of,
-)
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Tested, judged
+from hobbes.lab.experiment.file import Hypothesis
+from hobbes.lab.experiment.invasion import fixation, probability_of_fixation
+from hobbes.lab.experiment.power import detectable_effect
 from tests.mining.plays import play
-
-Pairs: TypeAlias = list[float]
-"""The differences of the pairs of an experiment."""
 
 GAMES, ROUNDS, AGENTS, NOISE = 40, 12, 4, 0.3
 """The pool of real games."""
@@ -69,62 +64,143 @@ def pool() -> tuple[float, ...]:
 
 def games(rng: np.random.Generator, n: int) -> Any:
     """Return differences of real games. Which of two games is the baseline is drawn, so the truth is 0."""
-    return rng.choice(pool(), n) * rng.choice((-1, 1), n)
+    return rng.choice(pool(), n) * rng.choice((-1, 1), n) / np.sqrt(np.mean(np.square(pool())))
 
 
-MEASURES: Mapping[str, Callable[[np.random.Generator, int], Any]] = {
+Population = Callable[[np.random.Generator, int], Any]
+
+POPULATIONS: Mapping[str, Population] = {
     "games": games,
-    "normal": lambda rng, n: rng.normal(size=n) - rng.normal(size=n),
-    "skewed": lambda rng, n: rng.lognormal(0, 0.5, n) - rng.lognormal(0, 0.5, n),
-    "counts": lambda rng, n: rng.poisson(12, n) - rng.poisson(12, n),
+    "normal": lambda rng, n: rng.normal(size=n),
+    "ties": lambda rng, n: (rng.poisson(0.5, n) - rng.poisson(0.5, n)) / 1.0,
+    "skewed": lambda rng, n: rng.exponential(size=n) - 1,
+    "skewed and normal": lambda rng, n: (rng.exponential(size=n) - 1 - rng.normal(0, 0.5, n)) / np.sqrt(1.25),
+    "very skewed": lambda rng, n: (rng.lognormal(0, 1, n) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e),
 }
+"""Differences of pairs with mean 0 and standard deviation 1. The last three have skewness 2, 1.4 and 6.2."""
+
+MILD = tuple(name for name in POPULATIONS if name != "very skewed")
+"""The populations for which a report is right as often as it says."""
+
+MARGIN = 1.5
+"""The smallest difference that matters, in standard deviations."""
 
 
-@dataclass
+def verdict(one: Judged) -> str:
+    """Return the verdict on the hypothesis that a difference is higher than 0."""
+    hypothesis = Hypothesis(text="x", measure="m", arm="a", direction="higher")
+    return Tested(hypothesis, one, exploratory=False, complete=True).verdict()
+
+
+@dataclass(frozen=True)
 class Tally:
     """How often something was said in simulated experiments, as shares."""
 
-    experiments: int
-    called: dict[str, float] = field(default_factory=dict)
-    """A measure of the null arm was called different, before Holm's correction."""
-    any_called: float = 0.0
-    """Any measure of the null arm was called different, after Holm's correction."""
-    covered: dict[str, float] = field(default_factory=dict)
-    """The interval of a measure contained the truth."""
-    found: dict[str, float] = field(default_factory=dict)
-    """A planted difference was found."""
-
-    def __str__(self) -> str:
-        """Return the shares in words."""
-        parts = [
-            f"{self.experiments} experiments",
-            f"any measure called different {self.any_called:.1%} (Holm)",
-        ]
-        for name, called in self.called.items():
-            rates = f"covered {self.covered[name]:.1%}, found {self.found[name]:.1%}"
-            parts.append(f"{name}: called different {called:.1%}, {rates}")
-        return "; ".join(parts)
+    covered: float
+    """The interval held the true mean."""
+    called: float
+    """Any hypothesis was supported or not supported, where nothing differs."""
+    found: float
+    """A difference of the announced size was supported, beside hypotheses with nothing to find."""
+    called_small: float
+    """A difference as large as the margin was called no larger than the margin."""
+    shown_small: float
+    """Where nothing differs, the hypothesis was called no larger than the margin."""
 
 
-def simulate(experiments: int, seeds: int, measures: Sequence[str] = tuple(MEASURES)) -> Tally:
-    """Return how often the statistics were right in so many experiments of so many seeds."""
-    rng = np.random.default_rng(1)
-    called, covered, found = Counter[str](), Counter[str](), Counter[str]()
-    any_called = 0
+def rules(seeds: int, looks: Sequence[int] = ()) -> Rules:
+    """Return the rules of an experiment whose seeds have all been played."""
+    return Rules(tuple(range(seeds)), tuple(looks), tuple(looks), {"m": MARGIN}, frozenset())
+
+
+def tally(  # noqa: PLR0913  what is simulated
+    name: str, seeds: int, tests: int, experiments: int, looks: Sequence[int] = (), *, peeking: bool = False
+) -> Tally:
+    """Return how often the report is right in so many experiments with so many hypotheses.
+
+    With `peeking`, the experiment is judged after each of the looks as if there had been no other.
+    """
+    draw, rng = POPULATIONS[name], np.random.default_rng(seeds * 10 + tests)
+    counts: Counter[str] = Counter()
+    of = rules(seeds, () if peeking else looks)
+    effect = detectable_effect(seeds, of.level(tests)) or 0.0
     for _ in range(experiments):
-        ps = []
-        for name in measures:
-            draw = MEASURES[name]
-            null = differences_of([[float(value) for value in draw(rng, seeds)]])[0]
-            ps.append(null.p)
-            called[name] += null.p is not None and null.p < ALPHA
-            low, high = null.mean.low, null.mean.high
-            covered[name] += low is not None and high is not None and low <= 0 <= high
-            pairs = [float(value) for value in draw(rng, seeds)]
-            announced = (detectable_effect(seeds) or 0) * (spread_of(pairs) or 0)
-            planted = differences_of([[pair + announced for pair in pairs]])[0]
-            found[name] += planted.p is not None and planted.p < ALPHA
-        any_called += any(p is not None and p < ALPHA for p in holm(ps))
-    shares = ({n: count[n] / experiments for n in measures} for count in (called, covered, found))
-    of_called, of_covered, of_found = shares
-    return Tally(experiments, of_called, any_called / experiments, of_covered, of_found)
+        table = np.array([draw(rng, seeds) for _ in range(tests)])
+        nothing = _judged(table, of)
+        verdicts = [verdict(one) for one in nothing]
+        if peeking:
+            verdicts += [verdict(one) for n in looks for one in _judged(table[:, :n], rules(n))]
+        mean = nothing[0].difference.mean
+        counts["covered"] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
+        counts["called"] += any(one in {"supported", "not supported"} for one in verdicts)
+        counts["shown_small"] += verdicts[0] == "no larger than"
+        for key, planted, said in (
+            ("found", effect, "supported"),
+            ("called_small", MARGIN, "no larger than"),
+        ):
+            first = _judged(np.vstack([table[:1] + planted, table[1:]]), of)[0]
+            counts[key] += first.no_larger if key == "called_small" else verdict(first) == said
+    keys = ("covered", "called", "found", "called_small", "shown_small")
+    return Tally(*(counts[key] / experiments for key in keys))
+
+
+def _judged(table: Any, of: Rules) -> list[Judged]:
+    samples = [Sample("m", dict(enumerate(map(float, row))), ("a",)) for row in table]
+    return judged(samples, of)
+
+
+def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
+    """Return how often the interval of a fixation probability holds the true one."""
+    rng = np.random.default_rng(seeds)
+    others, newcomer = np.full(agents - 1, 1.1), 1 + 0.3 * np.arange(1.0, agents) / agents
+    true = float(probability_of_fixation(newcomer, others))
+    covered = 0.0
+    for _ in range(experiments):
+        of_seed = rng.gamma(4, 0.25, seeds)
+        tables = [
+            mean[:, None] * of_seed * rng.gamma(4, 0.25, (agents - 1, seeds)) for mean in (newcomer, others)
+        ]
+        one = fixation(*tables)
+        covered += one.low is not None and one.high is not None and one.low <= true <= one.high
+    return covered / experiments
+
+
+SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
+
+
+def tables(experiments: int) -> Iterator[str]:
+    """Yield the tables of docs/calibration.md."""
+    shares = ("interval holds", "false finding", "announced size found", "no larger, wrongly")
+    columns = ("differences", "seeds", "hypotheses", *shares, "no larger, rightly")
+    yield _row(columns)
+    yield _row(["---"] * len(columns))
+    for name in POPULATIONS:
+        for seeds in SEEDS:
+            for tests in TESTS:
+                of = tally(name, seeds, tests, experiments)
+                can = detectable_effect(seeds, rules(seeds).level(tests)) is not None
+                found = f"{of.found:.1%}" if can else "none announced"
+                told = (f"{of.covered:.1%}", f"{of.called:.1%}", found)
+                yield _row((name, seeds, tests, *told, f"{of.called_small:.1%}", f"{of.shown_small:.1%}"))
+    yield ""
+    yield _row(("judged after 5, 10 and 20 seeds", "differences", "false finding", "announced size found"))
+    yield _row(["---"] * 4)
+    for name in ("normal", "skewed"):
+        for words, peeking in (("with planned looks", False), ("without a plan", True)):
+            of = tally(name, 20, 1, experiments, (5, 10, 20), peeking=peeking)
+            yield _row((words, name, f"{of.called:.1%}", f"{of.found:.1%}" if not peeking else "-"))
+    yield ""
+    yield _row(("fixation: agents", "seeds", "interval holds"))
+    yield _row(["---"] * 3)
+    for agents in (4, 10):
+        for seeds in (3, 5, 8, 20):
+            yield _row((agents, seeds, f"{fixation_covered(agents, seeds, experiments):.1%}"))
+
+
+def _row(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    for line in tables(1_000):
+        print(line, flush=True)  # noqa: T201  it is a script

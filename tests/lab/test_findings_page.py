@@ -29,7 +29,9 @@ def test_the_script_writes_between_the_marks_of_an_experiment_and_leaves_the_res
     ]
     page = "\n\n".join(["# A page", *marks, "<!-- arms other -->\nas it was\n<!-- end -->"])
     text = filled(page, "small", report)
-    assert "| More raiders, more raids | **undecided** | `raid_rate`, minus baseline | `mutants=2` |" in text
+    assert (
+        "| More raiders, more raids | **cannot tell** | `raid_rate`, minus baseline | `mutants=2` |" in text
+    )
     assert "| `mutants=3` |" in text
     assert "`policy:raider` among `policy:guided`: a single mutant takes over with probability " in text
     assert "| mutants | all |" in text

@@ -21,7 +21,7 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Budget, Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.halving import half
-from tests.lab.test_experiments import FILE, Quiet, planned, written
+from tests.lab.test_experiments import FILE, Quiet, planned, undated, written
 from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
@@ -32,7 +32,8 @@ def documents(home: Path) -> list[str]:
     """Return the report of the experiment in a home, in each form."""
     there = {"HOBBES_HOME": str(home)}
     forms = (("--json",), ("--format", "html"))
-    return [CliRunner().invoke(app, ["report", "small", *form], env=there).stdout for form in forms]
+    told = (CliRunner().invoke(app, ["report", "small", *form], env=there).stdout for form in forms)
+    return [undated(text) for text in told]
 
 
 @pytest.fixture(scope="session")

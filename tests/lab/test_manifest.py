@@ -22,6 +22,6 @@ def test_dollars_are_added_as_people_add_them() -> None:
     rows[1] |= {"tokens_cached": 3}
     rows[2] |= {"tokens_cached": 4}
     asked, _ = read_experiment_file(FILE)
-    found = manifest(asked, {"arm": [Figures(cell, row) for row in rows]})
+    found = manifest(asked, [Figures(cell, row) for row in rows])
     assert (repr(found["usd"]), found["calls"]) == ("0.3000001", 3)
     assert [found[part] for part in PARTS] == [7, None, None]

@@ -17,11 +17,13 @@ from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
 
+SEEDS = 8
+
 MEASURES = ["efficiency", "raid_rate", "share_claim"]
 
 CURVES = ("Shares over time", "Inequality over time", "Rounds for which plots stay with their owner")
 
-EIGHT = FILE.replace("seeds = 3", "seeds = 8").replace(
+EIGHT = FILE.replace("seeds = 3", f"seeds = {SEEDS}").replace(
     'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
 )
 
@@ -61,20 +63,26 @@ def told(cli: Cli, *arguments: str) -> Any:
 
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
-    keys = "experiment arms differences halves detectable cells hypotheses invasions"
-    assert " ".join(found) == f"{keys} rankings doses over_time survival ratings payoffs manifest"
+    keys = (
+        "experiment plan looks arms differences halves detectable spread failures cells hypotheses invasions"
+    )
+    assert " ".join(found) == f"{keys} rankings doses over_time survival durations ratings payoffs manifest"
     assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
         *("n", "mean", "low", "high", "minimum", "quantile_5")
     ]
-    assert " ".join(found["differences"][0]) == "arm baseline measure n mean low high p p_holm effect"
-    assert " ".join(found["halves"][0]) == "arm measure n mean low high p p_holm effect"
+    tested = (
+        "n mean low high p p_holm effect spread detectable margin p_margin p_margin_holm without_failures"
+    )
+    compared = f"{tested} verdict exploratory"
+    assert " ".join(found["differences"][0]) == f"arm baseline measure {compared}"
+    assert " ".join(found["halves"][0]) == f"arm measure {compared}"
     assert len(found["halves"]) == 3 * len(MEASURES)
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
-    assert len(found["cells"]) == 24
-    keys = "text measure arm direction test verdict n mean low high p p_holm"
+    assert len(found["cells"]) == 3 * SEEDS
+    keys = f"text measure arm direction test against factors verdict {tested}"
     assert " ".join(found["hypotheses"][0]) == keys
 
 
@@ -96,10 +104,10 @@ def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
     lines = text.partition("## Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
     assert len(lines) == len(HYPOTHESES)
     assert lines[0].startswith(
-        "Supported: Immunity lowers raids. Expected: lower. immune, raid_rate, difference from open: -0."
+        "Supported: Immunity lowers raids. Expected: lower. raid_rate, immune minus open: -0."
     )
-    assert "open, share_claim, second half of a run minus the first: " in lines[2]
-    assert "open, raid_rate, compared with 0: " in lines[3]
+    assert "share_claim, open, second half of a run minus the first: " in lines[2]
+    assert "raid_rate, open, compared with 0: " in lines[3]
     assert "A hypothesis is supported if" in text
 
 
@@ -215,7 +223,7 @@ def test_a_report_leaves_out_runs_that_are_not_of_their_arm(home: Path, tmp_path
         swap_arms(store)
         found = report(store, "small")
         assert {cell.arm for cell in found.cells} == {"null"}
-        assert len(found.left_out) == 16
+        assert len(found.left_out) == 2 * SEEDS
         assert "arm open, seed 1, which has another immunity; " in "".join(found.left_out)
 
 
@@ -225,7 +233,7 @@ def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_pat
         store.db.execute("update cells set seed = seed - 3 where seed <= 2")
         store.db.execute("update cells set seed = -seed where seed < 0")
         found = report(store, "small")
-        assert {cell.seed for cell in found.cells} == {3, 4, 5, 6, 7, 8}
+        assert {cell.seed for cell in found.cells} == {*range(3, SEEDS + 1)}
         assert "seed 2, which has another seed" in "".join(found.left_out)
 
 

@@ -1,25 +1,33 @@
-"""400 simulated experiments of 20 seeds: how often what the statistics of a report say is true."""
+"""Many simulated experiments: how often the verdicts of a report are true."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.lab.simulated import MEASURES, simulate
+from tests.lab.simulated import MILD, fixation_covered, tally
 from tests.soak import SHARE, times
 
 pytestmark = pytest.mark.soak
 
-EXPERIMENTS, SEEDS = times(400), 20
+EXPERIMENTS = times(400)
 
 
-def test_reports_are_calibrated(tried: Callable[[str], None]) -> None:
-    tally = simulate(EXPERIMENTS, SEEDS)
-    tried(str(tally))
+@pytest.mark.parametrize("tests", [1, 3, 6])
+@pytest.mark.parametrize("seeds", [8, 20])
+@pytest.mark.parametrize("name", MILD)
+def test_verdicts_are_calibrated(name: str, seeds: int, tests: int, tried: Callable[[str], None]) -> None:
+    of = tally(name, seeds, tests, EXPERIMENTS)
+    tried(f"{EXPERIMENTS} experiments: {of}")
     loose = max(0.0, 1 - SHARE)  # a smaller soak shows only that it works
-    error = loose + 2 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5
-    assert tally.any_called <= 0.05 + error
-    assert 0.93 - loose <= sum(tally.covered.values()) / len(MEASURES) <= 0.97 + loose
-    for name in MEASURES:
-        assert 0.03 - loose <= tally.called[name] <= 0.07 + loose, name
-        assert 0.93 - error <= tally.covered[name] <= 0.97 + error, name
-        assert 0.75 - loose <= tally.found[name] <= 0.85 + loose, name
+    error = loose + 3 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5
+    assert 0.93 - error <= of.covered <= 0.97 + error
+    assert of.called <= 0.05 + error
+    assert of.called_small <= 0.05 + error
+    assert of.found >= 0.75 - error
+
+
+@pytest.mark.parametrize("seeds", [3, 8, 20])
+def test_intervals_of_fixation_are_calibrated(seeds: int, tried: Callable[[str], None]) -> None:
+    covered = fixation_covered(6, seeds, EXPERIMENTS)
+    tried(f"{EXPERIMENTS} invasions: {covered:.1%} covered")
+    assert covered >= 0.93 - max(0.0, 1 - SHARE) - 3 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5

@@ -15,6 +15,7 @@ import pytest
 from hobbes.lab.wire.recording import in_thread
 from tests.conftest import ROOT, Hobbes
 from tests.lab.test_disk import small_disk
+from tests.lab.test_experiments import undated
 from tests.lab.test_kills import Player, Start
 from tests.lab.test_limits import CountingServer
 from tests.lab.test_models import table, write
@@ -137,7 +138,8 @@ def wait_for(player: Player, home: Path, runs: int) -> None:
 def report(hobbes: Hobbes, home: Path) -> list[str]:
     """The report of the experiment, as JSON and as a page."""
     env = {"HOBBES_HOME": str(home)}
-    told = [hobbes("report", "small", *form, env=env).stdout for form in (("--json",), ("--format", "html"))]
+    forms = (("--json",), ("--format", "html"))
+    told = [undated(hobbes("report", "small", *form, env=env).stdout) for form in forms]
     assert all(told)
     assert json.loads(told[0])["cells"]
     return told

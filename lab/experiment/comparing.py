@@ -1,0 +1,306 @@
+"""Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from hobbes.lab.experiment import looks
+from hobbes.lab.experiment.contrasts import weights
+from hobbes.lab.experiment.file import ExperimentFile, Hypothesis
+from hobbes.lab.experiment.power import detectable_effect
+from hobbes.lab.experiment.statistics import (
+    ALPHA,
+    Difference,
+    differences_of,
+    fewest_pairs,
+    holm,
+    rounded,
+)
+
+Values: TypeAlias = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
+"""The measures of each cell, by arm and seed: scope and name to value."""
+
+BySeed: TypeAlias = Mapping[int, float]
+"""A figure of each seed that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By which rules comparisons are judged."""
+
+    seeds: tuple[int, ...]
+    """In the order of the file."""
+    looks: tuple[int, ...]
+    """The looks that have been planned, empty if there is only the end."""
+    reached: tuple[int, ...]
+    """The looks that have been reached."""
+    margins: Mapping[str, float]
+    """The smallest difference that matters, by measure."""
+    with_failures: frozenset[tuple[str, int]]
+    """The cells with failed calls."""
+
+    @property
+    def share(self) -> float:
+        """The share of ALPHA that the last look reached may use."""
+        return looks.shares(self.looks)[len(self.reached) - 1] if self.looks and self.reached else 1.0
+
+    def level(self, tests: int) -> float:
+        """Return the level below which a p must be before it is corrected for looks and so many tests."""
+        return ALPHA * self.share / max(tests, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is compared: a figure of each seed, and the arms from which it comes."""
+
+    measure: str
+    pairs: BySeed
+    arms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A comparison with its tests, corrected for the comparisons that were made with it."""
+
+    difference: Difference
+    p_holm: float | None
+    p_margin_holm: float | None
+    tests: int
+    """How many comparisons were made."""
+    level: float
+    """Below which a p must be before its corrections."""
+    pairs: BySeed
+    failed: tuple[int, ...] = ()
+    """The seeds in which calls failed."""
+    without_failures: "Judged | None" = field(default=None, repr=False)
+    """The same without these seeds; None if there are none."""
+
+    @property
+    def fewest(self) -> int:
+        """The number of pairs below which nothing is found."""
+        return fewest_pairs(self.level)
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference was found."""
+        return self.p_holm is not None and self.p_holm < ALPHA
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether no pair differs, and there are so many pairs that a difference could have been found."""
+        of = self.difference
+        return of.mean.mean == 0 and of.spread == 0 and of.mean.n >= self.fewest
+
+    @property
+    def no_larger(self) -> bool:
+        """Whether no difference is as large as the margin; without one, whether no pair differs at all."""
+        return self.all_equal or (self.p_margin_holm is not None and self.p_margin_holm < ALPHA)
+
+    @property
+    def may_be_failures(self) -> bool:
+        """Whether a difference was found that is not found without the seeds in which calls failed."""
+        return self.differs and self.without_failures is not None and not self.without_failures.differs
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many pairs of this spread find in 80% of experiments."""
+        of = self.difference
+        effect = detectable_effect(of.mean.n, self.level) if of.spread else None
+        return None if effect is None else effect * (of.spread or 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        of = self.difference
+        without = self.without_failures
+        return {
+            **of.mean.to_json(),
+            "p": of.p,
+            "p_holm": self.p_holm,
+            "effect": of.effect,
+            "spread": of.spread,
+            "detectable": self.detectable,
+            "margin": of.margin,
+            "p_margin": of.p_margin,
+            "p_margin_holm": self.p_margin_holm,
+            "without_failures": without
+            and {**without.difference.mean.to_json(), "p": without.difference.p, "p_holm": without.p_holm},
+        }
+
+
+def judged(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+    """Return comparisons with their tests, corrected for their number by Holm's method."""
+    found = _corrected(samples, rules)
+    failed = [
+        tuple(s for s in one.pairs if any((arm, s) in rules.with_failures for arm in one.arms))
+        for one in samples
+    ]
+    concerned = [place for place, seeds in enumerate(failed) if seeds]
+    if not concerned:
+        return found
+    left = [
+        replace(one, pairs={seed: value for seed, value in one.pairs.items() if seed not in of_one})
+        for one, of_one in zip(samples, failed, strict=True)
+    ]
+    without = _corrected(left, rules)
+    for place in concerned:
+        found[place] = replace(found[place], failed=failed[place], without_failures=without[place])
+    return found
+
+
+def _corrected(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+    """Return comparisons with their tests, as they are."""
+    differences = _at_looks(samples, rules)
+    ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
+    tests = max(1, sum(one.p is not None for one in differences))
+    return [
+        Judged(difference, p, p_margin, tests, rules.level(tests), one.pairs)
+        for one, difference, p, p_margin in zip(samples, differences, ps, within, strict=True)
+    ]
+
+
+def _at_looks(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
+    """Return the differences at the last look reached. A p is the least of all looks, each by its share."""
+    margins = [rules.margins.get(one.measure) for one in samples]
+    if not rules.looks:
+        return differences_of([[*one.pairs.values()] for one in samples], margins)
+    best: list[Difference] = [
+        replace(one, p=None, p_margin=None) for one in differences_of([[]] * len(samples), margins)
+    ]
+    for seeds, share in zip(rules.reached, looks.shares(rules.looks), strict=False):
+        seen = {*rules.seeds[:seeds]}
+        values = [[value for seed, value in one.pairs.items() if seed in seen] for one in samples]
+        now = differences_of(values, margins, ALPHA * share)
+        best = [
+            replace(
+                one,
+                p=_smaller(before.p, one.p and min(1.0, one.p / share)),
+                p_margin=_smaller(before.p_margin, one.p_margin and min(1.0, one.p_margin / share)),
+            )
+            for before, one in zip(best, now, strict=True)
+        ]
+    return best
+
+
+def _smaller(one: float | None, other: float | None) -> float | None:
+    """Return the smaller p; None if there is none."""
+    return min((p for p in (one, other) if p is not None), default=None)
+
+
+def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run") -> float | None:
+    """Return a measure of a run, None if it is undefined or the run is missing."""
+    return values.get((arm, seed), {}).get((scope, measure))
+
+
+def weighted(values: Values, seeds: Iterable[int], measure: str, of_arms: Mapping[str, float]) -> Sample:
+    """Return the weighted sum of arms with each seed with which all of them have a value."""
+    pairs = {}
+    for seed in seeds:
+        there = [(_value(values, arm, seed, measure), weight) for arm, weight in of_arms.items()]
+        known = [value * weight for value, weight in there if value is not None]
+        if len(known) == len(there):
+            pairs[seed] = rounded(sum(known))
+    return Sample(measure, pairs, tuple(of_arms))
+
+
+def halves(values: Values, seeds: Iterable[int], measure: str, arm: str) -> Sample:
+    """Return the second half minus the first, for each run that has a value in both."""
+    pairs = {
+        seed: rounded(second - first)
+        for seed in seeds
+        if (second := _value(values, arm, seed, measure, "second-half")) is not None
+        and (first := _value(values, arm, seed, measure, "first-half")) is not None
+    }
+    return Sample(measure, pairs, (arm,))
+
+
+def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Sample:
+    """Return what a hypothesis compares."""
+    if one.test == "halves":
+        return halves(values, file.seeds, one.measure, str(one.arm))
+    return weighted(values, file.seeds, one.measure, weights(file, one))
+
+
+Way: TypeAlias = Callable[[str, str], Sample]
+"""From an arm and a measure to what is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An arm minus the baseline, by one measure; or the second half of its runs minus the first."""
+
+    arm: str
+    measure: str
+    judged: Judged
+    exploratory: bool
+    """Whether the plan of the experiment does not name it."""
+
+    @property
+    def difference(self) -> Difference:
+        """The mean of the pairs and its test."""
+        return self.judged.difference
+
+    @property
+    def pairs(self) -> BySeed:
+        """The difference of each pair, by seed."""
+        return self.judged.pairs
+
+    def verdict(self) -> str:
+        """Return `higher`, `lower`, `no larger than` (than the margin) or `cannot tell`."""
+        if self.judged.differs:
+            return "higher" if (self.difference.mean.mean or 0.0) > 0 else "lower"
+        return "no larger than" if self.judged.no_larger else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the measure and the figures of the difference as plain JSON."""
+        return {
+            "measure": self.measure,
+            **self.judged.to_json(),
+            "verdict": self.verdict(),
+            "exploratory": self.exploratory,
+        }
+
+    def nearest(self) -> int | None:
+        """Return the seed whose pair is nearest the mean difference, None without pairs."""
+        return min(self.pairs, key=self._distance, default=None)
+
+    def farthest(self) -> int | None:
+        """Return the seed whose pair is farthest from the mean difference, None without pairs."""
+        return max(self.pairs, key=self._distance, default=None)
+
+    def _distance(self, seed: int) -> float:
+        return abs(self.pairs[seed] - (self.difference.mean.mean or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A hypothesis with the comparison that it is about."""
+
+    hypothesis: Hypothesis
+    judged: Judged
+    exploratory: bool
+    """Whether it is not in the plan of the experiment."""
+    complete: bool
+    """Whether all runs that it needs have been played, or a planned look has been reached."""
+
+    @property
+    def difference(self) -> Difference:
+        """The mean of the pairs and its test."""
+        return self.judged.difference
+
+    def verdict(self) -> str:
+        """Return `supported`, `not supported`, `no larger than`, `cannot tell`, or `exploratory`.
+
+        A hypothesis is not supported if the opposite was found.
+        """
+        if self.exploratory:
+            return "exploratory"
+        if not self.complete:
+            return "cannot tell"
+        if self.judged.differs:
+            is_higher = (self.difference.mean.mean or 0.0) > 0
+            return "supported" if is_higher == (self.hypothesis.direction == "higher") else "not supported"
+        return "no larger than" if self.judged.no_larger else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the hypothesis, its verdict and its figures as plain JSON."""
+        return {**self.hypothesis.model_dump(), "verdict": self.verdict(), **self.judged.to_json()}

@@ -1,0 +1,113 @@
+"""How many seeds an experiment needs, from the smallest differences that matter and a pilot's spread."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hobbes.lab.errors import UsageError
+from hobbes.lab.experiment import looks
+from hobbes.lab.experiment.comparing import Values, of_hypothesis, weighted
+from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.power import detectable_effect, pairs_needed
+from hobbes.lab.experiment.report import measures_of, stored_file, values_of_cells
+from hobbes.lab.experiment.statistics import ALPHA, check_installed, spread_of
+from hobbes.lab.store.experiments import experiment_names
+from hobbes.lab.store.home import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What an experiment can find by one comparison. None stands for what is unknown."""
+
+    about: str
+    """An arm, or the text of a hypothesis."""
+    measure: str
+    spread: float | None
+    """The standard deviation of the paired differences."""
+    spread_from: str | None
+    """The experiment whose runs give the spread."""
+    detectable: float | None
+    """The smallest difference that all seeds find in 80% of experiments."""
+    smallest: float | None
+    """The smallest difference that matters."""
+    seeds_needed: int | None
+    """How many seeds find the smallest difference that matters in 80% of experiments."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        return asdict(self)
+
+
+def level_of(file: ExperimentFile) -> float:
+    """Return the level below which a p must be before all corrections, in the strictest step of Holm's."""
+    comparisons = len(file.hypotheses) or (len(file.arms) - 1) * len(measures_of(file)) or 1
+    return ALPHA / comparisons * (looks.shares(file.looks)[-1] if file.looks else 1.0)
+
+
+def planned(store: Store, file: ExperimentFile) -> list[Planned]:
+    """Return what an experiment can find, by each of its comparisons: its hypotheses, or all arms.
+
+    Raise LabError if the libraries of statistics are missing, UsageError if there is no such pilot.
+    """
+    check_installed()
+    level = level_of(file)
+    effect = detectable_effect(len(file.seeds), level)
+    found = []
+    for about, measure, spread, source in _spreads(store, file):
+        smallest = file.smallest.get(measure)
+        known = spread or None
+        found.append(
+            Planned(
+                about,
+                measure,
+                known,
+                source if known else None,
+                effect * known if effect and known else None,
+                smallest,
+                pairs_needed(smallest / known, level) if smallest and known else None,
+            )
+        )
+    return found
+
+
+def _spreads(store: Store, file: ExperimentFile) -> Iterator[tuple[str, str, float | None, str | None]]:
+    """Yield each comparison with its spread in the runs of this experiment, or else in those of its pilot."""
+    sources = [(file, values_of_cells(store, file))]
+    if file.pilot:
+        if file.pilot not in experiment_names(store):
+            raise UsageError(f"pilot: there is no experiment {file.pilot!r} in {store.home}; play it first")
+        pilot = stored_file(store, file.pilot)
+        sources.append((pilot, values_of_cells(store, pilot)))
+    if file.hypotheses:
+        for one in file.hypotheses:
+            samples = [
+                (
+                    of.name,
+                    [*of_hypothesis(values, file.model_copy(update={"seeds": of.seeds}), one).pairs.values()],
+                )
+                for of, values in sources
+            ]
+            yield one.text, one.measure, *_first_spread([*samples, *_of_null(sources, one.measure)])
+        return
+    for arm in (name for name in file.arms if name != file.baseline):
+        for measure in measures_of(file):
+            samples = [(of.name, _pairs(of, values, arm, measure)) for of, values in sources]
+            yield arm, measure, *_first_spread([*samples, *_of_null(sources, measure)])
+
+
+Sources = Sequence[tuple[ExperimentFile, Values]]
+
+
+def _of_null(sources: Sources, measure: str) -> list[tuple[str, list[float]]]:
+    """Return the pairs of the null arms: the spread of a difference where nothing was changed."""
+    return [(of.name, _pairs(of, values, NULL, measure)) for of, values in sources]
+
+
+def _pairs(file: ExperimentFile, values: Values, arm: str, measure: str) -> list[float]:
+    """Return the differences between an arm and the baseline."""
+    return [*weighted(values, file.seeds, measure, {arm: 1.0, file.baseline: -1.0}).pairs.values()]
+
+
+def _first_spread(samples: Sequence[tuple[str, Sequence[float]]]) -> tuple[float | None, str | None]:
+    """Return the spread of the first sample that has one, and the experiment that it comes from."""
+    return next(((spread, name) for name, pairs in samples if (spread := spread_of(pairs))), (None, None))

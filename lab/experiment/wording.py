@@ -1,0 +1,272 @@
+"""What can be concluded from an experiment, in words."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from hobbes.lab.experiment.comparing import Compared, Judged, Tested
+from hobbes.lab.experiment.failing import Failing
+from hobbes.lab.experiment.file import NULL
+from hobbes.lab.experiment.report import Report
+from hobbes.lab.experiment.statistics import ALPHA, Mean, most_unlike
+
+NOTHING = "nothing can be concluded"
+"""What a conclusion begins with that is said once for all arms and measures that it is about."""
+
+LARGE = 999.5
+"""From here on, a figure is told without fractions."""
+
+EXTENDED = " (extended after a look)"
+"""What stands beside a p if seeds were added to an experiment that had begun."""
+
+
+def conclusions(found: Report) -> Iterator[str]:
+    """Yield what can be concluded, one sentence or more for each arm and measure that the plan names."""
+    if len(found.cells) < found.planned:
+        yield (
+            f"{len(found.cells)} of {found.planned} runs have been played. "
+            "These figures are not the last ones; do not stop early because of them."
+        )
+    yield from _looks(found)
+    for name, figures in found.arms.items():
+        if figures.tainted:
+            rest = "The figures rest on them as well" if found.with_tainted else "They are left out"
+            tainted = f"{figures.tainted} of {figures.runs} runs are tainted"
+            yield f"{name}: {tainted}, because too many calls failed. {rest}."
+    changed = [arm for arm in found.arms if arm not in {found.baseline, NULL}]
+    if not changed:
+        yield (
+            f"No arm is compared with {found.baseline} but the null arm. It shows how far games differ in "
+            "which nothing was changed."
+        )
+    same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
+    for arm, pairs in same.items():
+        yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
+    compared = [one for one in found.differences if one.arm not in {NULL, *same} and not one.exploratory]
+    yield from _concluded(found, compared)
+    if any(one.verdict() == "cannot tell" for one in compared):
+        yield MORE
+    for one in found.differences:
+        if one.arm == NULL and one.judged.differs:
+            yield (
+                f"Check of the test: the null arm differs from the baseline by {one.measure}, although "
+                "nothing was changed. One experiment in twenty shows this by chance."
+            )
+
+
+MORE = (
+    "If you need more seeds, plan a new experiment with seeds of its own, and with `looks` if you want to "
+    "judge it on the way. Seeds that are added to this one make it an experiment that was extended after "
+    "a look: its p would be wrong more often than they say."
+)
+
+
+def explorations(found: Report) -> Iterator[str]:
+    """Yield what the experiment shows beside its plan, which is never a conclusion."""
+    if found.plan is None:
+        yield "No plan was kept before the first game, so nothing here was planned for certain."
+    else:
+        changes = found.plan.changes
+        if changes:
+            yield f"Since the plan was frozen: {'; '.join(changes)}."
+        yield from (f"Amended {one.kept}: {one.why}" for one in found.plan.amendments)
+    yield from (_line(found, one) for one in found.hypotheses if one.exploratory)
+    yield from _concluded(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
+
+
+def _looks(found: Report) -> Iterator[str]:
+    """Yield where the experiment stands between its looks."""
+    looks, reached = found.rules.looks, found.rules.reached
+    if looks and len(reached) < len(looks):
+        where = f"at the look after {reached[-1]} seeds" if reached else "before its first look"
+        yield (
+            f"The experiment stands {where}; the next one is after {looks[len(reached)]} seeds. "
+            "Intervals, p and verdicts rest on the seeds of the looks that have been reached."
+        )
+
+
+def _same(found: Report, arm: str) -> int:
+    """Return the number of pairs if the runs of each pair have the same digest, otherwise 0."""
+    digests = {(cell.arm, cell.seed): cell.digest for cell in found.cells}
+    pairs = [(digests[arm, s], digests.get((found.baseline, s))) for a, s in digests if a == arm]
+    return len(pairs) if all(one == other for one, other in pairs) else 0
+
+
+def _concluded(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+    """Yield what can be concluded about differences; that nothing can be is said once for each reason."""
+    nothing: dict[str, list[Compared]] = {}
+    for one in compared:
+        conclusion = _conclusion(found, one)
+        if conclusion.startswith(NOTHING):
+            nothing.setdefault(conclusion, []).append(one)
+        else:
+            yield f"{one.arm}, {one.measure}: {conclusion}"
+    for conclusion, about in nothing.items():
+        if len(about) == len(compared) > 1:
+            yield conclusion[0].upper() + conclusion[1:]
+        else:
+            yield f"{'; '.join(_about(found, about))}: {conclusion}"
+
+
+def _about(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+    """Yield arm and measure of differences, and only the arm where all its measures are among them."""
+    for arm, count in Counter(one.arm for one in compared).items():
+        if count == len(found.measures) > 1:
+            yield arm
+        else:
+            yield from (f"{arm}, {one.measure}" for one in compared if one.arm == arm)
+
+
+def _conclusion(found: Report, one: Compared) -> str:
+    """Return what can be concluded about one difference."""
+    of, mean = one.judged, one.difference.mean
+    if why := _why_nothing(found, one):
+        return f"{NOTHING}{why}"
+    if one.difference.spread == 0 and mean.mean == 0:
+        return (
+            f"no difference at all: {found.baseline} and {one.arm} have the same value in all {mean.n} "
+            f"pairs. Up to {most_unlike(mean.n):.0%} of all pairs may be unlike these."
+        )
+    if of.differs and mean.mean is not None:
+        word = "higher" if mean.mean > 0 else "lower"
+        return (
+            f"{word} than {found.baseline} by {short(abs(mean.mean))} ({interval_in_words(mean)}), "
+            f"{told_p(found, of)}.{_beside(of)}"
+        )
+    if of.no_larger:
+        return (
+            f"no difference larger than {short(one.difference.margin)} ({interval_in_words(mean)}, "
+            f"p {short(of.p_margin_holm)}{EXTENDED * found.extended})."
+        )
+    return (
+        f"cannot tell ({short(mean.mean)}, {interval_in_words(mean)}, {told_p(found, of)})."
+        f"{_beside_interval(of)}{_what_can_be_found(of)}"
+    )
+
+
+def _why_nothing(found: Report, one: Compared) -> str:
+    """Return why nothing can be concluded about a difference, whatever it is; empty if something can."""
+    of, n = one.judged, one.difference.mean.n
+    if found.rules.looks and not found.rules.reached:
+        return " before the first look."
+    if not n:
+        return ", because in no pair do both runs have a value that counts."
+    if n >= of.fewest or (one.difference.spread == 0 and one.difference.mean.mean == 0):
+        return ""
+    pairs = "one pair" if n == 1 else f"{n} pairs"
+    test = "The test needs" if of.tests == 1 else f"With {of.tests} comparisons the test needs"
+    return f" from {pairs}. {test} {of.fewest} or more."
+
+
+def told_p(found: Report, of: Judged) -> str:
+    """Return the corrected p in words."""
+    return f"p {short(of.p_holm)}{EXTENDED * found.extended}"
+
+
+def _beside(of: Judged) -> str:
+    """Return what has to be said beside a difference that was found."""
+    said = ""
+    if of.no_larger:
+        said += f" It is no larger than {short(of.difference.margin)}, the smallest difference that matters."
+    if of.without_failures is not None:
+        left = of.without_failures
+        mean = left.difference.mean
+        pairs = f"the {len(of.failed)} pairs" if len(of.failed) > 1 else "the pair"
+        said += f" Without {pairs} in which calls failed: "
+        said += (
+            f"{short(mean.mean)} ({interval_in_words(mean)}), n {mean.n}, p {short(left.p_holm)}."
+            if mean.n
+            else "no pair is left."
+        )
+    if of.may_be_failures:
+        said += " So the difference may be that of the failed calls."
+    return said
+
+
+def _beside_interval(of: Judged) -> str:
+    """Return why a difference is not found if the interval leaves out 0, otherwise nothing."""
+    mean = of.difference.mean
+    if mean.low is None or mean.high is None or mean.low <= 0 <= mean.high:
+        return ""
+    corrected = (
+        f"; p is corrected for {of.tests} comparisons, and the interval is not" if of.tests > 1 else ""
+    )
+    return f" The interval leaves out 0, but p decides{corrected}."
+
+
+def _what_can_be_found(of: Judged) -> str:
+    """Return how small a difference so many pairs find."""
+    n, margin = of.difference.mean.n, of.difference.margin
+    if of.detectable is None:
+        return ""
+    least = f"; the smallest that matters is {short(margin)}" if margin else ""
+    return f" {n} pairs find a difference of {short(of.detectable)} in 80% of experiments{least}."
+
+
+def verdicts(found: Report) -> Iterator[str]:
+    """Yield a line for each hypothesis of the plan: the verdict, its text, and the numbers."""
+    yield from (_line(found, one) for one in found.hypotheses if not one.exploratory)
+
+
+def compares(found: Report, one: Tested) -> str:
+    """Return in words what a hypothesis compares."""
+    asked = one.hypothesis
+    factors = " and ".join(asked.factors or [])
+    return {
+        "baseline": f"{asked.arm} minus {asked.against or found.baseline}",
+        "halves": f"{asked.arm}, second half of a run minus the first",
+        "zero": f"{asked.arm}, compared with 0",
+        "trend": f"trend over {factors}, from its smallest to its largest value",
+        "interaction": f"interaction of {factors}",
+    }[asked.test]
+
+
+def _line(found: Report, one: Tested) -> str:
+    """Return the verdict of a hypothesis with its numbers."""
+    of, mean, margin = one.judged, one.difference.mean, one.difference.margin
+    verdict = one.verdict()
+    told = verdict.capitalize()
+    if verdict == "no larger than":
+        told = f"No larger than {short(margin)}" if margin is not None else "No difference in any pair"
+    p = f"p {short(of.p_holm)}"
+    seeds = ""
+    if found.extended:
+        p += EXTENDED if one.exploratory else ""
+        seeds = "" if one.exploratory else " These are the figures of the planned seeds."
+    if not one.complete and not one.exploratory:
+        seeds += " Not all of the planned runs have been played."
+    few = f" The test needs {of.fewest} pairs or more." if mean.n < of.fewest else ""
+    beside = _beside(of) if of.differs else ""
+    return (
+        f"{told}: {one.hypothesis.text.rstrip('.')}. Expected: {one.hypothesis.direction}. "
+        f"{one.hypothesis.measure}, {compares(found, one)}: {short(mean.mean)} "
+        f"({interval_in_words(mean)}), n {mean.n}, {p}.{beside}{few}{seeds}"
+    )
+
+
+def failures(found: Report) -> Iterator[str]:
+    """Yield which arms differ from the baseline in their failed calls."""
+    for one in found.failing:
+        if one.difference and one.p_holm is not None and one.p_holm < ALPHA and one.arm != NULL:
+            more = "more" if (one.difference.mean.mean or 0.0) > 0 else "fewer"
+            yield (
+                f"{one.arm}: {more} calls failed than in {found.baseline} ({_share(one)} of its calls, "
+                f"p {short(one.p_holm)}). What differs between them may be a difference in failures."
+            )
+
+
+def _share(one: Failing) -> str:
+    return "-" if one.share is None else f"{one.share:.1%}"
+
+
+def short(value: float | None) -> str:
+    """Return a figure with three digits, or a large one without fractions; a hyphen if it is undefined."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if abs(value) < LARGE else f"{value:,.0f}"
+
+
+def interval_in_words(mean: Mean) -> str:
+    """Return an interval in words."""
+    if mean.low is None or mean.high is None:
+        return "no interval"
+    return f"95% interval {short(mean.low)} to {short(mean.high)}"
