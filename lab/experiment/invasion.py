@@ -149,7 +149,7 @@ def _interval(newcomer: "np.ndarray[Any, Any]", others: "np.ndarray[Any, Any]") 
     left_out = log_odds(*((of.sum(axis=1, keepdims=True) - of) / (seeds - 1) for of in (newcomer, others)))
     if not np.isfinite([known, *left_out]).all() or np.ptp(left_out) < ALMOST_0:
         return None
-    error = (seeds - 1) * left_out.std(ddof=1) / math.sqrt(seeds)
+    error = math.sqrt(((left_out - left_out.mean()) ** 2).sum())  # a little wide, for few seeds
     off = special.stdtrit(seeds - 1, 1 - ALPHA / 2) * error
     low, high = special.expit([known - off, known + off])
     return float(low), float(high)

@@ -29,8 +29,8 @@ MAX_EXACT = 20
 MIN_VALUES = 3
 """The fewest values that an interval is computed from."""
 
-SKEWNESS = 2.0
-"""How many times its skewness a sample counts as skewed: the longest tail is seldom seen in few values."""
+SKEWNESS = 3.0
+"""A sample counts as so many times as skewed as it looks: the end of a tail is seldom among few values."""
 
 CALIBRATED = 8
 """From so many values on, intervals cover what they should (docs/calibration.md)."""

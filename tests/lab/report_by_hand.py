@@ -209,11 +209,11 @@ def plan(home: Home) -> Row:
 
 
 def ends_of(values: Any, level: float = 0.05) -> tuple[float, float]:
-    """Return Student's interval with Johnson's correction, doubled, on the side of the longer tail."""
+    """Return Student's interval with Johnson's correction, threefold, on the side of the longer tail."""
     n, s = len(values), np.std(values, ddof=1)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - level)
     reach = stats.t.isf(level / 2, n - 1) / math.sqrt(n)
-    shift = 2 * stats.skew(values) * s * (reach**2 / 3 + 1 / (6 * n))
+    shift = 3 * stats.skew(values) * s * (reach**2 / 3 + 1 / (6 * n))
     return low + min(0, shift), high + max(0, shift)
 
 
@@ -237,7 +237,7 @@ def p_above(values: Any) -> float:
     flips = float(((signs @ values) >= values.sum() - ALMOST_0).mean())
     if np.ptp(values) < ALMOST_0:
         return flips if abs(values.mean()) > ALMOST_0 else 1.0
-    distance = values.mean() / np.std(values, ddof=1) + min(0, 2 * stats.skew(values)) / (6 * len(values))
+    distance = values.mean() / np.std(values, ddof=1) + min(0, 3 * stats.skew(values)) / (6 * len(values))
     if distance <= 0:
         return max(flips, float(stats.t.sf(math.sqrt(len(values)) * distance, len(values) - 1)))
     level = optimize.brentq(lambda level: ends_of(values, level)[0], 1e-15, 1 - 1e-9, xtol=1e-16, rtol=1e-12)
@@ -773,7 +773,7 @@ def fixation(newcomer: Any, others: Any) -> Row:
     ]
     if all(0 < one < 1 for one in (known, *again)) and np.ptp(again) > 1e-9:
         odds = np.log(np.array(again) / (1 - np.array(again)))
-        off = stats.t.isf(0.025, n - 1) * math.sqrt((n - 1) / n * ((odds - odds.mean()) ** 2).sum())
+        off = stats.t.isf(0.025, n - 1) * math.sqrt(((odds - odds.mean()) ** 2).sum())
         middle = math.log(known / (1 - known))
         return row | {"low": 1 / (1 + math.exp(off - middle)), "high": 1 / (1 + math.exp(-off - middle))}
     unseen = stats.binomtest(0, n).proportion_ci().high

@@ -117,7 +117,7 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
         {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]},
         (
             "two, output: cannot tell (0.5, 95% interval -1.55 to 2.55, p 0.672). 8 pairs find a "
-            "difference of 3.35 in 80% of experiments.\nIf you need more seeds, plan a new experiment "
+            "difference of 3.55 in 80% of experiments.\nIf you need more seeds, plan a new experiment "
             "with seeds of its own"
         ),
     ),
