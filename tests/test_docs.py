@@ -155,7 +155,17 @@ def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -
     rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
     everything = [table_of(trust, trust.runs.find("last"), name) for name in TABLES]
     found = {table.name: list(table.columns) for table in everything}
-    inner = {"run.json", "runs", "texts", "experiments", "cells", "reported", "probes", "probe_answers"}
+    inner = {
+        "run.json",
+        "runs",
+        "texts",
+        "experiments",
+        "plans",
+        "cells",
+        "reported",
+        "probes",
+        "probe_answers",
+    }
     assert set(found) == {*described(), *rows} - inner
     for name, columns in found.items():
         of_page = [column for column, _, _ in described().get(name, [])]

@@ -20,7 +20,7 @@ from tests.conftest import missing
 from tests.lab.play import played
 
 PROBES = ("probes", "probe_answers")
-TABLES = ("runs", "turns", "calls", "texts", "measures", "reported", "experiments", "cells", *PROBES)
+TABLES = ("runs", "turns", "calls", "texts", "measures", "reported", "experiments", "cells", "plans", *PROBES)
 VIEWS = ("intents", "reports", "drops", "mends", "events", "draws", "messages", "memories")
 NAMES = (*TABLES, *VIEWS)
 
@@ -38,7 +38,7 @@ def test_every_table_and_view_is_listed_and_answers_in_plain_sqlite3(client: sql
     plain = {f"agent_turns_{world.name}" for world in [WORLDS["nations"]] if world.agent_turns}
     assert {name for (name,) in listed} == {*NAMES, *plain}
     empty = {name for name in NAMES if not client.execute(f"select * from {name}").fetchall()}  # noqa: S608  ours
-    assert empty == {"draws", "reported", "experiments", "cells", *PROBES}
+    assert empty == {"draws", "reported", "experiments", "cells", "plans", *PROBES}
     assert client.execute("pragma foreign_key_check").fetchall() == []
     assert {kind for (kind,) in client.execute("select distinct typeof(record) from turns")} == {"text"}
     assert {kind for (kind,) in client.execute("select distinct typeof(text) from texts")} == {"text"}
