@@ -21,10 +21,9 @@ def test_verdicts_are_calibrated(name: str, seeds: int, tests: int, tried: Calla
     loose = max(0.0, 1 - SHARE)  # a smaller soak shows only that it works
     error = loose + 3 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5
     assert 0.93 - error <= of.covered <= 0.97 + error
-    most = 0.09 if "skewed" in name and seeds == 8 else 0.05  # as docs/calibration.md says
-    assert of.called <= most + error
-    assert of.called_small <= most + error
-    assert of.found >= 0.73 - error
+    assert of.called <= 0.05 + error
+    assert of.called_small <= 0.05 + error
+    assert of.found >= 0.75 - error
 
 
 @pytest.mark.parametrize("seeds", [3, 8, 20])
