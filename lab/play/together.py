@@ -70,7 +70,13 @@ async def play_side_by_side(games: Iterable[T], at_once: int, play: Callable[[T]
             except LabError as error:
                 errors.append(error)
 
-    await asyncio.gather(*(one_after_another() for _ in range(at_once)))
+    try:
+        # Unlike gather, a group waits until all games have closed what they opened, before a bug is raised.
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once):
+                group.create_task(one_after_another())
+    except ExceptionGroup as bugs:
+        raise bugs.exceptions[0] from None
     if errors:
         raise errors[0]
 
