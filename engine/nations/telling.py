@@ -1,6 +1,6 @@
 """nations in words: what nations did, what a view told one, and what one wanted to do."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.board import join_names
@@ -64,17 +64,15 @@ def knew(view: Mapping[str, Any]) -> Knew:
 
 def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
     """Yield what others did to a nation in the last turn, by its account."""
-    for part, words in (
-        ("attacked_by", "attacked {you} with {what}"),
-        ("lost_to", "destroyed {what} of {you} in combat"),
-        ("received_from", "granted {what} to {you}"),
-        ("ceded_by", "ceded {what} to {you}"),
-    ):
+    told: dict[str, Callable[[Any], str]] = {
+        "attacked_by": lambda mils: f"attacked {you} with {_mils(mils)}",
+        "lost_to": lambda mils: f"destroyed {_mils(mils)} of {you} in combat",
+        "received_from": lambda amount: f"granted {amount} to {you}",
+        "ceded_by": lambda land: f"ceded {join_names(land)} to {you}",
+    }
+    for part, words in told.items():
         for other, what in account.get(part, {}).items():
-            told = (
-                join_names(what) if part == "ceded_by" else what if part == "received_from" else _mils(what)
-            )
-            yield Befell(other, words.format(what=told, you=you))
+            yield Befell(other, words(what))
 
 
 def _gained(account: Mapping[str, Any]) -> Iterator[str]:
