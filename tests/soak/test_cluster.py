@@ -227,8 +227,11 @@ def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
     tried(f"4 runs with a model, {counting.most} calls at once at most; no trace of the key")
 
 
-ROOM = "1m"
-"""A disk on which a run can begin, and none can end."""
+ROOM = "200k"
+"""A disk on which the runs of a task can begin, and cannot all end."""
+
+NO_ROOM = "100k"
+"""A disk that has no room for the run database of a task."""
 
 FULL = "(database or disk is full|No space left on device)"
 
@@ -282,7 +285,7 @@ def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_g
 ) -> None:
     file, expected = whole
     folder = tmp_path / "nodes"
-    with small_disk(folder, ROOM) as disk, three_nodes(folder, disk.through) as nodes:
+    with small_disk(folder, NO_ROOM) as disk, three_nodes(folder, disk.through) as nodes:
         env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
         stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
         assert stopped.returncode == 1
@@ -295,4 +298,4 @@ def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_g
     assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
     assert told(done.stderr) == []
     assert report(hobbes, home) == expected
-    tried(f"{CELLS} runs on 3 nodes with a disk of {ROOM} together")
+    tried(f"{CELLS} runs on 3 nodes with a disk of {NO_ROOM} together")
