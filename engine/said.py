@@ -5,12 +5,12 @@ import re
 from hobbes.engine.record import Findings, Json
 
 TEXT_LIMIT = 2048
-"""The most characters kept of a summary, a memory or a reasoning (docs/rules/nations.md#summaries)."""
+"""The most characters kept of a summary, a memory or a reasoning text (docs/rules/nations.md#summaries)."""
 
 UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and newline
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"  # line separators, and marks that change the direction
-    "\xad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # without a shape
+    "\xad\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"  # invisible
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # annotations, tags
     "\ud800-\udfff"  # lone surrogates
 )
@@ -20,7 +20,7 @@ With them, text could be hidden from people, a terminal could be taken over, and
 """
 
 INVISIBLE = UNSAFE + "\u034f\u180b-\u180d\u180f\u200c\u200d\u2800\ufe00-\ufe0f"
-"""Characters without a shape, as ranges of a character class: the unsafe ones, and those that scripts need.
+"""Invisible characters, as ranges of a character class: the unsafe ones, and those that writing needs.
 
 The latter are joiners, variation selectors, and the blank of Braille. They are kept.
 """
@@ -38,7 +38,7 @@ def whole(value: Json) -> int | None:
 
 
 def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIMIT) -> str:
-    """Return a text without unsafe characters, cut to `limit` characters. Each change is a mend."""
+    """Return a text without unsafe characters, cut to `limit` characters. Each change is a correction."""
     kept = said
     if not (said.isascii() and said.isprintable()) and _TO_REMOVE.search(kept):  # most texts are plain
         kept = _TO_REMOVE.sub("", kept)
@@ -56,7 +56,10 @@ _WORD = re.compile(rf"[{_CHARACTER}]|[^\s{_CHARACTER}{_PUNCTUATION}]+")
 
 
 def cut_to_words(findings: Findings, prefix: str, said: str, words: int) -> str:
-    """Return a text, cut after the given number of words; of Chinese text, characters. A cut is a mend."""
+    """Return a text, cut after the given number of words. A cut is a correction.
+
+    Each Chinese or Japanese character counts as one word.
+    """
     if len(said) <= words:  # no text has more words than characters
         return said
     ends = [word.end() for word in _WORD.finditer(said)]

@@ -36,8 +36,8 @@ class Sight:
         return int(self.view["rules"]["mine_cap"])
 
     @cached_property
-    def mine(self) -> list[Cell]:
-        """Own plots, row by row."""
+    def own_plots(self) -> list[Cell]:
+        """The agent's own plots, row by row."""
         return [(r, c) for r, c, _ in self.view["your_plots"]]
 
     @property
@@ -67,8 +67,8 @@ class Sight:
         plots: dict[Kind, list[Cell]] = {
             "claim": self.unowned,
             "raid": self.others,
-            "defend": self.mine,
-            "mine": self.mine,
+            "defend": self.own_plots,
+            "mine": self.own_plots,
         }
         return {kind: cells for kind, cells in plots.items() if cells}
 
@@ -203,7 +203,7 @@ def greedy_mine(view: JsonObject, rng: RngStream) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    plan.mine(sight.mine, sight.cap)
+    plan.mine(sight.own_plots, sight.cap)
     plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     plan.add("raid", rng.shuffled(sight.others, "raid"))
     return _answer(sight, plan, "I mine what I have and take what I can with the rest.")
@@ -216,8 +216,8 @@ def defend_then_mine(view: JsonObject, rng: RngStream) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    plan.add("defend", sight.mine)
-    plan.mine(sight.mine, sight.cap)
+    plan.add("defend", sight.own_plots)
+    plan.mine(sight.own_plots, sight.cap)
     plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     return _answer(sight, plan, "I defend all I have before I mine it.")
 
@@ -231,7 +231,7 @@ def tit_for_tat_raid(view: JsonObject, rng: RngStream) -> JsonObject:
     plan = Plan(sight.stamina)
     for raider, raided in sorted(sight.raided_me.items()):
         plan.add("raid", rng.shuffled(sight.held_by(raider), f"raid/{raider}")[: len(raided)])
-    plan.mine(sight.mine, sight.cap)
+    plan.mine(sight.own_plots, sight.cap)
     plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     raiders = ", ".join(sorted(sight.raided_me))
     return _answer(
@@ -240,7 +240,7 @@ def tit_for_tat_raid(view: JsonObject, rng: RngStream) -> JsonObject:
 
 
 def guided(view: JsonObject, rng: RngStream) -> JsonObject:
-    """Follow the advice of the prompt, with a fair share of plots / agents, at least one.
+    """Follow the advice of the prompt. The fair share is the number of plots / that of agents, at least 1.
 
     After a raid, defend the raided plots and the core first. Below the fair share, claim unowned plots or,
     if there are none, raid border plots of the largest landholder. Mine with what is left.
@@ -250,7 +250,7 @@ def guided(view: JsonObject, rng: RngStream) -> JsonObject:
     sight = Sight(view)
     plan = Plan(sight.stamina)
     share = sight.share
-    missing = max(0, share - len(sight.mine))
+    missing = max(0, share - len(sight.own_plots))
     if sight.raided_me:
         plan.add("defend", _to_defend(sight))
     claiming = bool(missing and sight.unowned)
@@ -258,8 +258,8 @@ def guided(view: JsonObject, rng: RngStream) -> JsonObject:
         plan.add("claim", rng.shuffled(sight.unowned, "claim")[:missing])
     elif missing:
         plan.add("raid", rng.shuffled(_border_of_largest(sight, share), "raid")[:missing])
-    plan.mine(sight.mine, sight.cap)
-    have = f"I hold {len(sight.mine)} of a fair share of {share} plots"
+    plan.mine(sight.own_plots, sight.cap)
+    have = f"I hold {len(sight.own_plots)} of a fair share of {share} plots"
     return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=claiming)}.")
 
 
@@ -270,16 +270,16 @@ def _to_defend(sight: Sight) -> list[Cell]:
 
     Source: docs/rules/mining.md#guided.
     """
-    mine = set(sight.mine)
+    own = set(sight.own_plots)
     core = core_of({(r, c): held for r, c, held in sight.view["your_plots"]}, *sight.size)
-    raided = [cell for cells in sight.raided_me.values() for cell in cells if cell in mine]
+    raided = [cell for cells in sight.raided_me.values() for cell in cells if cell in own]
     return list(dict.fromkeys([*raided, *core]))[: max(1, sight.stamina // 2)]
 
 
 def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
     """Return the border plots of the largest landholders, other than me, that have more than a fair share.
 
-    A landholder of the whole board has no border, so all its plots are returned. What is protected is not.
+    A landholder of the whole board has no border, so all its plots are. Protected plots are left out.
 
     Source: docs/rules/mining.md#guided.
     """
@@ -292,7 +292,7 @@ def _border_of_largest(sight: Sight, share: int) -> list[Cell]:
 
 
 AHEAD = 5
-"""In how many rounds after this one an opportunist counts the gold of a plot that it takes.
+"""For how many rounds ahead an opportunist counts the gold of a plot.
 
 Source: docs/rules/mining.md#opportunist.
 """
@@ -308,17 +308,19 @@ def opportunist(view: JsonObject, rng: RngStream) -> JsonObject:
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
-    rounds = min(AHEAD, int(sight.view.get("turns_left", AHEAD + 1)) - 1)
-    held = list(sight.mine)
+    rounds = min(AHEAD, sight.view["turns_left"] - 1) if "turns_left" in sight.view else AHEAD
+    held = list(sight.own_plots)
     for kind, cell in _prizes(sight, rng):
+        if plan.left < 1:
+            break
         gain = sight.income([*held, cell], sight.stamina) - sight.income(held, sight.stamina)
-        cost = sight.income(sight.mine, plan.left) - sight.income(sight.mine, plan.left - 1)
-        if plan.left < 1 or rounds * gain <= cost:
+        cost = sight.income(sight.own_plots, plan.left) - sight.income(sight.own_plots, plan.left - 1)
+        if rounds * gain <= cost:
             break
         plan.add(kind, [cell])
         held.append(cell)
     taken = len(plan.steps)
-    plan.mine(sight.best(sight.mine), sight.cap)
+    plan.mine(sight.best(sight.own_plots), sight.cap)
     return _answer(sight, plan, f"{taken} plots are worth taking, and I mine with the rest.")
 
 
@@ -337,14 +339,14 @@ def _prizes(sight: Sight, rng: RngStream) -> list[tuple[Kind, Cell]]:
 
 
 def raider(view: JsonObject, rng: RngStream, *, greed: float = 0.5) -> JsonObject:
-    """Spend the share `greed` of the stamina on raids (0 to 1, by default 0.5), then mine, then claim.
+    """Spend a share of the stamina, `greed` (0 to 1, by default 0.5), on raids, then mine, then claim.
 
     Source: docs/rules/mining.md#raider.
     """
     sight = Sight(view)
     plan = Plan(sight.stamina)
     plan.add("raid", rng.shuffled(sight.others, "raid")[: int(greed * sight.stamina + 0.5)])
-    plan.mine(sight.mine, sight.cap)
+    plan.mine(sight.own_plots, sight.cap)
     plan.add("claim", rng.shuffled(sight.unowned, "claim"))
     return _answer(sight, plan, "I raid first and mine with the rest.")
 
@@ -368,7 +370,7 @@ def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
         "reasoning": why,
         **plan.moves(),
         "summary_last_turn": f"I mined {mined} gold.",
-        "history_summary": f"I hold {len(sight.mine)} plots.",
+        "history_summary": f"I hold {len(sight.own_plots)} plots.",
         "aggressor_report": {agent: min(10, 5 + len(cells)) for agent, cells in raiders.items()},
     }
 
@@ -384,12 +386,12 @@ def spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) ->
         for key, value in answer.items()
     }
     if rng.happens(noise, "noise/beside"):
-        beside = (*SAID_BESIDE, _whisper(sight)) if "messages" in view else SAID_BESIDE
-        spoiled |= rng.pick(beside, "noise/beside-kind")
+        extras = (*EXTRAS, _whisper(sight)) if "messages" in view else EXTRAS
+        spoiled |= rng.pick(extras, "noise/beside-kind")
     return spoiled
 
 
-SAID_BESIDE: tuple[JsonObject, ...] = (
+EXTRAS: tuple[JsonObject, ...] = (
     {"build": [[0, 0]]},
     {"defend": "all that is mine"},
     {"plan": ["wait", {"dance": [0, 0]}]},
@@ -425,7 +427,7 @@ def _spoil_elements(sight: Sight, key: str, elements: Any, rng: RngStream, noise
 
 
 def _spoil_element(sight: Sight, element: Any, rng: RngStream, name: str) -> Any:  # noqa: ANN401  any JSON
-    """Return an element with a plot off the grid, any plot, no plot, too much stamina, or no stamina."""
+    """Return an element spoiled in one way: its plot is random or none, or its stamina is too much or 0."""
     off_grid = [len(sight.view["map"]) + 2, -1]
     anywhere = list(rng.pick(sight.plots, f"{name}/cell"))
     cell = rng.pick((off_grid, anywhere, "the one in the north"), f"{name}/kind")
@@ -452,8 +454,8 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
         if rng.happens(share, f"tremble/{k}"):
             steps[k] = _another(sight, taken, element, rng, f"tremble/{k}") or steps[k]
             taken.add((steps[k][0], _cell_of(steps[k][1])))
-    beside = {key: value for key, value in answer.items() if key != "plan" and key not in KINDS}
-    return {"plan": [{kind: element} for kind, element in steps], **beside}
+    rest = {key: value for key, value in answer.items() if key != "plan" and key not in KINDS}
+    return {"plan": [{kind: element} for kind, element in steps], **rest}
 
 
 def _steps(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -76,7 +76,7 @@ CODES: Mapping[str, str] = {
 
 
 OFF_GRID = ""
-"""The owner of what is no plot; no agent has this name."""
+"""Stands for the owner of a cell outside the grid. No agent has an empty name."""
 
 Whose: TypeAlias = Literal["own", "another's", "unowned", "off-grid"]
 
@@ -106,7 +106,7 @@ Source: docs/rules/mining.md#ownership.
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:
-    """Return what is left of an answer after step 0, with a rejection or correction for all that changed.
+    """Return what is left of an answer after step 0, with a rejection or correction for each change.
 
     Source: docs/rules/mining.md#order-of-the-checks, docs/rules/mining.md#nothing-disappears,
     docs/rules/mining.md#answer-fields.
@@ -119,11 +119,9 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     actions = _within_stamina(findings, allowed, state.stamina(agent), removed)
     if state.config.fault_policy == "rationalize":
         actions = _rationalize(state, findings, actions, removed)
-    intent = Intent(
-        tuple(actions),
-        *_messages(state, findings, answer.get("message")),
-        reflect(findings, answer, state.setting.agents, fields),
-    )
+    message, private = _messages(state, findings, answer.get("message"))
+    reflection = reflect(findings, answer, state.setting.agents, fields)
+    intent = Intent(tuple(actions), message, private, reflection)
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))
 
 
@@ -306,7 +304,7 @@ def as_answer(action: Action) -> dict[str, Json]:
 
 
 def acts(intent: Intent) -> tuple[str, ...]:
-    """Return the kinds of action that a decision has.
+    """Return the kinds of action in an intent, each once.
 
     Source: docs/rules/mining.md#step-0-checking-an-answer.
     """

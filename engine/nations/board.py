@@ -1,6 +1,6 @@
-"""nations: what a turn looks like: territories and armies, and what each agent did to whom.
+"""nations: the drawing of a turn, with territories, armies, and what each agent did to whom.
 
-With a map, territories lie as they touch; without one, each agent's lie below its army.
+With a map, territories lie as they touch. Without one, those of each agent lie beside its army.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,13 +34,13 @@ KINDS = (
 )
 
 MAX_DRAWN = 600
-"""How many territories are drawn; if there are more, their numbers stand in their place."""
+"""How many territories are drawn. If there are more, the board shows how many each agent has."""
 
 MAX_NAMED = 2
 """How many territories are named on an arrow; if there are more, their number is."""
 
 MIN_SIZE = 45
-"""How much of its room the disc of an army fills at least, in percent."""
+"""The least share of its room that the disc of an army fills, in percent."""
 
 Position: TypeAlias = tuple[float, float]
 
@@ -59,8 +59,8 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     after, events = played.after, played.events
     count = {kind: sum(event.type == kind for event in events) for kind in ("attack", "grant", "cede")}
     given = count["grant"] + sum(event.type == "resource_grant" for event in events)
-    happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "ceded territory")]
-    title = title_of(played.before.turn, happened).replace("territorys", "territories")
+    happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "cession")]
+    title = title_of(played.before.turn, happened)
     few = sum(map(len, after.territories.values())) <= MAX_DRAWN
     drawn = _map_layout(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
     width, height, places = drawn
@@ -220,7 +220,9 @@ def _layers(territories: Sequence[str], edges: Sequence[Edge]) -> Mapping[str, P
     found: dict[str, Position] = {}
     top = 0
     for first in territories:
-        layer, column, bottom = [first] * (first not in found), 0, top
+        if first in found:
+            continue
+        layer, column, bottom = [first], 0, top
         while layer:
             found |= {territory: (column, top + k) for k, territory in enumerate(layer)}
             bottom = max(bottom, top + len(layer))
@@ -249,6 +251,8 @@ class _Territories:
         words = f"{territory}: {owner or 'nobody'}'s"
         words += f", ceded by {was}" if ceded else ""
         words += f", capital of {capital_of}" if capital_of else ""
+        badges = [Badge("ceded")] if ceded else []
+        badges += [Badge("capital")] if capital_of else []
         return Place(
             _land(territory),
             *room,
@@ -257,7 +261,7 @@ class _Territories:
             was=was if ceded else None,
             text="" if capital_of else territory,
             shade=1 if capital_of else 2,
-            badges=(*[Badge("ceded")] * ceded, *[Badge("capital")] * (capital_of is not None)),
+            badges=tuple(badges),
         )
 
 
@@ -290,7 +294,7 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
                 fell = f", {told['lost']} fall" if told["lost"] else ""
                 mils = f"{told['mils']} mil{'s' * (told['mils'] != 1)}"
                 words = f"{agent} attacks {to} with {mils}: {told['damage']} damage{fell}"
-                yield Arrow("attack", agent, _army(agent), _army(to), words, f"{mils}")
+                yield Arrow("attack", agent, _army(agent), _army(to), words, mils)
             case "grant":
                 given.setdefault((agent, to), []).append(f"{told['amount']} money")
             case "resource_grant":

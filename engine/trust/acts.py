@@ -15,7 +15,7 @@ from hobbes.engine.trust.actions import Kind
 from hobbes.engine.trust.state import Deed, Effect, Ruling, State, TrustConfig, Unit
 from hobbes.engine.trust.validation import Intent
 
-PAUSE = "do nothing"
+DID_NOTHING = "do nothing"
 """The cause of what `do_nothing` costs."""
 
 PAYOFFS: Mapping[str, tuple[str, int]] = {
@@ -27,7 +27,7 @@ PAYOFFS: Mapping[str, tuple[str, int]] = {
     "block": ("block", -1),
     "blocked an attack": ("block_reward", +1),
     "beg": ("beg", -1),
-    PAUSE: ("do_nothing", -1),
+    DID_NOTHING: ("do_nothing", -1),
     "replicate": ("replicate_cost", -1),
     "born": ("clone_start", +1),
 }
@@ -44,7 +44,7 @@ def payoff(config: TrustConfig, unit: str, outcome: str) -> Effect:
 
 
 class Play(NamedTuple):
-    """What the acts of a round read: nothing in it depends on another act.
+    """Everything that the acts of a round read. No act changes it.
 
     Source: docs/rules/trust.md#simultaneous-actions.
     """
@@ -67,7 +67,7 @@ class Play(NamedTuple):
         return self.by_kind.get(kind, [])
 
     def returned(self, deed: Deed) -> bool:
-        """Return whether the target of a high five carried out a high five at its author.
+        """Return whether the target of a high five also carried out a high five at the unit that gave it.
 
         Source: docs/rules/trust.md#high-five.
         """
@@ -102,12 +102,12 @@ def carry_out(state: State, intents: Mapping[str, Intent]) -> tuple[dict[str, De
     fumble, miss = state.config.fumble, state.config.miss
     for unit in sorted(intents):
         intent = intents[unit]
-        failed = intent.chosen and _draw(state, unit, "fumble", fumble, draws)
-        did: Kind = "do_nothing" if failed else intent.action
+        fumbled = intent.chosen and _draw(state, unit, "fumble", fumble, draws)
+        did: Kind = "do_nothing" if fumbled else intent.action
         if did == "high_five" and _draw(state, unit, "miss", miss, draws):
             did = "attack"
         misread = did == "high_five" and _draw(state, unit, "misread", state.config.misread, draws)
-        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, failed, misread)
+        deeds[unit] = Deed(unit, intent.action, did, intent.target, intent.chosen, fumbled, misread)
     return deeds, tuple(draws)
 
 
@@ -125,7 +125,7 @@ def _draw(state: State, unit: str, event: str, percent: int, draws: list[Draw]) 
 
 
 def high_fives(play: Play) -> Iterator[Effect]:
-    """Two high fives at each other pay both units; a high five that is not returned costs its author.
+    """Two units that high-five each other both gain; a high five that is not returned costs its unit.
 
     Source: docs/rules/trust.md#high-five.
     """
@@ -173,7 +173,7 @@ def pauses(play: Play) -> Iterator[Effect]:
     for deed in play.did("do_nothing"):
         # `idle` counts the rounds before this one.
         if play.state.units_by_id[deed.unit].idle + 1 >= play.config.do_nothing_rounds:
-            yield payoff(play.config, deed.unit, PAUSE)
+            yield payoff(play.config, deed.unit, DID_NOTHING)
 
 
 def gifts(play: Play) -> Iterator[Effect]:
@@ -194,10 +194,12 @@ def shocks(play: Play) -> Iterator[Effect]:
 
     Source: docs/rules/trust.md#shock.
     """
-    for unit in play.state.living if play.shock else ():
+    if not play.shock:
+        return
+    half = -((abs(play.shock) + 1) // 2)
+    for unit in play.state.living:
         hardy = play.shock < 0 and high_fives_mostly(play, unit)
-        # A shock of -5 takes (1 + 5) // 2 = 3 from a hardy unit.
-        yield Effect(unit.id, "shock", -((1 - play.shock) // 2) if hardy else play.shock)
+        yield Effect(unit.id, "shock", half if hardy else play.shock)
 
 
 def high_fives_mostly(play: Play, unit: Unit) -> bool:

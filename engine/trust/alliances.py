@@ -23,8 +23,10 @@ CODES: Mapping[str, str] = {
 """What the codes of words on alliances mean."""
 
 
-def words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
-    """Return what a unit says about alliances, by agent, without what is not allowed.
+def allowed_words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
+    """Return the allowed words of a unit about alliances, by the agent to whom they are said.
+
+    The answer names a unit of that agent.
 
     Source: docs/rules/trust.md#declared-alliances.
     """
@@ -35,7 +37,7 @@ def words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
         return {}
     kept: dict[str, Word] = {}
     for unit, value in sorted(said.items()):
-        word = next((word for word in WORDS if word == value), None)
+        word = next((word for word in WORDS if word == value), None)  # narrows the type
         refusal = _refusal(state, findings.agent, unit, word)
         if refusal is not None:
             findings.drop("rule", refusal, {"alliances": {unit: value}})
@@ -67,7 +69,9 @@ def _has_proposed(state: State, one: str, other: str) -> bool:
 
 
 def declarations(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declaration, ...]:
-    """Return what is declared in a round, from each unit's words; of a team, its first unit by name counts.
+    """Return what is declared in a round, from each unit's words.
+
+    If several units of a team speak to the same agent, only the first by name counts.
 
     An alliance begins if one agent accepts, or if two propose it to each other in the same round.
 
@@ -81,6 +85,7 @@ def declarations(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[
 
 
 def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Declaration]:
+    """Yield what each word declares: a proposal, the beginning of an alliance, or its end."""
     for (own, other), (word, unit) in counted.items():
         if word == "leave":
             yield Declaration("leave", unit, other)
@@ -94,20 +99,25 @@ def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Decl
 
 
 def pacts_after(state: State, news: Collection[Declaration], living: Collection[str]) -> tuple[Pact, ...]:
-    """Return the alliances after a round: without those that were left or lost an agent, with new ones.
+    """Return the alliances after a round, without those that ended.
+
+    An alliance ends if it is left, or if one of its agents has no living unit.
 
     Source: docs/rules/trust.md#declared-alliances.
     """
-    pairs = {step: {_pair(state, one) for one in news if one.step == step} for step in ("ally", "leave")}
+    pairs = {
+        step: {_pair(state, declared) for declared in news if declared.step == step}
+        for step in ("ally", "leave")
+    }
     kept = {(p.one, p.other): p for p in state.pacts if (p.one, p.other) not in pairs["leave"]}
     made = {pair: Pact(*pair, state.turn) for pair in pairs["ally"]}
     pacts = sorted((made | kept).items())
     return tuple([pact for pair, pact in pacts if set(pair) <= set(living)])
 
 
-def _pair(state: State, one: Declaration) -> tuple[str, str]:
+def _pair(state: State, declared: Declaration) -> tuple[str, str]:
     """Return the two agents of a declaration, sorted."""
-    first, second = sorted((state.units_by_id[one.unit].team, one.target))
+    first, second = sorted((state.units_by_id[declared.unit].team, declared.target))
     return first, second
 
 

@@ -28,12 +28,12 @@ RETALIATION, FORGIVENESS = 1, 3
 
 
 def measures(turns: int) -> Folding[TrustTurn]:
-    """Return what works out the figures of the run and its halves, and the rates and sats of each turn.
+    """Return the fold that computes the figures of a run and its halves, and those of each turn.
 
     Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
     docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
     """
-    return Folding(turns, each={**RATES, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
+    return Folding(turns, each={**OF_TURNS, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
 
 
 @share
@@ -91,14 +91,14 @@ def mutual_cooperation(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#mutual-cooperation.
     """
-    past = _last(played)
-    return sum(effect.cause == "high five returned" for effect in past.effects), len(past.deeds)
+    this_round = _round_of(played)
+    return sum(effect.cause == "high five returned" for effect in this_round.effects), len(this_round.deeds)
 
 
 @share
 def default_actions(played: TrustTurn) -> tuple[int, int]:
     """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
-    deeds = _last(played).deeds
+    deeds = _round_of(played).deeds
     return sum(not deed.chosen for deed in deeds), len(deeds)
 
 
@@ -123,17 +123,17 @@ class _Replies:
     def __init__(self, kind: Kind, within: int) -> None:
         self.kind = kind
         self.within = within
-        self.answered = self.could = 0
+        self.answered = self.counted = 0
         self.open: list[_Miss] = []
 
     def add(self, played: TrustTurn) -> None:
         """Add a round: replies to earlier misses, then its own misses."""
-        past = _last(played)
+        this_round = _round_of(played)
         for miss in self.open:
-            self._see_reply(miss, past.deed_of.get(str(miss.deed.target)))
+            self._see_reply(miss, this_round.deed_of.get(str(miss.deed.target)))
         self.open = [miss for miss in self.open if miss.rounds_left]
         self.open += [
-            _Miss(deed, self.within) for deed in past.deeds if deed.missed and deed.target is not None
+            _Miss(deed, self.within) for deed in this_round.deeds if deed.missed and deed.target is not None
         ]
 
     def _see_reply(self, miss: _Miss, reply: Deed | None) -> None:
@@ -141,7 +141,7 @@ class _Replies:
         miss.rounds_left -= 1
         if reply is None or not reply.chosen:
             return
-        self.could += not miss.decided
+        self.counted += not miss.decided
         miss.decided = True
         if not miss.answered and (reply.meant, reply.target) == (self.kind, miss.deed.unit):
             self.answered += 1
@@ -154,7 +154,7 @@ def retaliation(replies: _Replies) -> float | None:
 
     Source: docs/rules/trust.md#retaliation.
     """
-    return ratio(replies.answered, replies.could)
+    return ratio(replies.answered, replies.counted)
 
 
 @keeping(partial(_Replies, "high_five", FORGIVENESS))
@@ -163,7 +163,7 @@ def forgiveness(replies: _Replies) -> float | None:
 
     Source: docs/rules/trust.md#forgiveness.
     """
-    return ratio(replies.answered, replies.could)
+    return ratio(replies.answered, replies.counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ ENDED_BY: Mapping[str, str] = {
 
 
 class _Spirals:
-    """Counts the spirals: for each pair, the longest rows of rounds with a retaliation in each but the first.
+    """Counts the spirals: the longest series of rounds of a pair with a retaliation in all but the first.
 
     Source: docs/rules/trust.md#spirals-of-retaliation.
     """
@@ -197,27 +197,27 @@ class _Spirals:
         self.ended = Counter[Spiral]()
         self.open: dict[frozenset[str], int] = {}
         """The length so far of the spiral of each pair that retaliated in the last round."""
-        self.last: State | None = None
+        self.state_before: State | None = None
         """The state after the last round."""
 
     def add(self, played: TrustTurn) -> None:
         """Add a round."""
-        now = _last(played)
-        pairs = _retaliating_pairs(_last_of(self.last), now) if self.last else set()
-        self.ended.update(self._ending(self.open.keys() - pairs, now))
+        this_round = _round_of(played)
+        pairs = _retaliating_pairs(_last_of(self.state_before), this_round) if self.state_before else set()
+        self.ended.update(self._ended_spirals(self.open.keys() - pairs, this_round))
         self.open = {pair: self.open.get(pair, 1) + 1 for pair in pairs}
-        self.last = played.after
+        self.state_before = played.after
 
     @property
     def all(self) -> Counter[Spiral]:
         """All spirals, with those that the end of the run ends."""
-        return self.ended + Counter(self._ending(self.open.keys(), None))
+        return self.ended + Counter(self._ended_spirals(self.open.keys(), None))
 
-    def _ending(self, pairs: Iterable[frozenset[str]], following: Round | None) -> Iterator[Spiral]:
+    def _ended_spirals(self, pairs: Iterable[frozenset[str]], following: Round | None) -> Iterator[Spiral]:
         """Yield the spirals of pairs that are over after the last round; `following` is the next one."""
         for pair in pairs:
-            assert self.last is not None  # noqa: S101  a pair has retaliated in it
-            yield Spiral(self.open[pair], _ended_by(self.last, following, pair))
+            assert self.state_before is not None  # noqa: S101  a pair has retaliated in it
+            yield Spiral(self.open[pair], _cause_of_end(self.state_before, following, pair))
 
 
 @keeping(_Spirals)
@@ -265,7 +265,7 @@ def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
     }
 
 
-def _ended_by(last: State, following: Round | None, pair: frozenset[str]) -> str:
+def _cause_of_end(last: State, following: Round | None, pair: frozenset[str]) -> str:
     """Return what ended a spiral: `last` is the state after its last round, `following` the round after that.
 
     If both units were attacked in that round, a high five counts before a block, and a block before the rest.
@@ -299,7 +299,7 @@ class _Alliances:
     agents: tuple[str, ...] = ()
     decided: int = 0
     """How often a unit that had left chose an action in the next round."""
-    next_did: Counter[Kind] = field(default_factory=Counter)
+    next_meant: Counter[Kind] = field(default_factory=Counter)
     """What such units meant to do to their former allies."""
 
     def add(self, played: TrustTurn) -> None:
@@ -310,13 +310,13 @@ class _Alliances:
         self.rounds += len(before.pacts)
         left = frozenset(before.units_by_id[one.unit].team for one in after.declared if one.step == "leave")
         self.first = self.first or left or None
-        deeds = _last(played).deed_of
+        deeds = _round_of(played).deed_of
         for one in before.declared:
             deed = deeds.get(one.unit)
             if one.step == "leave" and deed is not None and deed.chosen:
                 self.decided += 1
                 if deed.target is not None and before.units_by_id[deed.target].team == one.target:
-                    self.next_did[deed.meant] += 1
+                    self.next_meant[deed.meant] += 1
 
 
 @keeping(_Alliances)
@@ -350,7 +350,7 @@ def attack_after_leaving(found: _Alliances) -> float | None:
 
     Source: docs/rules/trust.md#measures-of-alliances.
     """
-    return ratio(found.next_did["attack"], found.decided)
+    return ratio(found.next_meant["attack"], found.decided)
 
 
 @keeping(_Alliances)
@@ -359,7 +359,7 @@ def high_five_after_leaving(found: _Alliances) -> float | None:
 
     Source: docs/rules/trust.md#measures-of-alliances.
     """
-    return ratio(found.next_did["high_five"], found.decided)
+    return ratio(found.next_meant["high_five"], found.decided)
 
 
 @share
@@ -368,7 +368,7 @@ def misses(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#misses.
     """
-    tried = [deed for deed in _last(played).deeds if deed.meant == "high_five" and not deed.failed]
+    tried = [deed for deed in _round_of(played).deeds if deed.meant == "high_five" and not deed.failed]
     return sum(deed.missed for deed in tried), len(tried)
 
 
@@ -380,7 +380,7 @@ def sats(played: TrustTurn) -> float:
 
 @at_end
 def sats_of(played: TrustTurn) -> Mapping[str, float]:
-    """Sats of a unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
+    """Sats of each unit after the turn. Source: docs/rules/trust.md#sats-and-gain."""
     return {unit.id: float(unit.sats) for unit in played.after.units}
 
 
@@ -390,9 +390,10 @@ def gain(played: TrustTurn) -> tuple[int, int]:
 
     Source: docs/rules/trust.md#sats-and-gain.
     """
-    past = _last(played)
+    this_round = _round_of(played)
     # Replicating pays for a win or for a new unit. It would hide what units gain from one another.
-    return sum(e.sats for e in past.effects if e.cause not in ("born", "replicate")), len(past.deeds)
+    gained = sum(e.sats for e in this_round.effects if e.cause not in ("born", "replicate"))
+    return gained, len(this_round.deeds)
 
 
 @at_end
@@ -437,8 +438,8 @@ def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
     return sum(before.units_by_id[unit].sats <= deadly for unit in beggars), len(beggars)
 
 
-def _ended(*how: str) -> Formula[TrustTurn, float | None]:
-    """Return the formula for one way in which a game may end: 1 if it ended in it, 0 if otherwise.
+def _game_ended_as(*how: str) -> Formula[TrustTurn, float | None]:
+    """Return the formula for one way in which a game may end: 1 if it ended in this way, otherwise 0.
 
     Source: docs/rules/trust.md#endings.
     """
@@ -456,7 +457,7 @@ def _ended(*how: str) -> Formula[TrustTurn, float | None]:
     return at_end(ended)
 
 
-def _last(played: TrustTurn) -> Round:
+def _round_of(played: TrustTurn) -> Round:
     """Return the round that a turn added to the history."""
     return _last_of(played.after)
 
@@ -468,10 +469,10 @@ def _last_of(state: State) -> Round:
 
 def _chosen_deeds(played: TrustTurn) -> list[Deed]:
     """Return the deeds of a turn that were chosen."""
-    return [deed for deed in _last(played).deeds if deed.chosen]
+    return [deed for deed in _round_of(played).deeds if deed.chosen]
 
 
-RATES: Formulas[TrustTurn] = {
+OF_TURNS: Formulas[TrustTurn] = {
     "cooperation": cooperation,
     "aggression": aggression,
     "aggression_near_threshold": aggression_near_threshold,
@@ -487,20 +488,23 @@ RATES: Formulas[TrustTurn] = {
     "amount_against_need": amount_against_need,
     "begging_in_danger": begging_in_danger,
 }
-"""The figures that a single turn has, too."""
+"""The figures of a single turn. A run and its halves have them as well."""
 
 FORMULAS: Formulas[TrustTurn] = {
-    **RATES,
+    **OF_TURNS,
     "retaliation": retaliation,
     "forgiveness": forgiveness,
 }
 
 ENDINGS: Formulas[TrustTurn] = {
-    "won": _ended("won", "lost"),
-    "drawn": _ended("drawn"),
-    "timed_out": _ended("timed out"),
+    "won": _game_ended_as("won", "lost"),
+    "drawn": _game_ended_as("drawn"),
+    "timed_out": _game_ended_as("timed out"),
 }
-"""How the game ended. The mean over many runs is the share of games. Source: docs/rules/trust.md#endings."""
+"""How the game ended. The mean over many runs is the share of games that ended so.
+
+Source: docs/rules/trust.md#endings.
+"""
 
 OF_RUNS: Formulas[TrustTurn] = {
     **ENDINGS,

@@ -2,7 +2,8 @@
 
 The requests of a turn are known once its answers are validated. A scripted observer decides by a rule. The
 answer of a person or a model is read here, and what is wrong with it becomes a rejection or a correction.
-Rulings are stored in the intents, so `resolve` needs nothing else.
+Rulings are stored in the intents. `resolve` uses those of a person or a model, and works out those of a
+scripted observer again.
 
 Source: docs/rules/trust.md#requests, docs/rules/trust.md#rulings.
 """
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from hobbes.engine.chance import RngStream, happens
-from hobbes.engine.memory import reason
+from hobbes.engine.memory import reason as sentence
 from hobbes.engine.policy import Policies, Policy
 from hobbes.engine.record import Draw, Drop, Findings, Json, JsonObject, Mend
 from hobbes.engine.said import clean_text, whole
@@ -29,7 +30,7 @@ from hobbes.engine.world import OBSERVER, Observer, Ruled
 Requests: TypeAlias = Sequence[Mapping[str, Any]]
 
 BUDGET, PATIENCE = 40, 4
-"""The numbers of plain `sparing`. A unit that has begged as often as its patience is heard half of the time.
+"""The numbers of plain `sparing`. A unit that has begged PATIENCE times before is heard half of the time.
 
 Source: docs/rules/trust.md#sparing.
 """
@@ -65,7 +66,7 @@ WEIGHED: Mapping[tuple[bool, bool], str] = {
 
 
 class Share(NamedTuple):
-    """What a unit shall get if the budget allows, and the sentence that says why."""
+    """What a unit should get if the budget allows, and the sentence that says why."""
 
     sats: int
     code: str
@@ -108,7 +109,7 @@ def is_scripted(observer: str) -> bool:
 
 
 def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json]]:
-    """Return the requests of a turn, sorted by unit, without those that fumble this round.
+    """Return the requests of a turn, sorted by unit, without those of units that fumble.
 
     Source: docs/rules/trust.md#requests.
     """
@@ -135,7 +136,7 @@ def requests(state: State, intents: Mapping[str, Intent]) -> list[dict[str, Json
     ]
 
 
-def decide(state: State, asked: Requests) -> Rulings:
+def scripted_rulings(state: State, asked: Requests) -> Rulings:
     """Return the rulings of the run's scripted observer. Source: docs/rules/trust.md#never-and-always."""
     observer = state.config.observer
     if observer == "always":
@@ -210,7 +211,7 @@ def _reading(state: State, asked: Requests) -> Rulings:
 
 
 def _within_budget(state: State, asked: Requests, shares: Mapping[str, Share]) -> dict[str, Ruling]:
-    """Grant each request its share, as far as the budget lasts, by the names of the units.
+    """Grant each request its share, while the budget lasts, in the order of the units' names.
 
     If the budget cuts a grant short, the reason says so and names those who were served before in this round.
     It does not say what is left: that is in the view, and only if the budget is known.
@@ -233,20 +234,20 @@ def _within_budget(state: State, asked: Requests, shares: Mapping[str, Share]) -
 
 def _scripted_ruling(request: Mapping[str, Any], grant: int, code: str, detail: str = "") -> Ruling:
     """Return the ruling of a scripted observer, with the sentence of its code as the reason."""
-    return _ruling(request, grant, reason(REASONS, code, detail))
+    return _ruling(request, grant, sentence(REASONS, code, detail))
 
 
 def code_of(said: str) -> tuple[str, str] | None:
     """Return the code and the detail of a sentence of scripted observers; None for anybody else's words.
 
-    Prompts say it in their own language. The record has the sentence only, so that it is the same whoever
-    says it.
+    Views show the code beside the sentence, so that a prompt in another language can translate it. The record
+    has only the sentence, as for a person or a model.
 
     Source: docs/rules/trust.md#view-of-a-ruling.
     """
-    for code, sentence in REASONS.items():
-        before, _, after = sentence.partition("{detail}")
-        if said == sentence or ("{detail}" in sentence and said.startswith(before) and said.endswith(after)):
+    for code, words in REASONS.items():
+        before, _, after = words.partition("{detail}")
+        if said == words or ("{detail}" in words and said.startswith(before) and said.endswith(after)):
             return code, said.removeprefix(before).removesuffix(after)
     return None
 
@@ -256,7 +257,7 @@ def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
     return Ruling(request["amount"], grant, reason, request["reason"])
 
 
-def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
+def read_answer(asked: Requests, answer: JsonObject | None) -> Rulings:
     """Read the answer of a person or a model: `{"rulings": {unit: {"grant": n, "reason": "..."}}}`.
 
     Nothing in an answer raises. A request without a ruling is declined, and a rejection says so.
@@ -264,7 +265,7 @@ def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
     Source: docs/rules/trust.md#reading-a-ruling.
     """
     findings = Findings(OBSERVER)
-    said = _read_rulings(findings, answer)
+    said = _rulings_field(findings, answer)
     known = {str(request["unit"]) for request in asked}
     for unit, value in said.items():
         if unit not in known:
@@ -273,7 +274,7 @@ def read_ruling(asked: Requests, answer: JsonObject | None) -> Rulings:
     return Rulings(ruled, drops=tuple(findings.drops), mends=tuple(findings.mends))
 
 
-def _read_rulings(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
+def _rulings_field(findings: Findings, answer: JsonObject | None) -> Mapping[str, Json]:
     """Return the rulings of an answer by unit, and reject all other fields."""
     for name, value in (answer or {}).items():
         if name != "rulings":
@@ -312,7 +313,7 @@ def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json)
     return _ruling(request, grant or 0, clean_text(findings, "observer/reason", reason, REASON_LIMIT))
 
 
-def grant(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[str, Intent]:
+def with_rulings(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[str, Intent]:
     """Return the intents with the rulings in them. Source: docs/rules/trust.md#rulings."""
     return {
         unit: replace(intent, ruling=ruled[unit]) if unit in ruled else intent
@@ -320,11 +321,11 @@ def grant(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[st
     }
 
 
-def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
+def rule_again(state: State, intents: Mapping[str, Intent]) -> Rulings:
     """Return the ruling on each request of a round that is being resolved.
 
-    A scripted observer decides now. Any other observer has answered before, so the intents hold its rulings;
-    a request without one is declined.
+    A scripted observer decides again, whatever the intents hold. Any other observer has answered before, and
+    its rulings are in the intents; a request without one is declined.
 
     Source: docs/rules/trust.md#rulings, docs/rules/trust.md#human-or-model-observer.
     """
@@ -332,7 +333,7 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
     if not asked:
         return Rulings({})
     if is_scripted(state.config.observer):
-        return decide(state, asked)
+        return scripted_rulings(state, asked)
     given = {
         r["unit"]: intents[str(r["unit"])].ruling or _scripted_ruling(r, 0, "ruling/unanswered")
         for r in asked
@@ -340,15 +341,15 @@ def rulings(state: State, intents: Mapping[str, Intent]) -> Rulings:
     return Rulings({str(unit): ruling for unit, ruling in given.items()})
 
 
-def rule(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
-    """Return the intents with the rulings of the scripted observer, or those that were answered, in them.
+def rule_on_requests(state: State, intents: Mapping[str, Intent], answer: JsonObject | None) -> Ruled[Intent]:
+    """Return the intents with the rulings in them: those of the scripted observer, or those of the answer.
 
     Source: docs/rules/trust.md#rulings.
     """
     asked = requests(state, intents)
     scripted = is_scripted(state.config.observer)
-    ruled = decide(state, asked) if scripted else read_ruling(asked, answer)
-    return Ruled(grant(intents, ruled.rulings), ruled.drops, ruled.mends)
+    ruled = scripted_rulings(state, asked) if scripted else read_answer(asked, answer)
+    return Ruled(with_rulings(intents, ruled.rulings), ruled.drops, ruled.mends)
 
 
 def _grants(amount: Callable[[Mapping[str, Any]], int], why: str) -> Policy:
@@ -403,7 +404,7 @@ SPOILED: Sequence[Any] = (
     {"grant": 1, "reason": "because " * 50},
     {"grant": 1, "reason": "\u202eosla\u202c \x1b[4mbecause\x1b[0m"},
 )
-"""Bad rulings of kinds that models give."""
+"""Bad rulings of the kinds that models give."""
 
 STAND_INS = Policies(
     {
@@ -423,7 +424,7 @@ Source: docs/rules/trust.md#stand-in-observers.
 """
 
 
-def ruling_on(asked: Requests) -> type[BaseModel]:
+def answer_model(asked: Requests) -> type[BaseModel]:
     """Return the model of an answer to these requests: one ruling per unit, bounded by what it asked for."""
     if not asked:
         return ObserverAnswer
@@ -458,7 +459,7 @@ def ruling_on(asked: Requests) -> type[BaseModel]:
     )
 
 
-def rulings_in(intents: Mapping[str, Intent]) -> dict[str, Json]:
+def stored_rulings(intents: Mapping[str, Intent]) -> dict[str, Json]:
     """Return the rulings that intents hold, by the unit that begged."""
     return {
         unit: {"asked": one.ruling.asked, "granted": one.ruling.granted, "reason": one.ruling.reason}
@@ -467,16 +468,16 @@ def rulings_in(intents: Mapping[str, Intent]) -> dict[str, Json]:
     }
 
 
-DESK: Observer[State, Intent] = Observer(
+TRUST_OBSERVER: Observer[State, Intent] = Observer(
     asks=lambda state: "" if is_scripted(state.config.observer) else state.config.observer,
     requests=requests,
-    ruling=ruling_on,
-    rule=rule,
-    ruled=rulings_in,
+    ruling=answer_model,
+    rule=rule_on_requests,
+    ruled=stored_rulings,
     stand_ins=STAND_INS,
     reasons=REASONS,
 )
-"""The observer as the contract of a world wants it; only a person or a model has to be asked.
+"""The observer of trust. Only a person or a model has to be asked.
 
 Source: docs/rules/trust.md#human-or-model-observer.
 """

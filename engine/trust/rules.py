@@ -1,7 +1,7 @@
 """trust: one round, from intents to the next state, in eight steps.
 
 1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
-2  rulings       the observer answers the units that begged                            observer.rulings
+2  rulings       the observer answers the units that begged                            observer.rule_again
 3  shock         a random draw may give sats to all units or take them                 draw_shock
 4  act           every action has its effects, all at once                             acts.effects
 5  settle        effects are summed; units without sats die                            settle
@@ -21,9 +21,9 @@ from hobbes.engine.chance import happens as drawn
 from hobbes.engine.record import Draw, Event, Json, message
 from hobbes.engine.trust import alliances
 from hobbes.engine.trust.actions import NEEDS
-from hobbes.engine.trust.acts import PAUSE, Play, by_kind, carry_out, effects, payoff
+from hobbes.engine.trust.acts import DID_NOTHING, Play, by_kind, carry_out, effects, payoff
 from hobbes.engine.trust.messages import messages_of_round
-from hobbes.engine.trust.observer import rulings
+from hobbes.engine.trust.observer import rule_again
 from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from hobbes.engine.trust.validation import NO_DECISION, Intent
 from hobbes.engine.world import Resolved
@@ -49,7 +49,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """
     acting = {unit: intents.get(unit, NO_DECISION) for unit in actors(state)}
     deeds, draws = carry_out(state, acting)
-    ruled = rulings(state, acting)
+    ruled = rule_again(state, acting)
     shock, shock_draws = draw_shock(state)
     play = Play(state, acting, deeds, by_kind(deeds), ruled.rulings, shock)
     changes = tuple(effects(play))
@@ -256,7 +256,7 @@ def _deed_event(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]
             facts = {"succeeded": after.units_by_id[deed.unit].alive, "clone": clone}
         case "do_nothing":
             paid_for_it = [
-                e.sats for e in after.history[-1].effects if (e.unit, e.cause) == (deed.unit, PAUSE)
+                e.sats for e in after.history[-1].effects if (e.unit, e.cause) == (deed.unit, DID_NOTHING)
             ]
             facts = {"chosen": deed.chosen and not deed.failed, "sats": sum(paid_for_it)}
     return Event(deed.did, deed.unit, facts)

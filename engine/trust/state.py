@@ -40,18 +40,16 @@ class TrustConfig(Config):
     threshold: int = Field(100, ge=1, le=1_000_000, description="sats that a unit needs to replicate")
     replicate_cost: Sats = Field(50, description="what replicating costs")
     clone_start: int = Field(25, ge=1, le=1_000_000, description="sats of a new unit in team play")
-    high_five: Sats = Field(3, description="what each gains of two high fives at each other")
+    high_five: Sats = Field(3, description="what each of two units gains when they high-five each other")
     left_hanging: Sats = Field(2, description="what a high five that is not returned costs")
     attack: Sats = Field(4, description="what an attack takes from its target and gives the attacker")
     blocked: Sats = Field(3, description="what an attack that is blocked costs the attacker")
     block: Sats = Field(1, description="what a block costs")
     block_reward: Sats = Field(2, description="what the blocker gains for each attack blocked")
     beg: Sats = Field(1, description="what begging costs, whatever the answer")
-    do_nothing: Sats = Field(
-        3, description="what do_nothing costs, from the do_nothing_rounds-th round in a row on"
-    )
+    do_nothing: Sats = Field(3, description="what do_nothing costs, once do_nothing_rounds is reached")
     do_nothing_rounds: int = Field(
-        3, ge=1, le=100_000, description="rounds of do_nothing in a row until the last of them costs"
+        3, ge=1, le=100_000, description="from which round of do_nothing in a row on it costs sats"
     )
     miss: Percent = Field(15, description="how often a high five misses and attacks, in percent")
     misread: Percent = Field(
@@ -77,7 +75,7 @@ class TrustConfig(Config):
     )
     gifts: Literal["allies", "all"] = Field("allies", description="to whom a unit may send sats")
     messages: Literal["off", "all", "private"] = Field(
-        "off", description="messages to units, read in the next round by all, or by those addressed only"
+        "off", description="messages to units, read in the next round by all, or only by the unit addressed"
     )
     message_limit: int = Field(300, ge=1, le=2000, description="characters of a message")
     alliances: tuple[tuple[str, ...], ...] | Literal["declared"] = Field(
@@ -87,12 +85,17 @@ class TrustConfig(Config):
     )
     alliances_known: bool = Field(default=True, description="whether units see the alliances of others")
     allies_win: bool = Field(default=False, description="whether the allies of the winner win, too")
-    shock: Percent = Field(0, description="how often a round gives or takes sats from all, in percent")
+    shock: Percent = Field(
+        0, description="how often a round gives sats to all units or takes them, in percent"
+    )
     shock_sats: Sats = Field(4, description="sats that a shock gives or takes")
     shock_rounds: int = Field(
-        5, ge=1, le=100, description="who high-fived in most of so many last rounds takes half a shock's loss"
+        5,
+        ge=1,
+        le=100,
+        description="units that high-fived in most of this many last rounds lose only half in a shock",
     )
-    window: int = Field(5, ge=1, le=1000, description="rounds that agents see of the past")
+    window: int = Field(5, ge=1, le=1000, description="how many past rounds agents see")
     hide_horizon: bool = Field(default=False, description="agents are not told how many rounds there are")
 
     @field_validator("observer")
@@ -144,9 +147,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What a unit meant to do in a round, what everyone saw it do, and whether it chose that.
+    """What a unit meant to do in a round, what it carried out, and whether it chose that.
 
-    `chosen` is false for a default action. `failed` is true for a fumble, also of a `do_nothing`.
+    `chosen` is false for a default action. `failed` is true if it fumbled, even a `do_nothing`.
 
     Source: docs/rules/trust.md#fumble, docs/rules/trust.md#misreading.
     """
@@ -187,7 +190,7 @@ class Ruling:
 
 
 Step: TypeAlias = Literal["propose", "ally", "leave"]
-"""What units do about alliances: one proposes, an alliance begins, one leaves it."""
+"""What can happen to an alliance: a unit proposes it, it begins (`ally`), or a unit leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +208,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Pact:
-    """An alliance of two agents, in alphabetical order, and the round in which it was made."""
+    """An alliance of two agents, named in alphabetical order, and the round in which it began."""
 
     one: str
     other: str
@@ -290,7 +293,7 @@ class State:
 
     @cached_property
     def alliances(self) -> frozenset[frozenset[str]]:
-        """The pairs of allied agents, listed_alliances or declared. Source: docs/rules/trust.md#alliances."""
+        """The pairs of allied agents, whether listed or declared. Source: docs/rules/trust.md#alliances."""
         listed = (pair for allied in self.config.listed_alliances for pair in combinations(allied, 2))
         declared = ((pact.one, pact.other) for pact in self.pacts)
         return frozenset(frozenset(pair) for pair in (*listed, *declared))
@@ -303,7 +306,7 @@ class State:
 CODEC = Codec(State)
 
 NEAR_HIGH_FIVES = 3
-"""A unit is near the threshold if so many mutual high fives or fewer would take it there."""
+"""A unit is near the threshold if this many mutual high fives, or fewer, would take it there."""
 
 
 def near_threshold(threshold: int, high_five: int) -> int:
@@ -396,5 +399,5 @@ def load(setting: Setting[TrustConfig], data: JsonObject) -> State:
     if state.winner is not None and state.winner not in agents:
         raise ValueError("winner: must be one of the run's agents, or null")
     if any(unit.alive != (unit.sats > 0) for unit in state.units):
-        raise ValueError("units: a living unit must have at least 1 sat, and a dead one none")
+        raise ValueError("units: a living unit must have at least 1 sat, and a dead one 0 or fewer")
     return replace(state, units=tuple(sorted(state.units, key=lambda unit: unit.id)))

@@ -125,7 +125,7 @@ def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[I
     intent = replace(
         intent,
         messages=messages.words(state, findings, answer.get("messages")),
-        alliances=alliances.words(state, findings, answer.get("alliances")),
+        alliances=alliances.allowed_words(state, findings, answer.get("alliances")),
         reflection=reflection,
     )
     return Validated(intent, tuple(findings.drops), tuple(findings.mends))

@@ -8,7 +8,7 @@ from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.board import board, seat
 from hobbes.engine.trust.choices import choices
 from hobbes.engine.trust.metrics import BY_NAME, measures
-from hobbes.engine.trust.observer import DESK
+from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.trust.rules import EVENTS, resolve, winners
@@ -70,7 +70,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     telling=TELLING,
     causes={"miss": "attack"},
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
-    observer=DESK,
+    observer=TRUST_OBSERVER,
     queries=QUERIES,
     agent_turns=AGENT_TURNS,
     shares=("cooperation", "aggression"),

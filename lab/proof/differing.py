@@ -18,20 +18,20 @@ class Difference(NamedTuple):
 
 
 def first_differing_part(
-    recorded: TurnRecord, now: TurnRecord, sides: tuple[str, str] = ("before", "now")
+    left: TurnRecord, right: TurnRecord, sides: tuple[str, str] = ("before", "now")
 ) -> Difference | None:
     """Return the first part in which two records of a turn differ, or None if they are equal.
 
     The agent is the first one for which that part differs, or empty if the part belongs to no agent.
     """
-    agents = {*recorded.memories, *now.memories}
-    for name, part in recorded.parts().items():
-        then, today = (part.dump(getattr(record, name)) for record in (recorded, now))
-        if canonical(then) != canonical(today):
-            a, b = _by_agent(then), _by_agent(today)
+    agents = {*left.memories, *right.memories}
+    for name, part in left.parts().items():
+        ours, theirs = (part.dump(getattr(record, name)) for record in (left, right))
+        if canonical(ours) != canonical(theirs):
+            a, b = _by_agent(ours), _by_agent(theirs)
             differs = (key for key in sorted(agents) if canonical(a.get(key)) != canonical(b.get(key)))
             agent = next(differs, "")
-            return Difference(agent, part.layer, name, diff_of(pretty(then), pretty(today), sides))
+            return Difference(agent, part.layer, name, diff_of(pretty(ours), pretty(theirs), sides))
     return None
 
 
@@ -45,12 +45,12 @@ def _by_agent(part: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
     return groups
 
 
-def diff_of(recorded: str, now: str, sides: tuple[str, str] = ("before", "now")) -> str:
+def diff_of(left: str, right: str, sides: tuple[str, str] = ("before", "now")) -> str:
     """Return a unified diff, empty if there is no difference."""
-    lines = difflib.unified_diff(recorded.splitlines(), now.splitlines(), *sides, lineterm="", n=1)
+    lines = difflib.unified_diff(left.splitlines(), right.splitlines(), *sides, lineterm="", n=1)
     return "".join(f"{line}\n" for line in lines)
 
 
 def pretty(value: Any) -> str:  # noqa: ANN401  any JSON
-    """Return JSON on many lines, for a diff."""
+    """Return JSON with one value per line, so that it can be compared line by line."""
     return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)

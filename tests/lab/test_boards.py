@@ -120,7 +120,7 @@ def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
     before = nations(3, territories_per_agent=2, army=6)
     orders = {"attacks": {B: 4}, "money_grants": {C: 7}, "cede_territories": {C: ["T2"]}}
     board = nations_board(turn(before, {A: orders}).played())
-    assert board.title == "turn 0: 1 attack, 1 grant, 1 ceded territory"
+    assert board.title == "turn 0: 1 attack, 1 grant, 1 cession"
     place = {place.name: place for place in board.places}
     assert place[f"army {A}"].words == f"{A}: land 1, mils 5, welfare 1"
     assert [(p.owner, p.was) for name, p in place.items() if name.startswith("land")] == [

@@ -125,7 +125,7 @@ def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
         ({"units": [*UNITS, {**UNITS[0], "id": "z", "team": "z"}]}, "units: the team"),
         ({"units": [UNITS[0], {**UNITS[1], "team": "a"}]}, "units: the team"),
         ({"units": [UNITS[0], {**UNITS[1], "sats": 0}]}, "units: a living unit must have at least 1 sat"),
-        ({"units": [UNITS[0], {**UNITS[1], "alive": False}]}, "and a dead one none"),
+        ({"units": [UNITS[0], {**UNITS[1], "alive": False}]}, "and a dead one 0 or fewer"),
         ({"winner": "z"}, "winner: must be one of the run's agents"),
         ({"turn": -1}, "turn"),
     ],

@@ -12,7 +12,7 @@ from hobbes.engine.policy import speak
 from hobbes.engine.record import canonical
 from hobbes.engine.trust.actions import KINDS
 from hobbes.engine.trust.alliances import WORDS
-from hobbes.engine.trust.observer import decide, grant, is_scripted, read_ruling, requests
+from hobbes.engine.trust.observer import is_scripted, read_answer, requests, scripted_rulings, with_rulings
 from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import State, TrustConfig, actors, over
 from hobbes.engine.trust.validation import validate
@@ -224,10 +224,10 @@ def test_no_ruling_raises_and_none_grants_more_than_was_asked(
     asked = requests(state, intents)
     rulings: list[Any] = [None, {"rulings": ruling}, {"rulings": {r["unit"]: ruling for r in asked}}]
     for answer in rulings:
-        ruled = read_ruling(asked, answer)
+        ruled = read_answer(asked, answer)
         assert set(ruled.rulings) == {r["unit"] for r in asked}
         assert all(0 <= r.granted <= r.asked for r in ruled.rulings.values())
-        after = resolve(asking_a_person(state), grant(intents, ruled.rulings)).state
+        after = resolve(asking_a_person(state), with_rulings(intents, ruled.rulings)).state
         assert after.rulings == ruled.rulings
 
 
@@ -239,10 +239,12 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
     state, said = turn
     assume(is_scripted(state.config.observer))
     intents = {unit: validate(state, unit, answer).intent for unit, answer in said.items()}
-    beside = decide(state, requests(state, intents)).rulings
+    beside = scripted_rulings(state, requests(state, intents)).rulings
     alone = resolve(state, intents).state
     assert alone.rulings == beside
-    assert TRUST.state.to_json(resolve(state, grant(intents, beside)).state) == TRUST.state.to_json(alone)
+    assert TRUST.state.to_json(resolve(state, with_rulings(intents, beside)).state) == TRUST.state.to_json(
+        alone
+    )
 
 
 @LAWS

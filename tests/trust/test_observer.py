@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from hobbes.engine.chance import RngStream
-from hobbes.engine.trust.observer import STAND_INS, decide, grant, is_scripted, read_ruling, requests
+from hobbes.engine.trust.observer import (
+    STAND_INS,
+    is_scripted,
+    read_answer,
+    requests,
+    scripted_rulings,
+    with_rulings,
+)
 from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import Ruling
 from hobbes.engine.trust.validation import Intent, validate
@@ -25,7 +32,7 @@ def test_sparing_is_less_likely_with_every_earlier_request() -> None:
     one = {"unit": "a", "amount": 1, "reason": "x", "sats": 50, "granted_before": 0}
     heard = {
         before: sum(
-            decide(game(seed, observer="sparing(1000000,4)"), [{**one, "begged_before": before}])
+            scripted_rulings(game(seed, observer="sparing(1000000,4)"), [{**one, "begged_before": before}])
             .rulings["a"]
             .granted
             for seed in range(400)
@@ -35,7 +42,7 @@ def test_sparing_is_less_likely_with_every_earlier_request() -> None:
     assert heard[0] == 400
     assert 290 <= heard[1] <= 350
     assert 170 <= heard[4] <= 230
-    (draw,) = decide(state, [{**one, "begged_before": 3}]).draws
+    (draw,) = scripted_rulings(state, [{**one, "begged_before": 3}]).draws
     assert (draw.event, draw.subject) == ("sparing", "a")
 
 
@@ -94,9 +101,9 @@ def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None
             "c": {"grant": 0, "reason": "no"},
         }
     }
-    ruled = read_ruling(requests(state, intents), answer)
+    ruled = read_answer(requests(state, intents), answer)
     assert not ruled.drops + ruled.mends
-    after = resolve(state, grant(intents, ruled.rulings)).state
+    after = resolve(state, with_rulings(intents, ruled.rulings)).state
     assert [unit.sats for unit in after.units] == [50 - 1 + 8, 50 - 1 + 3, 50 - 1]
     assert after.rulings["b"] == Ruling(8, 3, "some", "bread")
 
@@ -121,14 +128,14 @@ def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None
 )
 def test_what_is_wrong_with_a_ruling_is_bounded_and_recorded(answer: Any, code: str, granted: int) -> None:
     state = game(observer="human")
-    ruled = read_ruling(requests(state, begging("a")), answer)
+    ruled = read_answer(requests(state, begging("a")), answer)
     assert [record.code for record in ruled.drops + ruled.mends] == [code]
     assert ruled.rulings["a"].granted == granted
 
 
 def test_rulings_that_are_no_object_decline_all() -> None:
     state = game(observer="human")
-    ruled = read_ruling(requests(state, begging("a")), {"rulings": [1]})
+    ruled = read_answer(requests(state, begging("a")), {"rulings": [1]})
     assert [drop.code for drop in ruled.drops] == ["observer/not-rulings", "observer/no-ruling"]
 
 
@@ -139,7 +146,7 @@ def test_stand_ins_rule_as_their_names_say() -> None:
 
     def grants(name: str) -> list[int]:
         answer: Any = STAND_INS.by_name[name](view, RngStream(1, 0, "observer"))
-        ruled = read_ruling([first, {**first, "unit": "b"}], answer)
+        ruled = read_answer([first, {**first, "unit": "b"}], answer)
         assert not ruled.drops + ruled.mends
         return [ruled.rulings[unit].granted for unit in "ab"]
 

@@ -13,7 +13,7 @@ import pytest
 
 from hobbes.engine import turn as turns
 from hobbes.engine.memory import EMPTY_MEMORY
-from hobbes.engine.trust.observer import read_ruling, requests
+from hobbes.engine.trust.observer import read_answer, requests
 from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import OBSERVER_PATTERN, State, TrustConfig, actors
 from hobbes.engine.trust.validation import validate
@@ -347,7 +347,7 @@ def every_observer_grants_at_most_the_amount_from_outside_the_game(config: Value
     )
     for grant in (0, 3, 99):
         answer = {"rulings": {"a": {"grant": grant, "reason": "So be it."}}}
-        assert read_ruling([asked], answer).rulings["a"].granted == min(grant, 3)
+        assert read_answer([asked], answer).rulings["a"].granted == min(grant, 3)
 
 
 def enough_to_replicate(config: Values) -> int:
