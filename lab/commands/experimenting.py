@@ -92,6 +92,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from rich.text import Text
 
+    from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan, to_next_look
@@ -103,6 +104,9 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
     with options.open_home(home, writes=not dry_run) as store:
+        asked, content = with_bases(store, file, asked, content)
+        for line in asked.origin.left_out if asked.origin else ():
+            remark(f"left out: {line}")
         whole = plan(store, file, asked, models, caps)
         if amend is not None:
             _amend(store, whole, content, amend)
@@ -237,6 +241,13 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         for one in found
     ]
     OUT.print(table("", columns, rows))
+    if any(made.file.of_wordings(arm) for arm in made.file.arms):
+        OUT.print(
+            plain(
+                "these sizes hold for these wordings or models alone; a claim about all that they stand for "
+                "needs larger ones"
+            )
+        )
     if any(one.smallest is None for one in found):
         OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
     if any(one.spread is None for one in found):

@@ -5,8 +5,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -28,6 +28,9 @@ NULL = "null"
 
 COPY = "@"
 """What stands between the name of an arm and the number of its further answers, such as `plain@2`."""
+
+WORDING = "~"
+"""What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
 
 MOST_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
@@ -93,8 +96,28 @@ def _looks(given: object) -> object:
     raise ValueError("write numbers of seeds, each larger than the one before")
 
 
+def _turn(given: object) -> object:
+    """Refuse what is neither a turn nor the first of a landmark."""
+    if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
+        return given
+    raise ValueError('write a turn, such as 12, or the first of a landmark, such as "first raid"')
+
+
+def _several(given: object) -> object:
+    """Refuse what is not a list of at least two values, and one that is listed twice."""
+    if not isinstance(given, list | tuple) or len(given) < 2:  # noqa: PLR2004  one is no sample
+        raise ValueError("list at least two; without it, there is one")
+    if len({*map(str, given)}) < len(given):
+        raise ValueError("one is listed twice")
+    return tuple(given)
+
+
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
+Several = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
+]
 
 
 class _Table(BaseModel):
@@ -105,7 +128,11 @@ class Options(_Table):
     """What an arm may have different from the others."""
 
     model: Text | None = None
+    models: Several | None = None
+    """Models that stand for all models: a claim about the arm is one about models like these."""
     prompts: Text | None = None
+    paraphrases: Several | None = None
+    """Prompts that say the same in other words: a claim about the arm is one about wordings like these."""
     lang: Text | None = None
     agents: int | None = Field(None, ge=1)
     temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
@@ -117,6 +144,13 @@ class Options(_Table):
     def of_models(self) -> dict[str, Any]:
         """Return the settings of chat models that are set, by name."""
         return {name: value for name in MODEL_SETTINGS if (value := getattr(self, name)) is not None}
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> "Options":
+        for one, several in (("model", "models"), ("prompts", "paraphrases")):
+            if getattr(self, one) and getattr(self, several):
+                raise ValueError(f"write either {one} or {several}")
+        return self
 
 
 class Factors(BaseModel):
@@ -204,14 +238,59 @@ class InvasionAsked(_Table):
     mutant: Text
 
 
+class Base(_Table):
+    """A recorded run that each arm forks, and the turn at which it is forked."""
+
+    number: int
+    """What stands for it in place of a seed."""
+    run: str
+    """Its id."""
+    name: str
+    """Its name, or its id if it has none."""
+    turn: int
+
+
+FOUND = ("bases", "left_out")
+"""The fields of `From` that nobody writes into a file: they are found in a home."""
+
+
+def _without_found(schema: dict[str, Any]) -> None:
+    """Leave what nobody writes out of a schema."""
+    for name in FOUND:
+        del schema["properties"][name]
+
+
+class From(_Table):
+    """Where an experiment begins whose arms fork recorded runs."""
+
+    model_config = ConfigDict(json_schema_extra=_without_found)
+
+    runs: Annotated[list[Text], Field(min_length=1)]
+    """Names or ids; `*` stands for anything."""
+    turn: Annotated[
+        int | str,
+        BeforeValidator(
+            _turn,
+            json_schema_input_type=Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern="^first .")],
+        ),
+    ]
+    """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
+    bases: list[Base] = []
+    left_out: list[str] = []
+    """Which of the runs cannot be forked there, and why."""
+
+
 class ExperimentFile(Options):
     """An experiment file."""
 
     name: Name
-    world: str
+    world: str = ""
+    """That of the recorded runs if the arms fork some."""
     rounds: int | None = Field(None, ge=1)
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
-    """`seeds = 20` stands for the seeds 1 to 20."""
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)] = ()
+    """`seeds = 20` stands for the seeds 1 to 20. Where arms fork recorded runs, it is their numbers."""
+    origin: From | None = Field(None, alias="from")
+    """The recorded runs that all arms fork, so that pairs share their first turns."""
     arms: dict[Name, Options] = {}
     """Those of the factors if the file has factors."""
     factors: Factors | None = None
@@ -239,36 +318,87 @@ class ExperimentFile(Options):
         """The arms, the null arm last."""
         return (*self.arms, *([NULL] if self.compare.null else ()))
 
-    def copies(self, arm: str) -> tuple[str, ...]:
-        """Return the names under which the games of an arm are played: its own, and those of more answers."""
-        return (arm, *(f"{arm}{COPY}{number}" for number in range(2, self.answers + 1)))
+    def models_of(self, arm: str) -> tuple[str, ...]:
+        """Return the models of an arm that stand for others, empty if it has none."""
+        own = self.arms[self.baseline if arm == NULL else arm]
+        return own.models or (() if own.model else self.models) or ()
 
-    def options(self, arm: str) -> Options:
-        """Return what the runs of an arm have: its own options, and otherwise those of the file."""
-        name, _, _ = arm.partition(COPY)
-        own = self.arms[self.baseline if name == NULL else name]
+    def paraphrases_of(self, arm: str) -> tuple[str, ...]:
+        """Return the prompts of an arm that stand for others, empty if it has none."""
+        own = self.arms[self.baseline if arm == NULL else arm]
+        return own.paraphrases or (() if own.prompts else self.paraphrases) or ()
+
+    def of_wordings(self, arm: str) -> dict[str, dict[str, str]]:
+        """Return what each wording of an arm has different, by its name; empty with one wording only."""
+        paraphrases = {_level(PurePath(one).name): {"prompts": one} for one in self.paraphrases_of(arm)}
+        return paraphrases or {_level(one): {"model": one} for one in self.models_of(arm)}
+
+    def wordings(self, arm: str) -> tuple[str, ...]:
+        """Return the names of an arm with each of its wordings; its own name if it has one wording only."""
+        return tuple(f"{arm}{WORDING}{wording}" for wording in self.of_wordings(arm)) or (arm,)
+
+    def copies(self, arm: str) -> tuple[str, ...]:
+        """Return the names under which the games of an arm are played: of each wording and each answer."""
+        numbers = range(2, self.answers + 1)
+        return tuple(
+            name
+            for wording in self.wordings(arm)
+            for name in (wording, *(f"{wording}{COPY}{number}" for number in numbers))
+        )
+
+    def options(self, name: str) -> Options:
+        """Return what the runs of an arm or of one of its copies have: its own, or else that of the file."""
+        arm, wording, _ = parts_of(name)
+        own = self.arms[self.baseline if arm == NULL else arm]
         rounds = {} if self.rounds is None else {"rounds": self.rounds}
-        return Options(
-            model=own.model or self.model,
-            prompts=own.prompts or self.prompts,
+        of_arm = Options(
+            model=own.model or (None if own.models else self.model),
+            prompts=own.prompts or (None if own.paraphrases else self.prompts),
+            models=self.models_of(arm) or None,
+            paraphrases=self.paraphrases_of(arm) or None,
             lang=own.lang or self.lang,
             agents=own.agents or self.agents,
             **{**self.of_models(), **own.of_models()},
             set={**rounds, **self.settings, **own.settings},
         )
+        if not wording:
+            return of_arm
+        return of_arm.model_copy(
+            update={"models": None, "paraphrases": None, **self.of_wordings(arm).get(wording, {})}
+        )
 
-    def place(self, arm: str) -> str:
-        """Return the words for where an arm stands in the file."""
-        return f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
+    def place(self, name: str) -> str:
+        """Return the words for where an arm stands in the file, or one of its wordings."""
+        arm, wording, _ = parts_of(name)
+        where = f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
+        if not wording:
+            return where
+        return f"{where} {'paraphrases' if self.paraphrases_of(arm) else 'models'} {wording}"
 
 
-def rng_of(arm: str) -> str | None:
+class Parts(NamedTuple):
+    """The parts of the name under which games of an arm are played; empty where it has none."""
+
+    arm: str
+    wording: str
+    number: str
+    """That of the answer, from 2 on."""
+
+
+def parts_of(name: str) -> Parts:
+    """Return the parts of the name under which games of an arm are played."""
+    worded, _, number = name.partition(COPY)
+    arm, _, wording = worded.partition(WORDING)
+    return Parts(arm, wording, number)
+
+
+def rng_of(name: str) -> str | None:
     """Return the name under which the policies of an arm draw random numbers, None for the usual one.
 
-    The null arm and further answers draw anew.
+    The null arm and further answers draw anew. All wordings of an arm draw the same.
     """
-    name, _, number = arm.partition(COPY)
-    return "-".join(part for part in (name if name == NULL else "", number) if part) or None
+    arm, _, number = parts_of(name)
+    return "-".join(part for part in (arm if arm == NULL else "", number) if part) or None
 
 
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
@@ -277,6 +407,9 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
     if "world" in content and not {"seeds", "arms", "factors"} & content.keys():
         raise UsageError(f"{path} has no seeds, arms or factors; `hobbes run {path}` plays it as one run")
     try:
+        for name in FOUND:
+            if isinstance(origin := content.get("from"), dict) and name in origin:
+                raise ValueError(f"[from] {name}: is found by hobbes; leave it out")  # noqa: TRY301
         file = parse(content)
         _check_parameters(file)
     except ValueError as error:
@@ -291,6 +424,7 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     except ValidationError as error:
         problem = error.errors()[0]
         raise ValueError(_in_words(problem["type"], problem["msg"], problem["loc"])) from error
+    file = _with_seeds(file)
     if bool(file.arms) == bool(file.factors) or (file.factors and not file.factors.model_extra):
         raise ValueError("write either [arms] or [factors], with at least one entry")
     if file.factors:
@@ -308,11 +442,44 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    if file.looks and file.looks[-1] != len(file.seeds):
+    if file.looks and file.seeds and file.looks[-1] != len(file.seeds):
         raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
+    _check_wordings(file)
     return file
+
+
+def _with_seeds(file: ExperimentFile) -> ExperimentFile:
+    """Return a file with its seeds: its own, or the numbers of the recorded runs that it forks.
+
+    Raise ValueError, in one line, if it has neither or both.
+    """
+    if file.origin is None:
+        for key in ("world", "seeds"):
+            if not getattr(file, key):
+                raise ValueError(f"{key}: is missing")
+        return file
+    if file.seeds:
+        raise ValueError("seeds: the runs in [from] take their place; leave it out")
+    if file.agents or any(arm.agents for arm in file.arms.values()):
+        raise ValueError("agents: a fork has the agents of its run; leave it out")
+    return file.model_copy(update={"seeds": tuple(base.number for base in file.origin.bases)})
+
+
+def _check_wordings(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for wordings that could not be told apart, or crossed with something."""
+    is_ranked = file.factors is not None and file.factors.design == "pairs"
+    for arm in file.arms:
+        paraphrases, models = file.paraphrases_of(arm), file.models_of(arm)
+        if paraphrases and models:
+            raise ValueError(f"{file.place(arm)}: an arm has either paraphrases or models; leave one out")
+        if len(file.of_wordings(arm)) < len(paraphrases or models):
+            raise ValueError(f"{file.place(arm)}: two wordings have the same name; rename a folder")
+        if models and (is_ranked or file.invasions):
+            raise ValueError(
+                f"{file.place(arm)} models: an experiment with pairs or invasions needs `model` instead"
+            )
 
 
 def _check_measures(file: ExperimentFile) -> None:
@@ -432,12 +599,15 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "arms": 2,
         "compare": 1,
         "factors": 1,
+        "from": 1,
         "hypothesis": 2,
         "invasion": 2,
         "parameters": 1,
         "set": 1,
         "smallest": 1,
     }
+    if not names:
+        return message.removeprefix("Value error, ")
     table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
     if names[0] in {"hypothesis", "invasion"}:
@@ -448,11 +618,12 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         of_table: dict[str, type[BaseModel]] = {
             "arms": Options,
             "compare": Compare,
+            "from": From,
             "hypothesis": Hypothesis,
             "invasion": InvasionAsked,
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
-        keys = sorted(field.alias or name for name, field in fields.items())
+        keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"
