@@ -208,6 +208,8 @@ class ExperimentFile(Options):
     """An experiment file."""
 
     name: Name
+    question: Text | None = None
+    """What the experiment is to find out, in a sentence. The report begins with it."""
     world: str
     rounds: int | None = Field(None, ge=1)
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]

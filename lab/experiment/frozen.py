@@ -82,6 +82,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
+    "the question": lambda file: file.question,
     "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
     "the baseline": lambda file: file.baseline,
     "the null arm": lambda file: file.compare.null,
