@@ -308,10 +308,11 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         if as_json:
             print_json(found.to_json())
             return
-        from hobbes.lab.show.reports import html, markdown, pictures, printed, sections, title_of
+        from hobbes.lab.show.reports import html, markdown, pictures, printed, told
 
         if form is None:
-            OUT.print(printed(title_of(found), sections(store, found)))
+            page = told(store, found)
+            OUT.print(printed(page.title, page.first, page.details))
         elif form is ReportForm.html:
             _write(html(store, found), to)
         elif to is None:

@@ -12,7 +12,7 @@ import pytest
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
-from hobbes.lab.show.reports import sections
+from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
@@ -101,7 +101,7 @@ def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
 
 def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
     text = cli("report", "small", "--format", "md").stdout
-    lines = text.partition("## Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
+    lines = text.partition("### Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
     assert len(lines) == len(HYPOTHESES)
     assert lines[0].startswith(
         "Supported: Immunity lowers raids. Expected: lower. raid_rate, immune minus open: -0."
@@ -164,7 +164,7 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
     differing = compare(opened, *pair)
     assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
     (section,) = [
-        one for one in sections(opened, report(opened, "upkeep")) if one.title == "Pairs to look at"
+        one for one in told_of(opened, report(opened, "upkeep")).details if one.title == "Pairs to look at"
     ]
     for arm, picture in zip(("usual", "dear"), section.pictures, strict=True):
         words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
