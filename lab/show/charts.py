@@ -50,7 +50,7 @@ def differences(title: str, axis: str, arms: Sequence[Pairs]) -> Figure:
         rows = rows_of_points(one.values, width)
         step = min(0.1, 0.32 / max(1, *map(abs, rows)))
         heights = [place - 0.15 - step * row for row in rows]
-        axes.plot(one.values, heights, "o", color=colour, alpha=0.5, markersize=4)
+        axes.plot(one.values, heights, "o", color=colour, alpha=0.75, markersize=4)
         axes.plot([one.mean], [place + 0.3], "D", color=colour, markersize=6)
         if one.low is not None and one.high is not None:
             axes.plot([one.low, one.high], [place + 0.3] * 2, "-", color=colour, linewidth=2)

@@ -107,7 +107,7 @@ def _plots(
         reach = max(map(abs, values), default=0.0) or 1.0
         rows = []
         for place, (one, mean) in enumerate(zip(compared, means, strict=True)):
-            middle = ROW * (place + 0.4)
+            middle = ROW * (place + 0.5)
             pairs = [(_x(value, reach), seed, value) for seed, value in one.pairs.items()]
             spread = rows_of_points([x for x, *_ in pairs], 2 * DOT)
             step = min(2 * DOT, SPREAD / max(1, *map(abs, spread)))
@@ -142,7 +142,7 @@ def _plots(
                 "definition": definition_of(full_report, measure),
                 "rows": rows,
                 "zero": _x(0, reach),
-                "height": ROW * len(rows) + 44,
+                "height": ROW * len(rows) + 48,
                 "ends": (short(-reach), short(reach)),
             }
 

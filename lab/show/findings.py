@@ -303,7 +303,9 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = _picture(f"{title}, with 95% bands", panels)
-    return Section(title, _words(report, words), columns, rows, [picture])
+    measures = dict.fromkeys(curve.measure for curve in curves)
+    definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
+    return Section(title, [*definitions, *_words(report, words)], columns, rows, [picture])
 
 
 def _survival(report: Report, world: AnyWorld) -> Section:

@@ -379,13 +379,13 @@ def _printed(section: Section) -> Iterator[RenderableType]:
     """Yield a part of a report as it is printed."""
     yield Text(f"\n{section.title}", style="bold")
     yield from (plain(text) for text in section.texts)
+    if section.columns:
+        yield table("", section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield plain(label)
+        yield plain(f"\n{label}")
         words = word_diff_text(pieces, marks=OUT.color_system is None)
         words.rstrip()
         yield words
-    if section.columns:
-        yield table("", section.columns, section.rows)
 
 
 def markdown(store: Store, report: Report, name: str = "") -> str:
@@ -414,14 +414,14 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     yield from (f"{heading} {escape_markdown(section.title)}", "")
     for text in section.texts:
         yield from (escape_markdown(text), "")
-    for label, pieces in section.diffs:
-        words = word_diff_text(pieces).plain.rstrip()
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", words)), default=0))
-        yield from (escape_markdown(label), "", f"{fence}text", words, fence, "")
     for picture in section.pictures if name else ():
         yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
+    for label, pieces in section.diffs:
+        words = word_diff_text(pieces).plain.rstrip()
+        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", words)), default=0))
+        yield from (escape_markdown(label), "", f"{fence}text", words, fence, "")
 
 
 def table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
