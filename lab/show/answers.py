@@ -250,7 +250,7 @@ def answered(report: Report) -> tuple[Section, list[Section]]:
     """Return the table of answers, and the part of it that is left to the details."""
     found = answers(report)
     rows = [one.row(report) for one in found]
-    rows += [row for one in report.invasions for row in _of_invasion(one)]
+    rows += answers_about_invasions(report)
     words, more = list(cautions(report)), []
     if len(rows) > MAX_ROWS:
         words.append(f"These are the first {MAX_ROWS} of {len(rows)} answers; the details have all.")
@@ -260,6 +260,11 @@ def answered(report: Report) -> tuple[Section, list[Section]]:
     if explored:
         words.append(f"Not in the plan: {explored} comparisons, which are under Exploratory in the details.")
     return Section("Answers", words, COLUMNS if rows else (), rows[:MAX_ROWS]), more
+
+
+def answers_about_invasions(report: Report) -> list[tuple[str, ...]]:
+    """Return the rows of the table of answers about invasions."""
+    return [row for one in report.invasions for row in _of_invasion(one)]
 
 
 def _of_invasion(found: Invasion) -> Iterator[tuple[str, ...]]:

@@ -121,7 +121,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
             for one in report.differences
             for of in [one.difference]
         ],
-        pictures=list(_charts(report)),
+        pictures=list(charts_of_differences(report)),
         own="charts",
     )
     yield _failing(report)
@@ -419,9 +419,13 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        words = word_diff_text(pieces).plain.rstrip()
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", words)), default=0))
-        yield from (escape_markdown(label), "", f"{fence}text", words, fence, "")
+        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+
+
+def fenced(text: str) -> list[str]:
+    """Return foreign text as a block of code."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return [f"{fence}text", text, fence]
 
 
 def table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -470,7 +474,7 @@ def html(store: Store, report: Report) -> str:
     )
 
 
-def _charts(report: Report) -> Iterator[Picture]:
+def charts_of_differences(report: Report) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure."""
     looks = looks_of_arms(report)
     for measure in report.measures:
