@@ -346,9 +346,9 @@ def _write_paper(store: "Store", found: "Report", folder: Path) -> None:
     from hobbes.lab.show.paper import appendix
     from hobbes.lab.show.terminal import say
 
-    files = appendix(store, found)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        files = appendix(store, found)
         for name, content in files.items():
             (folder / name).write_bytes(content)
     except OSError as error:

@@ -295,11 +295,11 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
             f"payoffs {works.cite(MORAN)}; where all seeds agree, its interval is that of a share "
             f"{works.cite(CLOPPER)}."
         )
-    made = report.manifest
+    packages = report.manifest["packages"]
     yield (
-        f"Computed with Python {made['python']}, SciPy {made['packages']['scipy']} {works.cite(VIRTANEN)} and "
-        f"NumPy {made['packages']['numpy']} {works.cite(HARRIS)}; drawn with Matplotlib "
-        f"{made['packages']['matplotlib']} {works.cite(HUNTER)}."
+        f"The figures were computed with Python {report.manifest['python']}, SciPy {packages['scipy']} "
+        f"{works.cite(VIRTANEN)} and NumPy {packages['numpy']} {works.cite(HARRIS)}, and drawn with "
+        f"Matplotlib {packages['matplotlib']} {works.cite(HUNTER)}."
     )
 
 
