@@ -362,6 +362,7 @@ class World(Generic[C, S, I]):
     measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
+    units                            what a measure counts, such as `gold`, where it is no share and no index
     headline                         the measures that an experiment compares unless it names others
     shares                           measures of single turns that say which shares of what agents do are what
     inequality                       measures of single turns that say how unequally something is held
@@ -459,6 +460,7 @@ class World(Generic[C, S, I]):
     truths: Mapping[str, str] = field(default_factory=dict)
     may_end_early: bool = False
     score: str = "score"
+    units: Mapping[str, str] = field(default_factory=dict)
     winners: Callable[[S], Collection[str]] | None = None
 
 

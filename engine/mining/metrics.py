@@ -339,3 +339,13 @@ FORMULAS: Formulas[PlayedRound] = {
 
 BY_NAME: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
 """The formula of each measure."""
+
+UNITS: Mapping[str, str] = {
+    "output": "gold",
+    "mine_profit": "gold per stamina",
+    "raid_profit": "gold per stamina",
+    "raid_rate": "raids per agent and round",
+    **{f"raid_rate_held_{name}": "raids per plot and round" for name in HELD_FOR},
+    "half_life": "rounds",
+}
+"""The units of measures that are no shares."""

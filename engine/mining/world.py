@@ -6,7 +6,7 @@ from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.choices import choices
-from hobbes.engine.mining.metrics import BY_NAME, Spells, measures
+from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
@@ -33,6 +33,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     score="gold",
     measures=measures,
     formulas=BY_NAME,
+    units=UNITS,
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     arithmetic=arithmetic,
     load=state.load,

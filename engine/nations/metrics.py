@@ -457,6 +457,15 @@ A measure without `/AGENT` is the mean over the agents.
 BY_NAME: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains, **OF_REPORTS}
 """The formula of each measure."""
 
+UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("welfare", "nash_welfare", "welfare/AGENT"), "points of welfare"),
+    "attacks": "mils per agent and turn",
+    "trade_volume": "money",
+    "cessions": "territories",
+    **{name: "points of a rating" for name in OF_REPORTS if "_self_bias" in name},
+}
+"""The units of measures that are no shares and no correlations."""
+
 
 def _of(pairs: Pairs, one: str, other: str) -> int:
     """Return the number for a pair of agents, or 0 if there is none."""

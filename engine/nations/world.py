@@ -8,7 +8,7 @@ from hobbes.engine.nations import phases, state, validation
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board, seat
 from hobbes.engine.nations.choices import choices
-from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, measures, ratings
+from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
@@ -62,6 +62,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     scores=scores,
     measures=measures,
     formulas=BY_NAME,
+    units=UNITS,
     headline=("welfare", "attacks", "trade_share", "welfare_gini"),
     arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
     load=state.load,

@@ -522,3 +522,13 @@ OF_RUNS: Formulas[TrustTurn] = {
 
 BY_NAME: Formulas[TrustTurn] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
 """The formula of each measure."""
+
+UNITS: Mapping[str, str] = {
+    **dict.fromkeys(("sats", "sats/AGENT"), "sats"),
+    "gain": "sats per unit and round",
+    "requests": "requests",
+    "spirals": "spirals",
+    **dict.fromkeys(("spiral_length", "longest_spiral", "alliance_length"), "rounds"),
+    "alliances_made": "alliances",
+}
+"""The units of measures that are no shares."""

@@ -7,7 +7,7 @@ from hobbes.engine.trust import observer, state, validation
 from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.board import board, seat
 from hobbes.engine.trust.choices import choices
-from hobbes.engine.trust.metrics import BY_NAME, measures
+from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
@@ -46,6 +46,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     measures=measures,
     may_end_early=True,
     formulas=BY_NAME,
+    units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
     arithmetic=arithmetic,
     load=state.load,

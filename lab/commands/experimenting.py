@@ -16,6 +16,7 @@ from hobbes.lab.errors import LabError, UsageError
 if TYPE_CHECKING:
     from hobbes.lab.experiment.estimate import Estimate
     from hobbes.lab.experiment.plan import Plan
+    from hobbes.lab.experiment.report import Report
     from hobbes.lab.store.home import Store
 
 app = typer.Typer()
@@ -32,6 +33,7 @@ class ReportForm(StrEnum):
 
     html = "html"
     md = "md"
+    paper = "paper"
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -294,7 +296,12 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     form: Annotated[
         ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
     ] = None,
-    to: Annotated[Path | None, typer.Option(help="the file to write; by default stdout")] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to", "-o", help="the file to write, by default stdout; with --format paper the folder"
+        ),
+    ] = None,
     without_tainted: Annotated[
         bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
     ] = False,
@@ -306,12 +313,14 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes report protection --format html --to report.html
     """
     from hobbes.lab.experiment.report import report as reported
-    from hobbes.lab.show.terminal import OUT, print_json, remark
+    from hobbes.lab.show.terminal import print_json, remark
 
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
-        raise UsageError("--to needs --format html or --format md")
+        raise UsageError("--to needs --format html, md or paper")
+    if to is None and form is ReportForm.paper:
+        raise UsageError("--format paper writes several files; name their folder with --to")
     with options.open_home(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
@@ -319,18 +328,43 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         if as_json:
             print_json(found.to_json())
             return
-        from hobbes.lab.show.reports import html, markdown, pictures, printed, sections, title_of
-
-        if form is None:
-            OUT.print(printed(title_of(found), sections(store, found)))
-        elif form is ReportForm.html:
-            _write(html(store, found), to)
-        elif to is None:
-            _write(markdown(store, found), None)
+        if form is ReportForm.paper and to is not None:
+            _write_paper(store, found, to)
         else:
-            _write(markdown(store, found, to.stem), to)
-            for name, picture in pictures(store, found, to.stem).items():
-                _write(picture, to.with_name(name))
+            _write_report(store, found, form, to)
+
+
+def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
+    """Print a report, or write it to a file; Markdown has its pictures beside it."""
+    from hobbes.lab.show.reports import html, markdown, pictures, printed, told
+    from hobbes.lab.show.terminal import OUT
+
+    if form is None:
+        page = told(store, found)
+        OUT.print(printed(page.title, page.first, page.details))
+    elif form is ReportForm.html:
+        _write(html(store, found), to)
+    elif to is None:
+        _write(markdown(store, found), None)
+    else:
+        _write(markdown(store, found, to.stem), to)
+        for name, picture in pictures(store, found, to.stem).items():
+            _write(picture, to.with_name(name))
+
+
+def _write_paper(store: "Store", found: "Report", folder: Path) -> None:
+    """Write a report as an appendix of a paper into a folder, which is made if there is none."""
+    from hobbes.lab.show.paper import appendix
+    from hobbes.lab.show.terminal import say
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = appendix(store, found)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise LabError(f"cannot write {folder}: {error.strerror}; choose another folder with --to") from error
+    say(f"{folder}: {', '.join(files)}")
 
 
 def _write(text: str, to: Path | None) -> None:

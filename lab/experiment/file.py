@@ -286,6 +286,8 @@ class ExperimentFile(Options):
     name: Name
     world: str = ""
     """That of the recorded runs if the arms fork some."""
+    question: Text | None = None
+    """What the experiment is to find out, in a sentence. The report begins with it."""
     rounds: int | None = Field(None, ge=1)
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)] = ()
     """`seeds = 20` stands for the seeds 1 to 20. Where arms fork recorded runs, it is their numbers."""

@@ -82,6 +82,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
+    "the question": lambda file: file.question,
     "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
     "the recorded runs": lambda file: file.origin and (file.origin.runs, file.origin.turn),
     "the baseline": lambda file: file.baseline,

@@ -213,9 +213,8 @@ def in_words(found: Invasion) -> Iterator[str]:
         yield f"{name}: with every number of mutants they earn more than the residents."
     else:
         yield f"{name}: the mutants earn more than the residents where they number {_listed(gains)}."
-    neutral = found.neutral
-    yield f"One mutant takes over with a probability of {_told(found.of_mutant, neutral)}."
-    yield f"One resident among mutants takes over with a probability of {_told(found.of_resident, neutral)}."
+    yield f"One mutant takes over with a probability of {_told(found, found.of_mutant)}."
+    yield f"One resident among mutants takes over with a probability of {_told(found, found.of_resident)}."
     if found.mutants_in_the_long_run is not None:
         yield (
             f"With rare mutations in both directions, all are mutants in {found.mutants_in_the_long_run:.1%} "
@@ -233,14 +232,23 @@ def _listed(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _told(one: Fixation, neutral: float) -> str:
+def _told(found: Invasion, one: Fixation) -> str:
     """Return a probability in words, beside that of an agent without advantage."""
     if one.low is None or one.high is None:
-        return f"{one.probability:.3g} (by drift alone {neutral:.3g}); too few seeds for a 95% interval"
-    if one.low > neutral:
-        beside = "more likely than by drift alone"
+        return f"{one.probability:.3g} (by drift alone {found.neutral:.3g}); too few seeds for a 95% interval"
+    ends = f"95% interval {one.low:.3g} to {one.high:.3g}"
+    return f"{one.probability:.3g} ({ends}), {beside_drift(found, one)}"
+
+
+def beside_drift(found: Invasion, one: Fixation) -> str:
+    """Return whether it is more or less likely than for an agent without advantage, in words."""
+    neutral = found.neutral
+    if one.low is None or one.high is None:
+        beside = "cannot tell: too few seeds for a 95% interval; by drift alone"
+    elif one.low > neutral:
+        beside = "more likely than by drift alone,"
     elif one.high < neutral:
-        beside = "less likely than by drift alone"
+        beside = "less likely than by drift alone,"
     else:
-        beside = "no different from drift alone"
-    return f"{one.probability:.3g} (95% interval {one.low:.3g} to {one.high:.3g}), {beside}, {neutral:.3g}"
+        beside = "no different from drift alone,"
+    return f"{beside} {neutral:.3g}"

@@ -20,8 +20,8 @@ EXTENDED = " (extended after a look)"
 """What stands beside a p if seeds were added to an experiment that had begun."""
 
 
-def conclusions(found: Report) -> Iterator[str]:
-    """Yield what can be concluded, one sentence or more for each arm and measure that the plan names."""
+def cautions(found: Report) -> Iterator[str]:
+    """Yield what has to be known before any figure is read."""
     if len(found.cells) < found.planned:
         yield (
             f"{len(found.cells)} of {found.planned} runs have been played. "
@@ -33,6 +33,16 @@ def conclusions(found: Report) -> Iterator[str]:
             rest = "The figures rest on them as well" if found.with_tainted else "They are left out"
             tainted = f"{figures.tainted} of {figures.runs} runs are tainted"
             yield f"{name}: {tainted}, because too many calls failed. {rest}."
+    for one in found.differences:
+        if one.arm == NULL and one.judged.differs:
+            yield (
+                f"Check of the test: the null arm differs from the baseline by {one.measure}, although "
+                "nothing was changed. One experiment in twenty shows this by chance."
+            )
+
+
+def conclusions(found: Report) -> Iterator[str]:
+    """Yield what can be concluded, one sentence or more for each arm and measure that the plan names."""
     changed = [arm for arm in found.arms if arm not in {found.baseline, NULL}]
     if not changed:
         yield (
@@ -51,12 +61,6 @@ def conclusions(found: Report) -> Iterator[str]:
     yield from _concluded(found, compared)
     if any(one.verdict() == "cannot tell" for one in compared):
         yield MORE
-    for one in found.differences:
-        if one.arm == NULL and one.judged.differs:
-            yield (
-                f"Check of the test: the null arm differs from the baseline by {one.measure}, although "
-                "nothing was changed. One experiment in twenty shows this by chance."
-            )
 
 
 MORE = (
@@ -250,13 +254,33 @@ def compares(found: Report, one: Tested) -> str:
     }[asked.test]
 
 
+def _verdict(one: Compared | Tested) -> str:
+    """Return a verdict, with the margin where no difference is larger."""
+    verdict, margin = one.verdict(), one.difference.margin
+    if verdict != "no larger than":
+        return verdict
+    return "no difference in any pair" if margin is None else f"no larger than {short(margin)}"
+
+
+def verdict_in_words(found: Report, one: Compared | Tested) -> str:
+    """Return a verdict with its p, and what has to be known beside it."""
+    of, verdict = one.judged, one.verdict()
+    p = of.p_margin_holm if verdict == "no larger than" and one.difference.margin is not None else of.p_holm
+    told = f"{_verdict(one)}{'' if p is None else f', p {short(p)}'}"
+    if isinstance(one, Compared) or one.exploratory:
+        told += EXTENDED * (found.extended and p is not None)
+    elif not one.complete:
+        told += "; not all of the planned runs have been played"
+    if verdict == "cannot tell" and one.difference.mean.n < of.fewest:
+        told += f"; the test needs {of.fewest} pairs or more"
+    if of.may_be_failures:
+        told += "; it may be that of the failed calls"
+    return told
+
+
 def _line(found: Report, one: Tested) -> str:
     """Return the verdict of a hypothesis with its numbers."""
-    of, mean, margin = one.judged, one.difference.mean, one.difference.margin
-    verdict = one.verdict()
-    told = verdict.capitalize()
-    if verdict == "no larger than":
-        told = f"No larger than {short(margin)}" if margin is not None else "No difference in any pair"
+    of, mean, told = one.judged, one.difference.mean, _verdict(one)
     p = f"p {short(of.p_holm)}"
     seeds = ""
     if found.extended:
@@ -267,7 +291,8 @@ def _line(found: Report, one: Tested) -> str:
     few = f" The test needs {of.fewest} pairs or more." if mean.n < of.fewest else ""
     beside = _beside(of) if of.differs else ""
     return (
-        f"{told}: {one.hypothesis.text.rstrip('.')}. Expected: {one.hypothesis.direction}. "
+        f"{told[0].upper()}{told[1:]}: {one.hypothesis.text.rstrip('.')}. "
+        f"Expected: {one.hypothesis.direction}. "
         f"{one.hypothesis.measure}, {compares(found, one)}: {short(mean.mean)} "
         f"({interval_in_words(mean)}), n {mean.n}, {p}.{about_wordings(of)}{beside}{few}{seeds}"
     )

@@ -66,7 +66,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     return {
         "world": a.world.name,
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
-        "settings": _settings_that_differ(a, b),
+        "settings": settings_that_differ(a, b),
         "divergence": divergence,
         "prompt": None if divergence else _first_prompt(store, a, b),
         "decision": first_decision(store, a, b),
@@ -111,7 +111,7 @@ def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
     }
 
 
-def _settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
+def settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
     """Return the settings that differ; of the models, only those that both runs have."""
     one, other = (
         {

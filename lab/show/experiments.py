@@ -6,14 +6,19 @@ from typing import Any
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment import report as results
 from hobbes.lab.experiment.wording import short
-from hobbes.lab.show.findings import MAX_LINES
+from hobbes.lab.show.findings import MAX_LINES, Section, definition_of, looks_of_arms, with_unit
 from hobbes.lab.show.judgements import SHADES
-from hobbes.lab.show.reports import sections, title_of
+from hobbes.lab.show.palette import COLOURS
+from hobbes.lab.show.panels import rows_of_points
+from hobbes.lab.show.reports import Told, told
 from hobbes.lab.store.experiments import CellSoFar, cells_so_far
 from hobbes.lab.store.home import Store
 
-WIDTH, LEFT, ROW, DOT = 640, 130, 34, 5
+WIDTH, LEFT, ROW, DOT = 640, 130, 44, 4
 """Pixels: the width of a plot, of the names on its left, the height of an arm, the radius of a point."""
+
+SPREAD = 14
+"""Pixels: how far from the middle of its row a point may stand, so that it does not cover another one."""
 
 
 def experiments(store: Store) -> dict[str, Any]:
@@ -44,9 +49,10 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         full_report, problem = None, str(error)
     values = _values(full_report, measures)
     played = _is_played(store, cells.values())
+    done = sum(cells[key].status == "finished" for key in planned if key in cells)
     return {
         "experiment": name,
-        "title": title_of(full_report) if full_report else name,
+        "told": told(store, full_report) if full_report else Told(name, (), [Section("Runs", own="runs")]),
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
@@ -56,9 +62,9 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "values": values,
         "ranks": {measure: _ranks(values, measure) for measure in measures},
         "short": short,
-        "done": sum(cells[key].status == "finished" for key in planned if key in cells),
+        "done": done,
         "planned": len(planned),
-        "sections": list(sections(store, full_report)) if full_report else [],
+        "unfinished": done < len(planned),
         "plots": list(_plots(full_report, cells)) if full_report else [],
         "played": played,
         "drawn": not played and len(arms) <= MAX_LINES,
@@ -92,36 +98,55 @@ def _plots(
     A row of a plot is an arm: its pairs as points, and the mean of their differences with its interval.
     Lengths are pixels. The scale is symmetric, so that zero stands in the middle.
     """
+    looks = looks_of_arms(full_report)
     for measure in full_report.measures:
         compared = [one for one in full_report.differences if one.measure == measure and one.pairs]
         means = [one.difference.mean for one in compared]
         values = [value for one in compared for value in one.pairs.values()]
         values += [end for mean in means for end in (mean.low, mean.high) if end is not None]
         reach = max(map(abs, values), default=0.0) or 1.0
-        rows = [
-            {
-                "arm": one.arm,
-                "y": (y := ROW * (place + 0.7)),
-                "points": [
-                    {
-                        "x": _x(value, reach),
-                        "y": y - 7,
-                        "seed": seed,
-                        "difference": value,
-                        "run": cells[full_report.shown[one.arm], seed].run,
-                        "baseline": cells[full_report.shown[full_report.baseline], seed].run,
-                    }
-                    for seed, value in one.pairs.items()
-                ],
-                **{name: _x(getattr(mean, name), reach) for name in ("mean", "low", "high")},
-            }
-            for place, (one, mean) in enumerate(zip(compared, means, strict=True))
-        ]
+        rows = []
+        for place, (one, mean) in enumerate(zip(compared, means, strict=True)):
+            middle = ROW * (place + 0.5)
+            pairs = [(_x(value, reach), seed, value) for seed, value in one.pairs.items()]
+            spread = rows_of_points([x for x, *_ in pairs], 2 * DOT)
+            step = min(2 * DOT, SPREAD / max(1, *map(abs, spread)))
+            rows.append(
+                {
+                    "arm": one.arm,
+                    "colour": COLOURS[looks.get(one.arm, place) % len(COLOURS)],
+                    "y": middle,
+                    "of_mean": middle + ROW * 0.45,
+                    "points": [
+                        {
+                            "x": x,
+                            "y": middle - step * row,
+                            "seed": seed,
+                            "difference": value,
+                            "run": cells[full_report.shown[one.arm], seed].run,
+                            "baseline": cells[full_report.shown[full_report.baseline], seed].run,
+                        }
+                        for (x, seed, value), row in zip(pairs, spread, strict=True)
+                    ],
+                    **{
+                        name: None if end is None else _x(end, reach)
+                        for name in ("mean", "low", "high")
+                        for end in [getattr(mean, name)]
+                    },
+                }
+            )
         if rows:
-            high, ends = ROW * (len(rows) + 0.8), (short(-reach), short(reach))
-            yield {"measure": measure, "rows": rows, "zero": _x(0, reach), "height": high, "ends": ends}
+            yield {
+                "measure": measure,
+                "axis": with_unit(full_report, measure),
+                "definition": definition_of(full_report, measure),
+                "rows": rows,
+                "zero": _x(0, reach),
+                "height": ROW * len(rows) + 48,
+                "ends": (short(-reach), short(reach)),
+            }
 
 
-def _x(value: float | None, reach: float) -> float | None:
+def _x(value: float, reach: float) -> float:
     """Return where a difference stands in a plot that shows those from -reach to reach."""
-    return None if value is None else LEFT + (WIDTH - LEFT - 2 * DOT) * (value / reach + 1) / 2 + DOT
+    return LEFT + (WIDTH - LEFT - 2 * DOT) * (value / reach + 1) / 2 + DOT

@@ -2,9 +2,9 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
@@ -14,7 +14,12 @@ from hobbes.lab.experiment.ranking import Place, Rankings
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.experiment.wording import short
-from hobbes.lab.show.panels import Line, Panel
+from hobbes.lab.show.panels import Line, Panel, Point
+from hobbes.lab.show.tracing import Pieces
+from hobbes.lab.show.worlds import meaning_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_LINES = 8
 """How many lines a picture has at most: as many as differ in colour, in marker and in dashes.
@@ -34,8 +39,26 @@ class Picture:
     """A picture, and what it shows in words."""
 
     label: str
-    svg: Callable[[], str]
-    """Draws the picture as an SVG image."""
+    draw: "Callable[[], str | Figure]"
+    """Draws a board as an SVG image, and a chart as a figure."""
+
+    def svg(self) -> str:
+        """Return the picture as an SVG image."""
+        drawn = self.draw()
+        if isinstance(drawn, str):
+            return drawn
+        from hobbes.lab.show.charts import svg  # noqa: PLC0415  slow to import, because of matplotlib
+
+        return svg(drawn)
+
+    def pdf(self) -> bytes | None:
+        """Return the picture as a PDF; None for a board."""
+        drawn = self.draw()
+        if isinstance(drawn, str):
+            return None
+        from hobbes.lab.show.charts import pdf  # noqa: PLC0415  slow to import, because of matplotlib
+
+        return pdf(drawn)
 
     def url(self) -> str:
         """Return the picture as a data URL."""
@@ -44,19 +67,22 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report: texts, a table if it has columns, and pictures."""
+    """A part of a report: texts, word diffs, a table if it has columns, and pictures."""
 
     title: str
     texts: Sequence[str] = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     pictures: Sequence[Picture] = ()
-    charts: bool = False
-    """Whether the page of an experiment has charts of its own in place of the pictures."""
+    own: str = ""
+    """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
+    place of the pictures."""
+    diffs: Sequence[tuple[str, Pieces]] = ()
+    """Word diffs, each below what it is of."""
 
 
 def _picture(label: str, panels: Sequence[Panel]) -> Picture:
-    def draw() -> str:
+    def draw() -> "Figure":
         from hobbes.lab.show.charts import curves  # noqa: PLC0415  slow to import, because of matplotlib
 
         return curves(panels)
@@ -79,6 +105,28 @@ def parts(report: Report) -> Iterator[Section]:
         yield _durations(report)
     if report.findings.ratings:
         yield _ratings(report, world)
+
+
+def unit_of(report: Report, measure: str) -> str:
+    """Return the unit of a measure, empty if it has none."""
+    return world_named(report.world).units.get(_of_anybody(measure), "")
+
+
+def with_unit(report: Report, measure: str) -> str:
+    """Return a measure with its unit in brackets, if it has one."""
+    unit = unit_of(report, measure)
+    return f"{measure} ({unit})" if unit else measure
+
+
+def definition_of(report: Report, measure: str) -> str:
+    """Return in one line what a measure is."""
+    return meaning_of(world_named(report.world).formulas[_of_anybody(measure)])
+
+
+def _of_anybody(measure: str) -> str:
+    """Return a measure with AGENT in place of the name of an agent."""
+    name, of_agent, _ = measure.partition("/")
+    return f"{name}/AGENT" if of_agent else name
 
 
 def interval(mean: Mean) -> str:
@@ -126,9 +174,13 @@ def _doses(report: Report) -> Section:
                 Panel(
                     measure,
                     factor,
-                    measure,
+                    with_unit(report, measure),
                     [
-                        _line(_fixed(one.fixed), [(dose.value, dose.mean) for dose in one.points])
+                        Line(
+                            _fixed(one.fixed),
+                            _points((dose.value, dose.mean) for dose in one.points),
+                            names.index(_fixed(one.fixed)),
+                        )
                         for one in of_factor
                         if one.measure == measure and _fixed(one.fixed) in names
                     ],
@@ -161,11 +213,6 @@ def _null(report: Report, measure: str) -> tuple[float, float] | None:
     return (mean.low, mean.high) if mean and mean.low is not None and mean.high is not None else None
 
 
-def _line(name: str, means: Sequence[tuple[float, Mean]]) -> Line:
-    """Return means by their x as a line, without those that are undefined."""
-    return Line(name, [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None])
-
-
 def numbers(mean: Mean) -> tuple[str, str, str]:
     """Return the cells of a mean: of how many values, the mean, and its interval."""
     return str(mean.n), short(mean.mean), interval(mean)
@@ -190,51 +237,59 @@ def _payoffs(report: Report) -> Section:
 
 
 def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
-    """Yield the measures over time: the shares, a panel for each arm, and the inequality of all arms."""
-    curves = report.findings.over_time
-    if shares := [one for one in curves if one.measure in world.shares]:
-        panels = [
-            Panel(arm, "turn", "share", [_in_time(one, one.measure) for one in shares if one.arm == arm])
-            for arm in _drawn_arms(shares)
-        ]
-        yield _curve_table("Shares over time", shares, panels)
-    if unequal := [one for one in curves if one.measure in world.inequality]:
-        drawn = _drawn_arms(unequal)
-        panels = [
-            Panel(
-                measure,
-                "turn",
-                measure,
-                [_in_time(one, one.arm) for one in unequal if one.measure == measure and one.arm in drawn],
-            )
-            for measure in world.inequality
-        ]
-        yield _curve_table("Inequality over time", unequal, panels)
+    """Yield the measures over time, the shares and the inequality: a panel for each, with all arms."""
+    for title, measures in (
+        ("Shares over time", world.shares),
+        ("Inequality over time", world.inequality),
+    ):
+        if curves := [one for one in report.findings.over_time if one.measure in measures]:
+            panels = [
+                Panel(measure, "turn", with_unit(report, measure), _of_arms(report, of_measure, _in_time))
+                for measure in measures
+                if (of_measure := [one for one in curves if one.measure == measure])
+            ]
+            yield _curve_table(report, title, curves, panels)
 
 
-Curves = Sequence[TimeCurve] | Sequence[SurvivalCurve] | Sequence[RatingCurve] | Sequence[Duration]
+C = TypeVar("C", TimeCurve, SurvivalCurve, RatingCurve, Duration)
 
 
-def _drawn_arms(curves: Curves) -> list[str]:
-    """Return the arms that are drawn: all, or some that are evenly spread, with the first and the last."""
-    arms = list(dict.fromkeys(one.arm for one in curves))
+def _of_arms(report: Report, curves: Sequence[C], points: "Callable[[C], list[Point]]") -> list[Line]:
+    """Return the curves of the arms that are drawn as lines."""
+    looks = looks_of_arms(report)
+    return [Line(one.arm, points(one), looks[one.arm]) for one in curves if one.arm in looks]
+
+
+def looks_of_arms(report: Report) -> Mapping[str, int]:
+    """Return the looks of the arms that are drawn: all, or some, evenly spread, first and last included."""
+    arms = list(report.arms)
     count = min(len(arms), MAX_LINES)
-    return [arms[k * (len(arms) - 1) // max(count - 1, 1)] for k in range(count)]
+    return {arms[k * (len(arms) - 1) // max(count - 1, 1)]: k for k in range(count)}
 
 
-def _words(words: str, curves: Curves) -> list[str]:
-    """Return what stands above curves; if there are too many arms, also which of them are drawn."""
-    arms = {one.arm for one in curves}
-    few = [f"Drawn are {MAX_LINES} of {len(arms)} arms; the table has them all."] * (len(arms) > MAX_LINES)
+def _words(report: Report, words: str) -> list[str]:
+    """Return what stands above curves; if there are too many arms, also that some of them are drawn."""
+    arms = len(report.arms)
+    few = [f"Drawn are {MAX_LINES} of {arms} arms; the table has them all."] * (arms > MAX_LINES)
     return [words, *few]
 
 
-def _in_time(curve: TimeCurve, name: str) -> Line:
-    """Return a curve over time as a line; a stretch of turns stands at its middle."""
-    return _line(name, [((one.first + one.last) / 2, one.mean) for one in curve.points])
+def _points(means: Iterable[tuple[float, Mean]]) -> list[Point]:
+    """Return means by their x as points of a line, without those that are undefined."""
+    return [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None]
 
 
-def _curve_table(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
+def _in_time(curve: TimeCurve) -> list[Point]:
+    """Return the points of a curve over time; a stretch of turns stands at its middle."""
+    return _points(((one.first + one.last) / 2, one.mean) for one in curve.points)
+
+
+def _surviving(curve: SurvivalCurve | Duration) -> list[Point]:
+    """Return the points of a Kaplan-Meier curve."""
+    return [(at.turns, at.share, at.low, at.high) for at in curve.points]
+
+
+def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
     """Return curves over time as a table of some of their points."""
     rows = []
     for curve in curves:
@@ -248,19 +303,16 @@ def _curve_table(title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = _picture(f"{title}, with 95% bands", panels)
-    return Section(title, _words(words, curves), columns, rows, [picture])
+    measures = dict.fromkeys(curve.measure for curve in curves)
+    definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
+    return Section(title, [*definitions, *_words(report, words)], columns, rows, [picture])
 
 
 def _survival(report: Report, world: AnyWorld) -> Section:
     """Return how long something lasts."""
     curves = report.findings.survival
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
-    drawn = _drawn_arms(curves)
-    lines = [
-        Line(one.arm, [(at.turns, at.share, at.low, at.high) for at in one.points])
-        for one in curves
-        if one.arm in drawn
-    ]
+    lines = _of_arms(report, curves, _surviving)
     panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
     picture = _picture(f"{what}: the share that lasts longer, with 95% bands", [panel])
     rows = [
@@ -276,7 +328,7 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     ]
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
-    return Section("How long it lasts", _words(words, curves), columns, rows, [picture])
+    return Section("How long it lasts", _words(report, words), columns, rows, [picture])
 
 
 def _durations(report: Report) -> Section:
@@ -287,11 +339,7 @@ def _durations(report: Report) -> Section:
             measure,
             "turns",
             "share of games in which it has not happened",
-            [
-                Line(one.arm, [(at.turns, at.share, at.low, at.high) for at in one.points])
-                for one in curves
-                if one.measure == measure and one.arm in _drawn_arms(curves)
-            ],
+            _of_arms(report, [one for one in curves if one.measure == measure], _surviving),
             steps=True,
         )
         for measure in dict.fromkeys(one.measure for one in curves)
@@ -310,24 +358,24 @@ def _durations(report: Report) -> Section:
     )
     columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
     picture = _picture("The share of games in which it has not happened, with 95% bands", panels)
-    return Section("How long until it happens", _words(words, curves), columns, rows, [picture])
+    return Section("How long until it happens", _words(report, words), columns, rows, [picture])
+
+
+def _rated(curve: RatingCurve) -> list[Point]:
+    """Return the points of a curve of ratings."""
+    return _points((point.rating, point.mean) for point in curve.points)
 
 
 def _ratings(report: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
     curves = report.findings.ratings
     kinds = list(dict.fromkeys(one.kind for one in curves))
-    drawn = _drawn_arms(curves)
     panels = [
         Panel(
             kind.replace("_", " "),
             "rating",
             world.truths[kind],
-            [
-                _line(one.arm, [(point.rating, point.mean) for point in one.points])
-                for one in curves
-                if one.kind == kind and one.arm in drawn
-            ],
+            _of_arms(report, [one for one in curves if one.kind == kind], _rated),
         )
         for kind in kinds
     ]
@@ -340,5 +388,5 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
     return Section(
-        "Ratings beside the truth", _words(words, curves), columns, rows, [_picture(label, panels)]
+        "Ratings beside the truth", _words(report, words), columns, rows, [_picture(label, panels)]
     )

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # Eight colours by Okabe and Ito that colour-blind people can tell apart; grey stands in for their black.
 PALETTE = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999", "currentColor")
+"""The colours of arms and lines: those of PALETTE that can be seen on white paper, and that of texts."""
+
 MARKS = "●■▲◆▼★◄►○□△◇▽☆◁▷"
 """The marks of agents: eight shapes, first filled and then empty."""
 

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
+from itertools import count
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -27,13 +28,31 @@ from hobbes.lab.experiment.wording import (
     short,
     verdicts,
 )
+from hobbes.lab.show.answers import answered, asked, changed
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings
-from hobbes.lab.show.terminal import escape_invisible, plain, table
+from hobbes.lab.show.comparison_table import word_diff_text
+from hobbes.lab.show.findings import (
+    MAX_LINES,
+    Picture,
+    Section,
+    definition_of,
+    looks_of_arms,
+    numbers,
+    parts,
+    rankings,
+    with_unit,
+)
+from hobbes.lab.show.panels import Pairs
+from hobbes.lab.show.terminal import OUT, escape_invisible, plain, table
 from hobbes.lab.store.home import Store
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from hobbes.lab.show.side_by_side import Locked
+
+RULE = "─" * 72
+"""What the details stand below when a report is printed."""
 
 MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -47,16 +66,55 @@ def title_of(report: Report) -> str:
     return f"{report.experiment}, an experiment in {report.world}"
 
 
-def sections(store: Store, report: Report) -> Iterator[Section]:
-    """Yield the parts of a report."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A report for people: its title, what it begins with, and the details."""
+
+    title: str
+    first: Sequence[Section]
+    details: Sequence[Section]
+
+
+def told(store: Store, report: Report) -> Told:
+    """Return a report for people. It begins with what was asked, what was changed and the answers."""
+    changes, more_changes = changed(store, report)
+    answer, more_answers = answered(report)
+    first = [asked(store, report), changes, answer]
+    matrices: list[Section] = []
+    if report.rankings:
+        ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
+        first.append(ranking)
+    details = [_runs(report), *more_changes, *more_answers, *matrices, *_details(store, report)]
+    return Told(title_of(report), first, details)
+
+
+def _runs(report: Report) -> Section:
+    """Return the measures of each run: seeds in rows, arms in columns."""
+    arms = list(report.arms)
+    if len(arms) > MAX_LINES:
+        words = f"`hobbes view` shows the runs of all {len(arms)} arms."
+        return Section("Runs", [words], own="runs")
+    seeds = list(dict.fromkeys(cell.seed for cell in report.cells))
+    rows = [
+        (
+            measure,
+            str(seed),
+            *(short(report.values.get((arm, seed), {}).get(("run", measure))) for arm in arms),
+        )
+        for measure in report.measures
+        for seed in seeds
+    ]
+    return Section("Runs", ["The measures of each run."], ("measure", "seed", *arms), rows, own="runs")
+
+
+def _details(store: Store, report: Report) -> Iterator[Section]:
+    """Yield the details."""
     if told := list(verdicts(report)):
         yield Section("Hypotheses", told)
     for one in report.invasions:
         rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
         title = f"Invasion: {one.mutant} among {one.resident}"
         yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
-    if report.rankings:
-        yield from rankings(report.rankings, world_named(report.world).score)
     if report.origin:
         yield Section("Where it begins", list(report.origin.in_words()))
     yield Section("What was found", list(conclusions(report)))
@@ -73,8 +131,8 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
             for one in report.differences
             for of in [one.difference]
         ],
-        pictures=list(_charts(report)),
-        charts=True,
+        pictures=list(charts_of_differences(report)),
+        own="charts",
     )
     if told := list(samples_in_words(report)):
         yield Section("Wordings", told, ("arm", "measure", "wording", *NUMBERS), list(_wordings(report)))
@@ -333,42 +391,79 @@ def _rules(report: Report) -> Iterator[str]:
         )
 
 
-def printed(title: str, sections: Iterable[Section]) -> RenderableType:
-    """Return a title and the parts below it as they are printed."""
+def printed(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
+    """Return a title and the parts below it as they are printed, the details below a rule."""
     parts: list[RenderableType] = [Text(title, style="bold")]
     for section in sections:
-        parts.append(Text(f"\n{section.title}", style="bold"))
-        parts.extend(plain(text) for text in section.texts)
-        if section.columns:
-            parts.append(table("", section.columns, section.rows))
+        parts += _printed(section)
+    for place, section in enumerate(details):
+        if not place:
+            parts.append(Text(f"\n{RULE}\nDetails", style="bold"))
+        parts += _printed(section)
     return Group(*parts)
+
+
+def _printed(section: Section) -> Iterator[RenderableType]:
+    """Yield a part of a report as it is printed."""
+    yield Text(f"\n{section.title}", style="bold")
+    yield from (plain(text) for text in section.texts)
+    if section.columns:
+        yield table("", section.columns, section.rows)
+    for label, pieces in section.diffs:
+        yield plain(f"\n{label}")
+        words = word_diff_text(pieces, marks=OUT.color_system is None)
+        words.rstrip()
+        yield words
 
 
 def markdown(store: Store, report: Report, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    return in_markdown(title_of(report), sections(store, report), name)
+    page = told(store, report)
+    return in_markdown(page.title, page.first, page.details, name)
 
 
-def in_markdown(title: str, sections: Iterable[Section], name: str = "") -> str:
+def in_markdown(
+    title: str, sections: Iterable[Section], details: Iterable[Section] = (), name: str = ""
+) -> str:
     """Return a title and the parts below it as Markdown. With a name, it shows the pictures of this name."""
-    lines = [f"# {_escaped(title)}", ""]
-    number = 0
+    lines = [f"# {escape_markdown(title)}", ""]
+    numbers = count(1)
     for section in sections:
-        lines += [f"## {_escaped(section.title)}", ""]
-        for text in section.texts:
-            lines += [_escaped(text), ""]
-        for picture in section.pictures if name else ():
-            number += 1
-            lines += [f"![{_escaped(picture.label)}]({_file(name, number)})", ""]
-        if section.columns:
-            rules = ["---"] * len(section.columns)
-            rows = (section.columns, rules, *section.rows)
-            lines += [f"| {' | '.join(map(_escaped, row))} |" for row in rows]
-            lines.append("")
+        lines += _in_markdown(section, "##", name, numbers)
+    for place, section in enumerate(details):
+        if not place:
+            lines += ("## Details", "")
+        lines += _in_markdown(section, "###", name, numbers)
     return "\n".join(lines)
 
 
-def _escaped(text: str) -> str:
+def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[int]) -> Iterator[str]:
+    """Yield the lines of a part of a report. Its pictures have the next numbers."""
+    yield from (f"{heading} {escape_markdown(section.title)}", "")
+    for text in section.texts:
+        yield from (escape_markdown(text), "")
+    for picture in section.pictures if name else ():
+        yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
+    if section.columns:
+        yield from table_in_markdown(section.columns, section.rows)
+    for label, pieces in section.diffs:
+        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+
+
+def fenced(text: str) -> list[str]:
+    """Return foreign text as a block of code."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return [f"{fence}text", text, fence]
+
+
+def table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table, and an empty one."""
+    for row in (columns, ["---"] * len(columns), *rows):
+        yield f"| {' | '.join(map(escape_markdown, row))} |"
+    yield ""
+
+
+def escape_markdown(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
     line = escape_invisible(" ".join(text.split()))
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
@@ -376,7 +471,8 @@ def _escaped(text: str) -> str:
 
 def pictures(store: Store, report: Report, name: str) -> dict[str, str]:
     """Return the pictures of a report as SVG images, by the names of their files."""
-    drawn = (picture for section in sections(store, report) for picture in section.pictures)
+    page = told(store, report)
+    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures)
     return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
 
 
@@ -393,9 +489,9 @@ def html(store: Store, report: Report) -> str:
         environment()
         .get_template("report.html")
         .render(
-            title=title_of(report),
-            sections=list(sections(store, report)),
+            told=told(store, report),
             drawn=True,
+            unfinished=False,
             reload=None,
             script=None,
             live=False,
@@ -406,21 +502,30 @@ def html(store: Store, report: Report) -> str:
     )
 
 
-def _charts(report: Report) -> Iterator[Picture]:
+def charts_of_differences(report: Report) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure."""
+    looks = looks_of_arms(report)
     for measure in report.measures:
-        rows = [
-            (one.arm, list(one.pairs.values()), one.difference.mean.low, one.difference.mean.high)
-            for one in report.differences
+        arms = [
+            Pairs(
+                one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm, place)
+            )
+            for place, one in enumerate(report.differences)
             if one.measure == measure and one.pairs
+            for mean in [one.difference.mean]
+            if mean.mean is not None
         ]
-        if rows:
-            label = f"{measure}: difference from {report.baseline}, each pair and the mean with its interval"
-            yield Picture(label, partial(_drawn, label, rows))
+        if arms:
+            label = (
+                f"{measure}: difference from {report.baseline}, each pair and the mean with its interval. "
+                f"{definition_of(report, measure)}"
+            )
+            axis = f"difference in {with_unit(report, measure)}"
+            yield Picture(label, partial(_drawn, label, axis, arms))
 
 
-def _drawn(label: str, rows: Sequence[tuple[str, Sequence[float], float | None, float | None]]) -> str:
-    """Return a chart of differences as an SVG image."""
+def _drawn(label: str, axis: str, arms: Sequence[Pairs]) -> "Figure":
+    """Return a chart of differences."""
     from hobbes.lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
 
-    return differences(label, rows)
+    return differences(label, axis, arms)

@@ -623,6 +623,12 @@ def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> 
     assert set(world.headline) <= {name for name in world.formulas if not name.endswith("/AGENT")}
 
 
+@each_world
+def test_units_are_those_of_measures_and_no_share_has_one(world: AnyWorld) -> None:
+    assert world.units.keys() <= world.formulas.keys()
+    assert not {*world.units} & {*world.shares, *world.inequality}
+
+
 @each_case
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]

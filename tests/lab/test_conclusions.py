@@ -12,7 +12,7 @@ from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment.comparing import Tested as AsTested
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.report import report
-from hobbes.lab.experiment.wording import MORE, conclusions, explorations, verdicts
+from hobbes.lab.experiment.wording import MORE, cautions, conclusions, explorations, verdicts
 from hobbes.lab.show.reports import markdown
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
@@ -88,7 +88,8 @@ def measured_too(store: Store, run: str, measure: str, *of_scopes: float | None)
 
 def said(store: Store) -> str:
     """Return what is concluded from the experiment."""
-    return "\n".join(conclusions(report(store, "made")))
+    found = report(store, "made")
+    return "\n".join((*cautions(found), *conclusions(found)))
 
 
 def test_a_clear_difference_is_said_with_its_direction(opened: Store) -> None:
@@ -190,11 +191,14 @@ def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> Non
     judged = report(opened, "made").differences[0].judged
     tested = AsTested(hypothesis, judged, exploratory=False, complete=True)
     found = replace(report(opened, "made"), hypotheses=(tested,))
-    (line,) = [line for line in markdown(opened, found).splitlines() if "Proven" in line]
-    assert (
-        r"A &amp; B # Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
-        r" \`\\x1b\[2J\` \\x202e\*more\*. Expected: higher"
-    ) in line
+    lines = [line for line in markdown(opened, found).splitlines() if "Proven" in line]
+    assert len(lines) == 3, "what was asked, the answer, and the details"
+    for line in lines:
+        assert (
+            r"A &amp; B # Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
+            r" \`\\x1b\[2J\` \\x202e\*more\*"
+        ) in line
+    assert r"\*more\*. Expected: higher" in lines[-1]
 
 
 def test_rounding_errors_are_no_differences(opened: Store) -> None:
@@ -332,7 +336,7 @@ def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
     assert said(opened).splitlines()[0] == (
         "two: 2 of 6 runs are tainted, because too many calls failed. The figures rest on them as well."
     )
-    without = "\n".join(conclusions(report(opened, "made", with_tainted=False)))
+    without = "\n".join(cautions(report(opened, "made", with_tainted=False)))
     assert "calls failed. They are left out." in without
 
 

@@ -12,9 +12,11 @@ from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.charts import differences
+from hobbes.lab.show.charts import svg as svg_of
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
+from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import styled_name
 from hobbes.lab.show.timelines import Timeline, timeline
@@ -131,8 +133,12 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
     assert " " not in styled_name("AgentA", looks_of(["AgentA"])).plain
 
 
+def drawn(title: str, arm: str) -> str:
+    return svg_of(differences(title, "difference", [Pairs(arm, [1.0, 2.0], 1.5, 0.5, 2.5, look=0)]))
+
+
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
-    svg = differences("score", [("arm", [1.0, 2.0], 0.5, 2.5)])
+    svg = drawn("score", "arm")
     assert "prefers-color-scheme:dark" in svg
     assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
     assert re.search(r"<text [^>]*currentColor[^>]*>score</text>", svg)
@@ -141,7 +147,7 @@ def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> N
 
 def test_a_long_title_of_a_chart_is_not_cut_off() -> None:
     title = "keeps_word_calibration: difference from reports=private,model=mixed, each pair and the mean"
-    svg = differences(title, [("reports=published,model=traders", [1.0, 2.0], 0.5, 2.5)])
+    svg = drawn(title, "reports=published,model=traders")
     lines = re.findall(r">([^<>]+)</t(?:ext|span)>", svg)
     assert title in " ".join(line.strip() for line in lines)
     assert max(map(len, lines)) <= 90  # that many fit

@@ -1,18 +1,26 @@
 """The report of an experiment: its figures, its words, and the pairs that it names."""
 
+import hashlib
 import json
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from hobbes.engine.mining.actions import KINDS
+from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
-from hobbes.lab.show.reports import sections
+from hobbes.lab.show.findings import Picture
+from hobbes.lab.show.palette import COLOURS
+from hobbes.lab.show.panels import rows_of_points
+from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
@@ -23,7 +31,9 @@ MEASURES = ["efficiency", "raid_rate", "share_claim"]
 
 CURVES = ("Shares over time", "Inequality over time", "Rounds for which plots stay with their owner")
 
-EIGHT = FILE.replace("seeds = 3", f"seeds = {SEEDS}").replace(
+QUESTION = "Does it matter how long a claim cannot be raided?"
+
+EIGHT = FILE.replace("seeds = 3", f'seeds = {SEEDS}\nquestion = "{QUESTION}"').replace(
     'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
 )
 
@@ -103,7 +113,7 @@ def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
 
 def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
     text = cli("report", "small", "--format", "md").stdout
-    lines = text.partition("## Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
+    lines = text.partition("### Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
     assert len(lines) == len(HYPOTHESES)
     assert lines[0].startswith(
         "Supported: Immunity lowers raids. Expected: lower. raid_rate, immune minus open: -0."
@@ -111,6 +121,210 @@ def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
     assert "share_claim, open, second half of a run minus the first: " in lines[2]
     assert "raid_rate, open, compared with 0: " in lines[3]
     assert "A hypothesis is supported if" in text
+
+
+TOP = ["What was asked", "What was changed", "Answers"]
+
+
+def test_a_report_reads_from_the_top_in_the_same_order_everywhere(cli: Cli, home: Path) -> None:
+    printed = cli("report", "small").stdout
+    marked_down = cli("report", "small", "--format", "md").stdout
+    page = cli("report", "small", "--format", "html").stdout
+    assert re.findall(r"^## (.*)$", marked_down, re.MULTILINE) == [*TOP, "Details"]
+    details = re.findall(r"^### (.*)$", marked_down, re.MULTILINE)
+    assert details[:3] == ["Runs", "Hypotheses", "What was found"]
+    assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page.partition("<dialog")[0]) == [*TOP, "Details"]
+    assert re.findall(r"<details[^>]*><summary><h3>([^<]*)</h3></summary>", page) == details
+    titles = [*TOP, "Details", *details]
+    places = [printed.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    for text in (printed, marked_down, page):
+        assert text.index(QUESTION) < text.index("Hypothesis: Immunity lowers raids (raid_rate, ")
+    with open_store(home) as store:
+        (answers,) = [one for one in told_of(store, report(store, "small")).first if one.title == "Answers"]
+    for row in answers.rows:
+        assert f"| {' | '.join(row)} |" in marked_down
+        cells = [rf"<td[^>]*>{re.escape(cell)}</td>" for cell in row]
+        assert re.search("".join(cells), page.replace("&#39;", "'"))
+
+
+def test_each_figure_of_the_answers_is_that_of_the_json(cli: Cli, home: Path) -> None:
+    found = told(cli, "report", "small")
+    with open_store(home) as store:
+        page = told_of(store, report(store, "small"))
+    check_answers(page.first[-1].rows, found)
+
+
+def check_answers(rows: Sequence[Sequence[str]], found: Any) -> None:
+    """Check the rows of a table of answers against the JSON of the report."""
+    tested = found["hypotheses"]
+    covered = {(one["arm"], one["measure"]) for one in tested if one["test"] == "baseline"}
+    others = [
+        one
+        for one in found["differences"]
+        if one["arm"] != "null" and (one["arm"], one["measure"]) not in covered
+    ]
+    assert len(rows) == len(tested) + len(others)
+    for row, one in zip(rows, [*tested, *others], strict=True):
+        claim, difference, share, interval, n, verdict = row[:6]
+        measure = one["measure"]
+        assert claim == one.get("text", f"{measure}, {one['arm']} minus open").rstrip(".")
+        unit = {"raid_rate": " raids per agent and round", "output": " gold"}.get(measure, "")
+        assert difference == f"{one['mean']:.3g}{unit}"
+        assert interval == ("-" if one["low"] is None else f"{one['low']:.3g} to {one['high']:.3g}")
+        assert n == str(one["n"])
+        assert verdict.startswith(one["verdict"])
+        assert f"p {one['p_holm']:.3g}" in verdict
+        baseline = found["arms"]["open"]["measures"].get(measure)
+        if one.get("test", "baseline") == "baseline" and baseline:
+            assert share == f"{one['mean'] / baseline['mean']:+.0%}"
+
+
+@pytest.fixture(scope="module")
+def paper(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an appendix of a paper; no test changes it."""
+    folder = tmp_path_factory.mktemp("paper") / "new" / "appendix"
+    options = ("--format", "paper", "-o", str(folder), "--home", str(home))
+    assert CliRunner().invoke(app, ["report", "small", *options]).exit_code == 0
+    return folder
+
+
+def test_a_paper_has_the_figures_of_the_json_and_the_plan(cli: Cli, paper: Path) -> None:
+    text = (paper / "appendix.md").read_text(encoding="utf-8")
+    found = json.loads((paper / "report.json").read_text(encoding="utf-8"))
+    assert found == told(cli, "report", "small")
+    assert re.findall("^#+ (.*)$", text, re.MULTILINE) == [
+        QUESTION,
+        *("Methods", "Results", "Figures", "What this cannot say", "Data, and how to run it again"),
+        "References",
+    ]
+    tables = [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+        for block in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+    ]
+    changes, answers, arms = tables
+    assert changes == [["immune", "immunity", "1", "3"]]
+    check_answers(answers, found)
+    detectable = {(one["arm"], one["measure"]): one["detectable"] for one in found["hypotheses"]}
+    assert answers[0][-1] == f"{detectable['immune', 'raid_rate']:.3g}"
+    for arm, runs, measure, n, mean, interval in arms:
+        of = found["arms"][arm]["measures"][measure.partition(" ")[0]]
+        assert (runs, n) == (str(found["arms"][arm]["runs"]), str(of["n"]))
+        assert (mean, interval) == (f"{of['mean']:.3g}", f"{of['low']:.3g} to {of['high']:.3g}")
+    plan = (paper / "plan.json").read_bytes()
+    assert hashlib.sha256(plan).hexdigest() == found["plan"]["hash"]
+    assert f"at {found['plan']['frozen']} (SHA-256 {found['plan']['hash']}" in text
+
+
+def test_each_figure_of_a_paper_has_a_caption_and_is_a_pdf_as_well(paper: Path) -> None:
+    text = (paper / "appendix.md").read_text(encoding="utf-8")
+    of_figure = r"^!\[(.*)\]\((figure-\d+)\.svg\)\n\n\*(.*)\* \(\[PDF\]\((.*)\.pdf\)\)$"
+    shown = re.findall(of_figure, text, re.MULTILINE)
+    assert len(shown) == text.count("![")
+    assert len(shown) == len(MEASURES) + len(CURVES)
+    assert {name for _, name, _, _ in shown} == {one.stem for one in paper.glob("*.svg")}
+    assert {name for *_, name in shown} == {one.stem for one in paper.glob("*.pdf")}
+    for number, (alternative, name, caption, of_pdf) in enumerate(shown, start=1):
+        assert name == of_pdf == f"figure-{number}"
+        assert alternative == caption
+        assert re.fullmatch(rf"Figure {number}\. .{{20,}}\.", caption)
+        drawn = (paper / f"{name}.pdf").read_bytes()
+        assert drawn.startswith(b"%PDF-")
+        assert drawn.count(b"/Type /Page ") == 1
+        assert drawn.rstrip().endswith(b"%%EOF")
+        assert (paper / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_the_works_that_a_paper_names_are_those_that_it_lists(paper: Path) -> None:
+    text, _, listed = (paper / "appendix.md").read_text(encoding="utf-8").partition("## References\n\n")
+    works = listed.strip().splitlines()
+    named = {
+        name for cited in re.findall(r"\(([^()]*, \d{4}(?:;[^()]*)?)\)", text) for name in cited.split("; ")
+    }
+    assert len(named) == len(works)
+    for name in named:
+        author, year = re.fullmatch(r"(\w[\w']*)(?: & [\w']+| et al\.)?, (\d{4})", name).groups()  # type: ignore[union-attr]
+        assert [one for one in works if one.startswith(f"- {author}") and f"({year})" in one], name
+    assert {"Holm, 1979", "Kaplan & Meier, 1958"} <= named
+    assert "Schuirmann, 1987" not in named, "no margin is named"
+
+
+def test_a_paper_says_what_it_cannot(paper: Path) -> None:
+    text = (paper / "appendix.md").read_text(encoding="utf-8")
+    limits = text.partition("## What this cannot say")[2].partition("\n## ")[0]
+    assert "Each comparison rests on 8 pairs" in limits
+    assert "No language model has played" in limits
+    assert "the experiment cannot tell" in limits
+
+
+PROMPTS = """
+name = "words"
+world = "mining"
+rounds = 1
+agents = 2
+seeds = 1
+model = "policy:guided"
+set = { rows = 2, cols = 2 }
+
+[arms.advised]
+
+[arms.plain]
+prompts = "unguided"
+
+[compare]
+null = false
+"""
+
+
+def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) -> None:
+    with open_store(tmp_path / "words") as store:
+        play_all(store, written(tmp_path, PROMPTS))
+    printed, marked_down, page = (
+        cli("report", "words", *options, "--home", str(tmp_path / "words")).stdout
+        for options in ((), ("--format", "md"), ("--format", "html"))
+    )
+    for text in (printed, marked_down):
+        assert "The prompts of plain, from those of advised:" in text
+        assert "[-# Advice" in text
+        assert text.index("[-# Advice") < text.index("Answers")
+    assert re.search(r"<del>#? ?Advice|<del># Advice", page)
+    assert page.index("<del>") < page.index("Answers</h2>")
+
+
+def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home: Path) -> None:
+    with open_store(home) as store:
+        details = told_of(store, report(store, "small")).details
+    pictures = {one.title: one.pictures for one in details if one.pictures}
+    arms = ["open", "immune", "null"]
+    colours = dict(zip(arms, COLOURS, strict=False))
+    shares = figure_of(pictures["Shares over time"][0])
+    assert [axes.get_title() for axes in shares.axes] == [f"share_{kind}" for kind in KINDS]
+    for axes in shares.axes:
+        assert [line.get_color() for line in axes.lines] == [*colours.values()]
+    for measure, picture in zip(MEASURES, pictures["Differences from open"], strict=True):
+        (axes,) = figure_of(picture).axes
+        names = [label.get_text() for label in axes.get_yticklabels()]
+        assert names == arms[1:]
+        of_arms = {line.get_color() for line in axes.lines[1:]}
+        assert of_arms == {colours[name] for name in names}
+        assert axes.get_xlabel().startswith(f"difference in {measure}")
+    assert (
+        axes.get_title()
+        .replace("\n", " ")
+        .endswith("Stamina spent on actions of the kind claim / stamina spent.")
+    )
+
+
+def figure_of(picture: Picture) -> Any:
+    return picture.draw()
+
+
+def test_points_that_would_cover_each_other_are_spread() -> None:
+    values = [0.0, 0.0, 0.5, 0.0, 0.05, 1.0]
+    assert rows_of_points(values, 0.1) == [0, 1, 0, -1, 2, 0]
+    places = [*zip(values, rows_of_points(values, 0.1), strict=True)]
+    for k, (x, row) in enumerate(places):
+        assert not [1 for other, of in places[:k] if of == row and abs(x - other) < 0.1]
 
 
 def test_the_pairs_are_the_nearest_to_the_mean_difference_and_the_farthest(home: Path) -> None:
@@ -166,7 +380,7 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
     differing = compare(opened, *pair)
     assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
     (section,) = [
-        one for one in sections(opened, report(opened, "upkeep")) if one.title == "Pairs to look at"
+        one for one in told_of(opened, report(opened, "upkeep")).details if one.title == "Pairs to look at"
     ]
     for arm, picture in zip(("usual", "dear"), section.pictures, strict=True):
         words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
@@ -199,10 +413,13 @@ def test_figures_that_a_kill_has_lost_are_worked_out_again(cli: Cli, home: Path)
 
 
 def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
-    for options in (("--json", "--format", "md"), ("--to", "report.md")):
+    for options in (("--json", "--format", "md"), ("--to", "report.md"), ("--format", "paper")):
         assert isinstance(cli("report", "small", *options).exception, UsageError)
     nowhere = str(tmp_path / "none" / "report.md")
     assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, LabError)
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    taken = str(tmp_path / "file")
+    assert isinstance(cli("report", "small", "--format", "paper", "--to", taken).exception, LabError)
     assert isinstance(cli("report", "big").exception, MissingError)
 
 
