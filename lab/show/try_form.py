@@ -220,7 +220,7 @@ def save(run: Run, fields: Fields) -> str:
         return variant
     if any(folder.glob(f"*.{lang}.md")) and (there is None or _hash(there) != fields["opened"]):
         raise UsageError(
-            f"folder: {folder} has files that were not opened here; choose another one, or open the page again"
+            f"folder: {folder} has files that were not opened here; choose another one or open the page again"
         )
     for name in (*_own_files(lang), f"observer.{lang}.md"):
         path_inside(str(folder / name), "folder")  # it may be a link that leads elsewhere

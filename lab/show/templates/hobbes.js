@@ -380,7 +380,9 @@ const hobbes = (() => {
   function answers(seconds) {
     const asking = setInterval(async () => {
       const page = await renew("answers", location.href);
-      if (!page.body.dataset.reload) clearInterval(asking);
+      if (page.body.dataset.reload) return;
+      clearInterval(asking);
+      document.querySelector("form.try").dispatchEvent(new Event("input")); // to ask again costs less now
     }, 1000 * seconds);
   }
 
