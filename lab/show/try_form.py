@@ -18,7 +18,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import question_in_run
-from hobbes.lab.probe.asking import Asker, columns_kept, kept_calls, missing
+from hobbes.lab.probe.asking import Asker, as_kept, columns_kept, kept_calls, missing
 from hobbes.lab.probe.planning import Cost, Plan, cost
 from hobbes.lab.probe.situations import Situation, changed
 from hobbes.lab.probe.telling import ProbeTold, tell
@@ -34,7 +34,7 @@ from hobbes.lab.show.page_forms import (
     whole_number,
 )
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.probes import kept_probe
+from hobbes.lab.store.probes import keep_probe, kept_probe
 from hobbes.lab.store.run import Run
 from hobbes.lab.temporary import temporary
 from hobbes.nodes.caps import Caps
@@ -287,6 +287,8 @@ class BackgroundProbes:
                 raise LabError(f"probe {planned.name} is being asked now; wait for its answers")
             if len(under_way) >= MAX_ASKED:
                 raise LabError(f"{MAX_ASKED} probes are being asked behind the pages; wait for one to end")
+            with open_store(self._home) as store:
+                keep_probe(store, as_kept(planned))  # so that the next page is already about it
             self._problems.pop(planned.name, None)
             name = f"{ASKING}{planned.name}"
             Thread(target=self._ask, args=(planned, caps), name=name, daemon=True).start()
