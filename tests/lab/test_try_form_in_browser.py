@@ -55,10 +55,10 @@ def test_a_sentence_is_typed_its_change_is_seen_and_answers_come_while_the_next_
     page.keyboard.type("{{")
     for column in ("recorded", "./mine"):  # two answers, and what they cost
         of_column = answers.locator("td:first-child", has_text=re.compile(f"^{re.escape(column)}$"))
-        expect(of_column).to_have_count(2 + 1)
-    expect(answers).not_to_contain_text("Answers arrive")
+        expect(of_column).to_have_count(2 + 1, timeout=60_000)
+    expect(answers).not_to_contain_text("Answers arrive", timeout=60_000)
     assert system.input_value().endswith("Be peaceful.{{")
-    expect(preview.locator(".warning")).to_contain_text("system.en.md, line")
+    expect(preview.locator(".warning")).to_contain_text("system.en.md, line", timeout=60_000)
     assert (tmp_path / "mine" / "system.en.md").read_text().endswith("\nBe peaceful.")
     for size, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
         page.set_viewport_size(size)

@@ -378,11 +378,11 @@ const hobbes = (() => {
   }
 
   function answers(seconds) {
-    const asking = setInterval(async () => {
+    setTimeout(async () => {
       const page = await renew("answers", location.href);
-      if (page.body.dataset.reload) return;
-      clearInterval(asking);
-      document.querySelector("form.try").dispatchEvent(new Event("input")); // to ask again costs less now
+      const next = Number(page.body.dataset.reload);
+      if (next) answers(next);
+      else document.querySelector("form.try").dispatchEvent(new Event("input")); // to ask again costs less now
     }, 1000 * seconds);
   }
 
