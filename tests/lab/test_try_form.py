@@ -229,6 +229,20 @@ def test_a_file_that_somebody_saved_meanwhile_is_not_written_over(
     assert (folder / "mine" / "system.en.md").read_text() == "Saved in an editor."
 
 
+def test_a_link_to_a_file_elsewhere_is_read_and_not_written(
+    run: Run, pages: TestClient, folder: Path
+) -> None:
+    ask(pages, run, advised(opened_form(pages, run), "Be peaceful."))
+    file, elsewhere = folder / "mine" / "system.en.md", folder.parent / "elsewhere.md"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+    before = elsewhere.read_text()
+    linked = opened_form(pages, run)
+    assert linked[SYSTEM] == before
+    assert "is not in the folder" in alert(ask(pages, run, advised(linked, "Attack.")))
+    assert elsewhere.read_text() == before
+
+
 def test_only_the_pages_themselves_can_ask(run: Run, pages: TestClient, server: Heeding) -> None:
     fields, address = opened_form(pages, run), link(run.id, "try")
     wrong = [
