@@ -22,7 +22,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_new_run
 from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.probe.situations import Situation
-from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering
+from hobbes.lab.show.prompt_edits import Edits, News
 from hobbes.lab.store.canned import queries
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import columns_of, kinds_of
@@ -275,7 +275,7 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
 
 
 def test_the_page_describes_what_watch_prints(opened: Store) -> None:
-    heading, shown = "hobbes watch WORLD --json", list[Rendering | Answered]()
+    heading, shown = "hobbes watch WORLD --json", list[News]()
     question = question_in_new_run(RunOptions("mining", models="openai:policy/guided"), 0, "miner-01")
 
     async def saved() -> AsyncIterator[None]:

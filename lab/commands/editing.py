@@ -1,6 +1,7 @@
 """The command for people who edit a prompt: `watch`."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,6 +9,10 @@ from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
 from hobbes.lab.commands.playing import MaxCalls, MaxSeconds, MaxTokens, MaxUsd
 from hobbes.lab.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, find_question
+from hobbes.lab.errors import UsageError
+
+if TYPE_CHECKING:
+    from hobbes.lab.probe.situations import ProbeFile
 
 app = typer.Typer()
 
@@ -29,6 +34,10 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     ask: Annotated[
         bool, typer.Option("--ask", help="ask the agent's model whenever the prompt has changed")
     ] = False,
+    probe: Annotated[
+        Path | None,
+        typer.Option(help="ask about the situations in this file after each save, as `hobbes probe` does"),
+    ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -48,25 +57,56 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     answer is printed beside the one before, or below it. Answers are not kept, and nothing is played. The
     caps count the calls from the start of this command.
 
+    With --probe, recorded situations are asked about at once and again after each save, several times each.
+    Each version of the prompt is a column beside the prompt of the game itself, and nothing is asked twice.
+    The answers are kept, and `hobbes probe show` shows them later.
+
     Example: hobbes watch mining --prompts ./mine --turn 3 --agent miner-01
     """
     from contextlib import suppress
 
     from hobbes.lab.loop import play_out
     from hobbes.lab.play.asking import Asker
-    from hobbes.lab.show.prompt_edits import Edits, Terminal, saves, show_json
+    from hobbes.lab.probe.versions import Session, Tried
+    from hobbes.lab.show.prompt_edits import Edits, Probed, Terminal, saves, show_json
+    from hobbes.lab.show.watching import watched_answers
     from hobbes.nodes.caps import Caps
     from hobbes.nodes.prompting import languages
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
-    with suppress(KeyboardInterrupt), options.open_home(home) as store:
+    asked = None
+    if probe is not None:
+        if run or turn or agent or agents or seed is not None or values or ask:
+            raise UsageError("--probe takes situations from its file; leave out --run, --turn, --ask, ...")
+        asked, own = _asked(probe, prompts, model, lang), {}
+        run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
+    caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
+    show = show_json if as_json else Terminal().show
+    with options.open_home(home, writes=probe is not None) as store:
         question = find_question(
             store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
         )
         if question.lang not in languages(question.world.name, question.variant):
             question.load_prompts()  # raises UsageError: there is nothing to watch
-        caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
         asker = Asker(store, question, caps) if ask else None
-        edits = Edits(question, show_json if as_json else Terminal().show, asker.ask if asker else None)
-        play_out(edits.follow(saves(question)))
+        session = Session(store, asked, caps, watched_answers) if asked else None
+        edits = Edits(question, show, asker.ask if asker else None, session.ask if session else None)
+        with suppress(KeyboardInterrupt):
+            play_out(edits.follow(saves(question)))
+        if session:
+            show(Probed(edits.last, Tried(session.told())))
+
+
+def _asked(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":
+    """Return what a file of situations asks about a prompt that is edited."""
+    from hobbes.lab.probe.situations import changed, read_probe_file
+
+    read = read_probe_file(file)
+    given = {"prompts": options.listed(prompts), "model": options.listed(model), "lang": options.listed(lang)}
+    asked = changed([read], {**given, "name": read.name or file.stem}, [])
+    if len(asked.prompts) != 1:
+        raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
+    if not asked.situation:
+        raise UsageError(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to {file}` adds one")
+    return asked

@@ -176,3 +176,8 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def listed(text: str | None) -> list[str]:
+    """Return what an option lists, separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()] if text else []

@@ -126,9 +126,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
 
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
-        "prompts": _listed(prompts),
-        "model": _listed(model),
-        "lang": _listed(lang),
+        "prompts": options.listed(prompts),
+        "model": options.listed(model),
+        "lang": options.listed(lang),
         "set": options.parse_settings(settings),
         "times": times,
         "name": name,
@@ -136,7 +136,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        asked = changed(files, given, _situations(store, runs, turns, _listed(agents), where))
+        asked = changed(files, given, _situations(store, runs, turns, options.listed(agents), where))
         planned = plan(store, asked, caps)
         kept = kept_calls(store, planned)
         expected = cost(store, planned, missing(planned, kept))
@@ -158,15 +158,10 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         _show(store, planned.name, as_json=as_json)
 
 
-def _listed(text: str | None) -> list[str]:
-    """Return what is separated by commas."""
-    return [word.strip() for word in text.split(",") if word.strip()] if text else []
-
-
 def _numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
-    for word in _listed(text):
+    for word in options.listed(text):
         found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
         if found is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
@@ -197,11 +192,10 @@ def _agree() -> None:
 
 
 def _in_words(cost: "Cost", cells: int) -> str:
-    """Return what a probe will cost, in one line."""
-    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
-    usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
-    tokens = f"about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
-    return f"{cells:,} cells, {cost.calls:,} answers to ask{f'; {tokens}' if cost.calls else ''}"
+    """Return how many cells a probe has and what it will cost, in one line."""
+    from hobbes.lab.show.probes import cost_in_words
+
+    return f"{cells:,} cells, {cost_in_words(cost)}"
 
 
 def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from hobbes.engine.record import Drop
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.together import play_side_by_side
 from hobbes.lab.probe.planning import Cell, Column, Plan
+from hobbes.lab.probe.situations import MAX_TIMES
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe
@@ -42,14 +43,15 @@ Kept = dict[AnswerKey, Call]
 def kept_calls(store: Store, planned: Plan) -> Kept:
     """Return the calls that a probe has already.
 
-    Raise UsageError if there is another probe of this name: with other situations, columns or texts.
+    Raise UsageError if there is another probe of this name: with other situations, columns or texts. There
+    may be more columns than before.
     """
     new, before = as_kept(planned), kept_probe(store, planned.name)
     if before is None:
         return {}
     for what, one, other in (
         ("situations", before.situations, new.situations),
-        ("columns", before.columns, new.columns),
+        ("columns", before.columns, new.columns[: len(before.columns)]),
     ):
         if one != other:
             raise _other_probe(planned, f"has other {what}")
@@ -88,12 +90,13 @@ def _check_texts_are_the_same(planned: Plan, kept: Kept) -> None:
     """Raise UsageError if a column has other texts now than when it was asked first."""
     prompts = {(cell.situation, cell.column): cell.prompt for cell in planned.cells}
     for key, call in kept.items():
-        if key.question == TURN_QUESTION and call.prompt != prompts[key.situation, key.column]:
+        prompt = prompts.get((key.situation, key.column), call.prompt)
+        if key.question == TURN_QUESTION and call.prompt != prompt:
             raise _other_probe(planned, f"was asked with other texts of {key.column}")
 
 
 def _other_probe(planned: Plan, why: str) -> UsageError:
-    return UsageError(f"--name {planned.name}: there is a probe of this name that {why}; choose another name")
+    return UsageError(f"{planned.name}: there is a probe of this name that {why}; choose another name")
 
 
 def missing(planned: Plan, kept: Kept) -> dict[tuple[int, str], int]:
@@ -173,24 +176,34 @@ class _CellPlayer:
         return ""
 
 
-class Asker:
-    """Asks the cells of a plan, and counts what it costs, with what the probe has cost before."""
+def meter_of(store: Store, planned: Plan, kept: Kept, caps: Caps) -> Meter:
+    """Return what counts the cost of asking, beginning with that of the kept calls."""
+    models = {cell.question.player: cell.model for cell in planned.cells}
+    prices, spent = prices_of(store.home), Spent(calls=len(kept))
 
-    def __init__(self, store: Store, planned: Plan, kept: Kept, caps: Caps) -> None:
+    def usd_of(reply: Reply) -> float | None:
+        return usd(prices, reply, models.get(reply.player))
+
+    for call in kept.values():
+        if call.outcome not in NO_ANSWER:
+            into, out = call.reply.tokens_in, call.reply.tokens_out
+            spent.add(None if into is None or out is None else into + out, usd_of(call.reply))
+    return Meter(caps, spent, usd_of)
+
+
+class Asker:
+    """Asks the cells of a plan, and counts what it costs: with what the probe has cost before, or on a meter.
+
+    Several askers may share a meter.
+    """
+
+    def __init__(
+        self, store: Store, planned: Plan, kept: Kept, caps: Caps, meter: Meter | None = None
+    ) -> None:
         self._store = store
         self._plan = planned
         self._kept = kept
-        models = {cell.question.player: cell.model for cell in planned.cells}
-        prices, spent = prices_of(store.home), Spent(calls=len(kept))
-
-        def usd_of(reply: Reply) -> float | None:
-            return usd(prices, reply, models.get(reply.player))
-
-        for call in kept.values():
-            if call.outcome not in NO_ANSWER:
-                into, out = call.reply.tokens_in, call.reply.tokens_out
-                spent.add(None if into is None or out is None else into + out, usd_of(call.reply))
-        self.meter = Meter(caps, spent, usd_of)
+        self.meter = meter or meter_of(store, planned, kept, caps)
         self._limiter = OwnRateLimiter()
         self._players: dict[tuple[str, str, str], RunPlayers] = {}
 
@@ -227,12 +240,13 @@ class Asker:
     def _missing(self) -> Iterator[tuple[Cell, int, int]]:
         """Yield each answer that may be missing: its cell, its number, and its attempt in the situation.
 
-        The first answers of all cells come first, so that a probe that stops tells something of each.
+        The first answers of all cells come first, so that a probe that stops tells something of each. The
+        attempts of a column stay as they are if the probe gets more columns.
         """
-        width = len(self._plan.columns)
+        place = {column.name: n for n, column in enumerate(self._plan.columns)}
         for number in range(1, self._plan.times + 1):
-            for k, cell in enumerate(self._plan.cells):
-                yield cell, number, (number - 1) * width + k % width + 1
+            for cell in self._plan.cells:
+                yield cell, number, place[cell.column] * MAX_TIMES + number
 
     async def _ask(self, cell: Cell, number: int, attempt: int) -> None:
         """Ask a cell once, and ask the follow-up question if the run has them."""

@@ -32,6 +32,11 @@ class Situation(_Table):
     agent: Text
     note: str = ""
 
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """The run, the turn and the agent."""
+        return self.run, self.turn, self.agent
+
 
 class ProbeFile(_Table):
     """A file of situations. It may say how they are asked, too."""
@@ -74,8 +79,7 @@ def add(path: Path, situation: Situation) -> int:
     Raise UsageError if the file is wrong, cannot be written, or has this situation.
     """
     file = read_probe_file(path) if check_path(path, "--to").exists() else ProbeFile()
-    place = (situation.run, situation.turn, situation.agent)
-    if any((one.run, one.turn, one.agent) == place for one in file.situation):
+    if any(one.place == situation.place for one in file.situation):
         raise UsageError(f"{path} has this situation already")
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in situation if value != ""]
     begin = "\n" if file.situation else ""

@@ -37,6 +37,8 @@ class Answer:
     """The call that counts."""
     acts: tuple[str, ...] | None
     drops: tuple[Drop, ...]
+    intent: Any
+    """What the rules accept of it; for a failed call, the default action."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain JSON."""
@@ -273,7 +275,7 @@ def _answers(at: Place, agent: str, kept: Collection[KeptAnswer]) -> Iterator[An
         judged = at.way.world.validate(at.state, agent, parsed.said)
         decided = parsed.outcome in DECISIONS
         acts = at.way.world.acts(judged.intent) if decided else None
-        yield Answer(number, call, acts, (*parsed.drops, *judged.drops) if decided else ())
+        yield Answer(number, call, acts, (*parsed.drops, *judged.drops) if decided else (), judged.intent)
 
 
 def _recorded(store: Store, situation: Situation) -> tuple[str, ...] | None:

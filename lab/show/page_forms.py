@@ -36,6 +36,13 @@ FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "answer", "name", *C
 CHANGES_THE_CALL = ("prompts", "lang", "model")
 """The fields of a fork that change what a player is asked, or who plays."""
 
+TOKEN, SHOWN, DO = "token", "shown", "do"
+"""The names of three fields: the token of the pages, the fingerprint of a form whose cost was shown, and the
+button that was pressed."""
+
+NOT_WRITTEN = (SHOWN, DO)
+"""The fields that say what to do with what was written in the others."""
+
 PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
 """The fields of the form of a test."""
 
@@ -80,11 +87,10 @@ def recorded_answer(store: Store, run: Run, turn: int, agent: str) -> str:
 def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
     """Return the fork that a form asks for, and what it will cost. Raise UsageError if a field is wrong."""
     turn = whole_number("turn", fields["turn"])
-    if f"{PlayerKind.PYTHON}:" in fields["model"]:  # it would execute any file of this machine
-        raise UsageError("model: a page takes no Python players; name them with `hobbes fork`")
+    check_model(fields["model"])
     prompts = fields["prompts"].strip()
     if is_path(prompts) and prompts not in available_prompts(store, run):
-        _path_inside(prompts, "prompts")
+        path_inside(prompts, "prompts")
     options = ForkOptions(
         turn,
         fields["model"].strip() or None,
@@ -94,12 +100,18 @@ def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
         name=fields["name"].strip() or None,
     )
     caps = Caps(
-        calls=_whole_cap(fields, "calls"),
-        tokens=_whole_cap(fields, "tokens"),
-        usd=_decimal_cap(fields, "usd"),
-        seconds=_decimal_cap(fields, "seconds"),
+        calls=whole_cap(fields, "calls"),
+        tokens=whole_cap(fields, "tokens"),
+        usd=decimal_cap(fields, "usd"),
+        seconds=decimal_cap(fields, "seconds"),
     )
     return ForkPlan(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
+
+
+def check_model(spec: str) -> None:
+    """Raise UsageError for a Python player: it would execute any file of this machine."""
+    if f"{PlayerKind.PYTHON}:" in spec:
+        raise UsageError("model: a page takes no Python players; name them with `hobbes fork`")
 
 
 def _given_answers(store: Store, run: Run, turn: int, fields: Fields) -> dict[str, str]:
@@ -123,8 +135,8 @@ def _as_posted(text: str) -> str:
 
 
 def fingerprint(fields: Fields) -> str:
-    """Return a hash of the fields of a fork; it differs if any field was changed."""
-    return sha256(canonical({name: fields[name] for name in FORK_FIELDS}))
+    """Return a hash of the fields of a form; it differs if any field was changed."""
+    return sha256(canonical({name: text for name, text in fields.items() if name not in NOT_WRITTEN}))
 
 
 def available_prompts(store: Store, run: Run) -> list[str]:
@@ -152,13 +164,13 @@ def whole_number(name: str, text: str) -> int:
     return int(text)
 
 
-def _whole_cap(fields: Fields, name: str) -> int | None:
+def whole_cap(fields: Fields, name: str) -> int | None:
     """Return a cap of a form that is a whole number, None if it is left empty."""
     text = fields[name].strip()
     return max(whole_number(name, text), 1) if text else None
 
 
-def _decimal_cap(fields: Fields, name: str) -> float | None:
+def decimal_cap(fields: Fields, name: str) -> float | None:
     """Return a cap of a form that may have decimals, None if it is left empty."""
     text = fields[name].strip()
     if not text:
@@ -183,9 +195,9 @@ def write_test(store: Store, run: Run, fields: Fields) -> Files:
     turns = whole_number("turns", first.strip()), whole_number("turns", (last if dash else first).strip())
     if not NAME.fullmatch(fields["name"]):
         raise UsageError("name: write letters, digits, - and _")
-    files = files_of(fields["name"], _path_inside(fields["folder"].strip() or ".", "folder"))
+    files = files_of(fields["name"], path_inside(fields["folder"].strip() or ".", "folder"))
     for path in files:
-        _path_inside(str(path), "folder")  # it may be a link that leads elsewhere
+        path_inside(str(path), "folder")  # it may be a link that leads elsewhere
         if check_path(path, "folder").exists() and not fields["replace"]:
             raise UsageError(
                 f"{path} already exists; choose another name or folder, or tick that it may be replaced"
@@ -205,7 +217,7 @@ def test_command(store: Store, run: Run, fields: Fields) -> str:
     return store.command("make-test", run.id, *words, *only)
 
 
-def _path_inside(path: str, what: str) -> Path:
+def path_inside(path: str, what: str) -> Path:
     """Return a path in the working directory. Raise UsageError if it leads out of it."""
     here = Path.cwd().resolve()
     checked = check_path(Path(path), what)

@@ -1,4 +1,4 @@
-"""What the forms of `hobbes view` post: a fork to be played, a test or a note to be written.
+"""What the forms of `hobbes view` post: a fork to be played, a prompt to be tried, a test or a note.
 
 Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
 can read them can post it.
@@ -18,13 +18,10 @@ from hobbes.lab.play.forking import fork
 from hobbes.lab.show import page_forms
 from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
+from hobbes.lab.show.try_form import ASK, TEXT, TRY_FIELDS, BackgroundProbes, plan_try, save
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import posted_fields
-
-TOKEN, SHOWN = "token", "shown"
-"""The names of two fields: the token of the pages, and the fingerprint of a form whose cost was shown."""
-
 
 NOTE_FIELDS = ("turn", "agent", "star", "tags", "note")
 """The fields of the form of a note."""
@@ -41,17 +38,18 @@ class Forms:
     token: str
     pages: Callable[[Store], Pages]
     play: Callable[[Callable[[], Run], str], str]
+    probes: BackgroundProbes
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
-        fields = page_forms.parse_form(self.ours(body), (SHOWN, *page_forms.FORK_FIELDS))
+        fields = page_forms.parse_form(self.ours(body), (page_forms.SHOWN, *page_forms.FORK_FIELDS))
         turn = page_forms.whole_number("turn", fields["turn"])
         with open_store(self.home) as opened:
             run = opened.runs.find(request.path_params["run"])
             problem = ""
             try:
                 plan = page_forms.plan_fork(opened, run, fields)
-                if not plan.cost.calls or fields[SHOWN] == page_forms.fingerprint(fields):
+                if not plan.cost.calls or fields[page_forms.SHOWN] == page_forms.fingerprint(fields):
                     base = str(request.base_url).rstrip("/")
                     return RedirectResponse(
                         self.play(partial(fork, opened, run, plan.options, plan.caps), base), 303
@@ -74,6 +72,26 @@ class Forms:
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)
             return HTMLResponse(page, 400 if problem else 200)
 
+    def try_prompt(self, request: Request, body: bytes) -> Response:
+        """Ask about a decision with an edited prompt if the cost was shown; else show what it would cost."""
+        posted = self.ours(body)
+        texts = [name for name, _ in posted if name.startswith(TEXT)]
+        fields = page_forms.parse_form(posted, (page_forms.SHOWN, *TRY_FIELDS, *dict.fromkeys(texts)))
+        turn, agent = page_forms.whole_number("turn", fields["turn"]), fields["agent"]
+        problem = ""
+        with open_store(self.home, writes=False) as opened:
+            run = opened.runs.find(request.path_params["run"])
+            pages = self.pages(opened)
+            if fields[page_forms.DO] == ASK and fields[page_forms.SHOWN] == page_forms.fingerprint(fields):
+                try:
+                    self.probes.ask(*plan_try(opened, run, fields, save(run, fields)))
+                    to = pages.link(run.id, "try", turn=turn, agent=agent, name=fields["name"].strip())
+                    return RedirectResponse(f"{to}#answers", 303)
+                except LabError as error:
+                    problem = str(error)
+            page = pages.try_prompt(run, turn, agent, fields=fields, problem=problem)
+            return HTMLResponse(page, 400 if problem else 200)
+
     def note(self, request: Request, body: bytes) -> Response:
         """Write a note, and go back to the page on which it was written."""
         fields = page_forms.parse_form(self.ours(body), NOTE_FIELDS)
@@ -88,8 +106,8 @@ class Forms:
     def ours(self, body: bytes) -> list[tuple[str, str]]:
         """Return the fields of a form without the token of the pages. Raise LabError for another token."""
         posted = posted_fields(body)
-        (token,) = [value for name, value in posted if name == TOKEN][:1] or [""]
+        (token,) = [value for name, value in posted if name == page_forms.TOKEN][:1] or [""]
         if not secrets.compare_digest(token.encode(), self.token.encode()):
             raise LabError("this form is not from a page that is served now; load its page again")
-        posted.remove((TOKEN, token))
+        posted.remove((page_forms.TOKEN, token))
         return posted

@@ -6,6 +6,7 @@ from typing import Any
 from hobbes.engine.memory import reason
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import UsageError
+from hobbes.lab.probe.planning import Cost
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
@@ -109,6 +110,7 @@ def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Itera
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
             "": one.call.reply.text or one.call.reply.error,
+            "By the rules: ": by_the_rules(told, one),
             "Reasoning: ": one.call.reply.reasoning,
             "Rejected: ": _rejected(told, one),
             "Play on from here: ": play_on(store, told, situation, one),
@@ -116,6 +118,32 @@ def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Itera
         yield Section(
             f"Answer {one.number}: {done}", [f"{name}{text}" for name, text in parts.items() if text]
         )
+
+
+def by_the_rules(told: ProbeTold, answer: Answer) -> str:
+    """Return in words what the rules accept of an answer; empty for a failed call."""
+    return "" if answer.acts is None else "; ".join(told.world.telling.meant(answer.intent))
+
+
+def answers_in_words(told: ProbeTold, situation: int) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each answer in a situation, those of the last column first.
+
+    It has the column, the number, what the rules accept, what they reject, and the reasoning.
+    """
+    for column in reversed([one.column.name for one in told.columns]):
+        for one in told.cell(situation, column).answers:
+            failed = f"failed, {one.call.outcome}: {one.call.reply.error}"
+            done = failed if one.acts is None else by_the_rules(told, one) or ", ".join(one.acts) or "no act"
+            reasoning = one.call.reply.reasoning or one.intent.reflection.reasoning
+            yield column, str(one.number), done, _rejected(told, one) or "nothing", reasoning
+
+
+def cost_in_words(cost: Cost) -> str:
+    """Return what asking will cost, in one line."""
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
+    tokens = f"; about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
+    return f"{cost.calls:,} answers to ask{tokens if cost.calls else ''}"
 
 
 def _rejected(told: ProbeTold, answer: Answer) -> str:

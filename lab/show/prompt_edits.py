@@ -19,7 +19,9 @@ from watchfiles import awatch
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.asking import JudgedCall
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
+from hobbes.lab.probe.versions import Tried
 from hobbes.lab.proof.comparing import word_diff
+from hobbes.lab.show import probes, reports
 from hobbes.lab.show.cards import asked_card_parts
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json, say
@@ -98,11 +100,33 @@ class Answered:
         return {"rendering": self.number, "card": self.card, "error": self.error}
 
 
-Show: TypeAlias = Callable[[Rendering | Answered], None]
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a probe says after a save, with all versions of the prompt that it was asked about."""
+
+    number: int
+    tried: Tried
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        told, problem = self.tried
+        return {
+            "rendering": self.number,
+            "probe": told.to_json() if told else None,
+            "error": problem or None,
+        }
+
+
+News: TypeAlias = Rendering | Answered | Probed
+
+Show: TypeAlias = Callable[[News], None]
 """Shows what is new."""
 
 Ask: TypeAlias = Callable[[prompting.PromptSet], Awaitable[JudgedCall]]
 """Asks a model. HaltedError if it may not be asked."""
+
+Probe: TypeAlias = Callable[[], Awaitable[Tried]]
+"""Asks a probe about the files as they are now."""
 
 
 async def saves(question: PromptQuestion) -> AsyncIterator[None]:
@@ -153,14 +177,18 @@ def _places(question: PromptQuestion) -> set[Path]:
 
 
 class Edits:
-    """Renders a question's prompt after each save, and asks a model if there is one to ask."""
+    """Renders a question's prompt after each save, and asks a model or a probe if there is one to ask."""
 
-    def __init__(self, question: PromptQuestion, show: Show, ask: Ask | None = None) -> None:
+    def __init__(
+        self, question: PromptQuestion, show: Show, ask: Ask | None = None, probe: Probe | None = None
+    ) -> None:
         self._question = question
         self._show = show
         self._ask = ask
-        self._renderings = 0
-        self._last: Prompt | None = None
+        self._probe = probe
+        self.last = -1
+        """The number of the last rendering."""
+        self._before: Prompt | None = None
         self._to_ask: asyncio.Queue[tuple[int, prompting.PromptSet] | None] = asyncio.Queue()
 
     async def follow(self, saved: AsyncIterable[None]) -> None:
@@ -173,22 +201,22 @@ class Edits:
         self._to_ask.put_nowait(None)
 
     def _render(self) -> None:
-        """Show the next rendering, and have a model asked if the prompt is a new one."""
-        question, number, before = self._question, self._renderings, self._last
-        self._renderings += 1
+        """Show the next rendering, and have a model asked if the prompt is a new one, or a probe."""
+        self.last += 1
+        question, number, before = self._question, self.last, self._before
         try:
             prompts = question.load_prompts()
             prompt = question.render(prompts)
         except UsageError as error:
             self._show(Rendering(number, before=before, error=str(error)))
             return
-        self._last = prompt
+        self._before = prompt
         problems = prompting.check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
         words = question.fixed_words(prompts, prompt)
         self._show(Rendering(number, prompt, before, words, problems, tuple(warnings)))
-        if prompt != before:
+        if prompt != before or self._probe:  # other situations may have other words
             self._to_ask.put_nowait((number, prompts))
 
     async def _ask_each(self) -> None:
@@ -202,6 +230,8 @@ class Edits:
             wordings = [wording for wording in waiting if wording]
             if self._ask and wordings:
                 self._show(await self._answered(self._ask, *wordings[-1]))
+            if self._probe and wordings:
+                self._show(Probed(wordings[-1][0], await self._probe()))
 
     async def _answered(self, ask: Ask, number: int, prompts: prompting.PromptSet) -> Answered:
         try:
@@ -211,7 +241,7 @@ class Edits:
         return Answered(number, asked_card(self._question.world, call))
 
 
-def show_json(new: Rendering | Answered) -> None:
+def show_json(new: News) -> None:
     """Print what is new as one JSON document on one line."""
     print_json(new.to_json(), indent=None)
 
@@ -222,12 +252,15 @@ class Terminal:
     def __init__(self) -> None:
         self._answer: RenderableType | None = None
 
-    def show(self, new: Rendering | Answered) -> None:
-        """Print a rendering or an answer."""
-        if isinstance(new, Rendering):
-            OUT.print(*_lines(new), sep="\n", soft_wrap=True)
-        else:
-            self._show_answer(new)
+    def show(self, new: News) -> None:
+        """Print a rendering, an answer or what a probe says."""
+        match new:
+            case Rendering():
+                OUT.print(*_lines(new), sep="\n", soft_wrap=True)
+            case Answered():
+                self._show_answer(new)
+            case Probed():
+                show_tried(new.tried)
         sys.stdout.flush()
 
     def _show_answer(self, new: Answered) -> None:
@@ -246,6 +279,14 @@ class Terminal:
             OUT.print(beside)
         else:
             OUT.print(before, self._answer, sep="\n")
+
+
+def show_tried(tried: Tried) -> None:
+    """Print what a probe says, and why it was not asked to the end."""
+    if tried.told:
+        OUT.print(reports.printed(probes.title_of(tried.told), probes.sections(tried.told)))
+    if tried.problem:
+        say(f"not asked: {tried.problem}")
 
 
 def _lines(new: Rendering) -> Iterator[Text]:

@@ -41,6 +41,7 @@ from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
 from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS
 from hobbes.lab.show.terminal import remark
+from hobbes.lab.show.try_form import BackgroundProbes, asked_now
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
@@ -101,6 +102,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
+    "/{run}/try": lambda pages, at: pages.try_prompt(_run(pages, at), *_place(at), name=at.get("name", "")),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
@@ -137,10 +139,12 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     A seat of a run has a token of its own, which shows nothing else.
     """
-    form_token = secrets.token_urlsafe()
+    form_token, probes_asked = secrets.token_urlsafe(), BackgroundProbes(home)
 
     def pages(opened: Store) -> Pages:
-        return Pages(opened, link, live=True, form_token=form_token, started=_started())
+        return Pages(
+            opened, link, live=True, form_token=form_token, started=_started(), probes_asked=probes_asked
+        )
 
     def page(show: Callable[[Pages, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
@@ -170,12 +174,18 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         _start(_play_apart, home, run)
         return link(run.id)
 
-    forms = Forms(home, form_token, pages, play)
+    forms = Forms(home, form_token, pages, play, probes_asked)
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
-        for what, take in (("answer", answer), ("fork", forms.fork), ("pin", forms.pin), ("note", forms.note))
+        for what, take in (
+            ("answer", answer),
+            ("fork", forms.fork),
+            ("try", forms.try_prompt),
+            ("pin", forms.pin),
+            ("note", forms.note),
+        )
     ]
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
@@ -361,3 +371,5 @@ def tell_what_was_played(home: Path) -> None:
     """Print, for each run that is being played behind a page, how to continue it."""
     for run in _started():
         remark(f"run {run} was being played; `{command(home, 'resume', run)}` goes on")
+    for probe in asked_now():
+        remark(f"probe {probe} was being asked; ask again on its page, which asks only what is missing")

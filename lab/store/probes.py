@@ -40,13 +40,14 @@ class KeptAnswer(NamedTuple):
 
 
 def keep_probe(store: Store, probe: KeptProbe) -> None:
-    """Store what a probe asks, or how often it asks it now."""
+    """Store what a probe asks, or what it asks now: more columns, or more often."""
     situations, columns = (json.dumps(part, ensure_ascii=False) for part in (probe.situations, probe.columns))
     with store.db.conn as connection:
         connection.execute(
             "insert into probes (name, world, situations, columns, times, started, hobbes)"
             " values (?, ?, ?, ?, ?, ?, ?)"
-            " on conflict (name) do update set times = max(times, excluded.times)",
+            " on conflict (name) do update"
+            " set columns = excluded.columns, times = max(times, excluded.times)",
             (probe.name, probe.world, situations, columns, probe.times, now(), HOBBES),
         )
 

@@ -15,7 +15,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.play.asking import Asker, JudgedCall
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import PromptQuestion, question_in_new_run, question_in_run
-from hobbes.lab.show.prompt_edits import Answered, Edits, Rendering, Terminal
+from hobbes.lab.show.prompt_edits import Answered, Edits, News, Rendering, Terminal
 from hobbes.lab.show.terminal import OUT
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
@@ -79,7 +79,7 @@ def saved(file: Path, texts: list[str], answered: asyncio.Event | None = None) -
 
 def renderings(asked: PromptQuestion, file: Path, texts: list[str]) -> list[Rendering]:
     """What is shown if a file is saved with these texts."""
-    shown: list[Rendering | Answered] = []
+    shown: list[News] = []
     asyncio.run(Edits(asked, shown.append).follow(saved(file, texts)))
     return [new for new in shown if isinstance(new, Rendering)]
 
@@ -91,7 +91,7 @@ def answers(store: Store, asked: PromptQuestion, file: Path, texts: list[str], c
     async def follow() -> None:
         answered = asyncio.Event()
 
-        def show(new: Rendering | Answered) -> None:
+        def show(new: News) -> None:
             if isinstance(new, Answered):
                 shown.append(new)
                 answered.set()
@@ -177,7 +177,7 @@ def test_the_model_is_asked_when_the_prompt_has_changed(opened: Store, variant: 
 
 @pytest.mark.usefixtures("server")
 def test_a_save_that_changes_no_prompt_costs_nothing(opened: Store, variant: Path, system: Path) -> None:
-    asked, shown = question(variant, GUIDED), list[Rendering | Answered]()
+    asked, shown = question(variant, GUIDED), list[News]()
     saves = saved(system, [system.read_text(encoding="utf-8")])
     asyncio.run(Edits(asked, shown.append, Asker(opened, asked, NO_CAPS).ask).follow(saves))
     assert [(type(new), new.number) for new in shown] == [(Rendering, 0), (Rendering, 1), (Answered, 0)]
@@ -229,7 +229,7 @@ def test_while_a_model_answers_saves_are_rendered_and_only_the_last_is_asked_abo
             await all_rendered.wait()
             return await asker.ask(prompts)
 
-        def show(new: Rendering | Answered) -> None:
+        def show(new: News) -> None:
             shown.append((type(new).__name__, new.number))
             if shown[-1] == ("Rendering", 3):
                 all_rendered.set()

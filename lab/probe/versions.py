@@ -1,0 +1,121 @@
+"""Versions of a prompt: people edit its files and ask again, and each version is a column of a probe."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.lab.probe.asking import Asker, columns_kept, kept_calls, meter_of, missing
+from hobbes.lab.probe.planning import Column, Plan, plan
+from hobbes.lab.probe.situations import ProbeFile
+from hobbes.lab.probe.telling import ProbeTold, tell
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.probes import answers_of, kept_probe
+from hobbes.nodes.caps import Caps, Meter
+from hobbes.nodes.journal import TURN_QUESTION, Prompt
+
+Texts = Mapping[int, Prompt]
+"""The prompt of a column in each situation, by its number."""
+
+
+def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
+    """Return the plan of a probe that may have been asked about other versions of its prompts.
+
+    A prompt with new texts is a new column. One with the texts of a column that the probe has is that column,
+    and one with the texts of the run itself is none, so that no text is asked twice.
+    """
+    planned = plan(store, asked, caps)
+    before = kept_probe(store, planned.name) if planned.name else None
+    known = columns_kept(before) if before else {}
+    asked_before: dict[str, dict[int, Prompt]] = {}
+    for one in answers_of(store, before) if before else ():
+        if one.call.question == TURN_QUESTION:
+            asked_before.setdefault(one.column, {})[one.situation] = one.call.prompt
+    versions: dict[str, Column] = {}
+    own: Texts = {}
+    for column in planned.columns:
+        texts = _texts(planned, column)
+        if column.is_recorded:
+            own, versions[column.name] = texts, column
+        elif texts != own:
+            taken = {version.name for version in versions.values()}
+            versions[column.name] = _version(column, texts, known, asked_before, taken)
+    merged = {**known, **{version.name: version for version in versions.values()}}
+    cells = tuple(
+        replace(cell, column=versions[cell.column].name) for cell in planned.cells if cell.column in versions
+    )
+    return replace(planned, columns=tuple(merged.values()), cells=cells)
+
+
+def _texts(planned: Plan, column: Column) -> Texts:
+    return {cell.situation: cell.prompt for cell in planned.cells if cell.column == column.name}
+
+
+def _version(
+    column: Column,
+    texts: Texts,
+    known: Mapping[str, Column],
+    asked_before: Mapping[str, Texts],
+    taken: Collection[str],
+) -> Column:
+    """Return the column of the probe that has these texts, or else a new one with a name of its own."""
+    for name, other in known.items():
+        before = asked_before.get(name, {})
+        same_texts = all(texts.get(situation) == prompt for situation, prompt in before.items())
+        if (
+            name not in taken
+            and same_texts
+            and (before or other.prompts == column.prompts)
+            and other == replace(column, name=name, prompts=other.prompts)
+        ):
+            return other
+    names = (column.name if n == 1 else f"{column.name} v{n}" for n in count(1))
+    return replace(column, name=next(name for name in names if name not in {*known, *taken}))
+
+
+class Tried(NamedTuple):
+    """What a probe says after a version was asked about, and why that did not end, if it did not."""
+
+    told: ProbeTold | None
+    problem: str = ""
+
+
+Watched = Callable[[Meter, int], AbstractContextManager[Callable[[], None]]]
+"""Shows how the asking goes on: given the meter and the number of answers, yields what each answer calls."""
+
+
+class Session:
+    """Asks about one version after another, under caps that hold for all of them together.
+
+    Raise UsageError if the files as they are now cannot be asked about.
+    """
+
+    def __init__(self, store: Store, asked: ProbeFile, caps: Caps, watched: Watched) -> None:
+        self._store = store
+        self._asked = asked
+        self._caps = caps
+        self._watched = watched
+        self._meter = meter_of(store, plan_version(store, asked, caps), {}, caps)
+
+    async def ask(self) -> Tried:
+        """Ask about the files as they are now, and return what the probe says then."""
+        store, caps = self._store, self._caps
+        problem = ""
+        try:
+            planned = plan_version(store, self._asked, caps)
+            kept = kept_calls(store, planned)
+            asker = Asker(store, planned, kept, caps, self._meter)
+            with self._watched(self._meter, sum(missing(planned, kept).values())) as on_answer:
+                await asker.ask_all(on_answer)
+        except HaltedRunError as error:
+            problem = str(error.__cause__)
+        except UsageError as error:
+            problem = str(error)
+        return Tried(self.told(), problem)
+
+    def told(self) -> ProbeTold | None:
+        """Return what the probe says so far, None if nothing was asked."""
+        name = self._asked.name or ""
+        return tell(self._store, name) if kept_probe(self._store, name) else None
