@@ -57,8 +57,10 @@ _VALUES = {"ten": "10", "十": "10"}
 # A sentence with one of these says what happens. Advice says what to do, and needs none of them.
 _STATEMENTS = {
     "en": r"\b(?:always|never|cannot|can't|impossible|free|costs?|gains?|loses?|wins?|earns?|fails?|succeeds?"
-    r"|works|gives|takes|pays|receives?|rewards|rewarded|punishes|punished|bonus|penalty|(?:each|every|per) (?:round|turn))\b",
-    "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合|奖励|惩罚|得到",
+    r"|works|gives|takes|pays|receives?|rewards|rewarded|punishes|punished|bonus|penalty"
+    r"|(?:each|every|per) (?:round|turn))\b",
+    "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合"
+    "|奖励|惩罚|得到",
 }
 
 # Names that every world has, and names of single worlds that are words of everyday speech.
@@ -71,6 +73,8 @@ _NO_RULE_WORDS |= set(
         " you",
     )
 )
+
+_EVERYDAY_ACTIONS = frozenset({"accept", "leave", "propose", "send"})
 
 _WORDS = re.compile(r"\{# words: (?P<words>[^#]+) #\}")
 _MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
@@ -124,7 +128,8 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
 def absent_actions(world: AnyWorld, setting: Setting[Any], text: str) -> list[str]:
     """Return the actions and fields of answers that a text names, and that only other settings have.
 
-    Only their own names are found, in the forms of English: `replicate`, replicates, replicating.
+    Only their own names are found, in the forms of English: `replicate`, replicates, replicating. Names that
+    are words of everyday speech are not looked for.
     """
     known = {*_names(world.action(setting).model_json_schema())}
     others: set[str] = set()
@@ -134,7 +139,8 @@ def absent_actions(world: AnyWorld, setting: Setting[Any], text: str) -> list[st
         except ValueError:  # the number of agents, and what does not go with the default of another setting
             continue
         others |= {*_names(world.action(other).model_json_schema())}
-    return [name for name in sorted(others - known) if re.search(_forms(name), text, re.IGNORECASE)]
+    names = sorted(others - known - _NO_RULE_WORDS - _EVERYDAY_ACTIONS)
+    return [name for name in names if re.search(_forms(name), text, re.IGNORECASE)]
 
 
 def _about_the_view(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:

@@ -211,7 +211,7 @@ def compares(found: Report, one: Tested) -> str:
     """Return in words what a hypothesis compares."""
     asked = one.hypothesis
     factors = " and ".join(asked.factors or [])
-    share = "" if asked.share is None else f"{asked.share:g} × "
+    share = "" if asked.share is None else f"{asked.share:g} of "
     return {
         "baseline": f"{asked.arm} minus {share}{asked.against or found.baseline}",
         "halves": f"{asked.arm}, second half of a run minus the first",
