@@ -8,6 +8,7 @@ import typer
 
 from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import CHANGE
+from hobbes.lab.commands.playing import MaxCalls, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
@@ -30,12 +31,8 @@ def improve(  # noqa: PLR0913, PLR0917  a parameter per option
         bool, typer.Option("--dry-run", help="say what would be asked and played; ask nothing")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
-    max_calls: Annotated[
-        int | None, typer.Option(min=1, help="the most calls of all kinds, in place of the file's max_calls")
-    ] = None,
-    max_usd: Annotated[
-        float | None, typer.Option(min=0, help="the most dollars, in place of the file's max_usd")
-    ] = None,
+    max_calls: MaxCalls = None,
+    max_usd: MaxUsd = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -43,8 +40,8 @@ def improve(  # noqa: PLR0913, PLR0917  a parameter per option
 
     A model proposes advice, recorded situations screen it, and one candidate plays against the baseline. It
     is accepted only if the games support that it is better than the baseline and than a second replicate of
-    the baseline. Called again, the command goes on where it stopped. The exit code is 1 if nothing better
-    was found.
+    the baseline. Called again, the command goes on where it stopped. The caps replace those of the file. The
+    exit code is 1 if nothing better was found.
 
     Example: hobbes improve calmer.toml --dry-run
     """

@@ -84,8 +84,8 @@ class Screening:
         )
         planned = plan(self.store, asked, caps)
         column = planned.columns[-1]
-        cells = tuple(cell for cell in planned.cells if cell.column == column.name)
-        return replace(planned, columns=(column,), cells=cells)
+        cells = tuple(replace(one, column=candidate) for one in planned.cells if one.column == column.name)
+        return replace(planned, columns=(replace(column, name=candidate),), cells=cells)
 
     def screen(
         self, planned: Plan, numbers: Collection[int], caps: Caps

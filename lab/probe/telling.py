@@ -327,7 +327,7 @@ def sentences(told: ProbeTold) -> Iterator[str]:
         if not found:
             yield f"{column.name}: no difference from {told.against(column)} was found."
     if len(told.columns) == 1:
-        yield f"There is only the column {RECORDED}, so nothing is compared."
+        yield f"There is only the column {told.columns[0].column.name}, so nothing is compared."
 
 
 def points(share: float) -> str:

@@ -1,4 +1,9 @@
-"""A server that plays and proposes: its players obey one sentence, its proposer knows a fixed list."""
+"""A server that plays and proposes: its players obey one sentence, its proposer knows a fixed list.
+
+    python -m tests.lab.improving
+
+serves it on port 8770, for the commands of docs/improve.md.
+"""
 
 import json
 from collections import Counter
@@ -7,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -108,7 +114,7 @@ agents = 2
 rounds = 3
 model = "openai:player"
 prompts = "plain"
-seeds = 8
+seeds = {seeds}
 goal = "minimise aggression"
 proposer = "openai:proposer"
 max_calls = {max_calls}
@@ -121,10 +127,10 @@ times = 3
 """
 
 
-def written(folder: Path, max_calls: int = 300, more: str = "") -> Path:
+def written(folder: Path, max_calls: int = 300, seeds: int = 8, more: str = "") -> Path:
     """Write an improvement file."""
     path = folder / "calm.toml"
-    path.write_text(FILE.format(max_calls=max_calls, more=more), encoding="utf-8")
+    path.write_text(FILE.format(max_calls=max_calls, seeds=seeds, more=more), encoding="utf-8")
     return path
 
 
@@ -149,3 +155,7 @@ def improved(store: Store, path: Path) -> Improved:
     under_way = improvement(store, path)
     under_way.search()
     return under_way.decide(Progress())
+
+
+if __name__ == "__main__":
+    uvicorn.run(Village("docs", (CURE, FALSE, *USELESS)).app, port=8770, log_level="warning")

@@ -142,7 +142,11 @@ def test_a_proposer_that_fails_is_an_error_for_people_and_its_answers_are_kept(
         kept = tmp_path / "calm" / "proposals.jsonl"
         with kept.open("a", encoding="utf-8") as file:
             file.write('{"prompt": "half a li')
-        assert improved(opened, path).is_accepted
+        asked = server.asked[PROPOSER]
+        under_way = improvement(opened, path)
+        under_way.search()
+    assert under_way.lineage.proposals.calls == server.asked[PROPOSER] > asked
+    assert CURE in {one.text for one in under_way.lineage.candidates}
     assert all(json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines())
 
 
