@@ -19,9 +19,12 @@ BASELINE, CANDIDATE = "baseline", "candidate"
 
 
 def experiment_of(
-    file: ImproveFile, content: dict[str, Any], seeds: Sequence[int], prompts: str
+    file: ImproveFile, content: dict[str, Any], seeds: Sequence[int], prompts: str | None
 ) -> dict[str, Any]:
-    """Return the content of the experiment file that decides about a candidate with these prompts."""
+    """Return the content of the experiment file that decides about a candidate with these prompts.
+
+    Without prompts, the candidate is the baseline, which tells what the games will cost.
+    """
     goal = file.aim
     word = "lowers" if goal.direction == "lower" else "raises"
     hypotheses: list[dict[str, Any]] = [
@@ -49,7 +52,7 @@ def experiment_of(
     return {
         **{key: value for key, value in content.items() if key not in own},
         "seeds": [*seeds],
-        "arms": {BASELINE: {}, CANDIDATE: {"prompts": prompts}},
+        "arms": {BASELINE: {}, CANDIDATE: {"prompts": prompts} if prompts else {}},
         "compare": {
             "baseline": BASELINE,
             "measures": [*dict.fromkeys([goal.measure, *(guard.measure for guard in file.guards)])],

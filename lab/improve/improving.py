@@ -104,11 +104,10 @@ def check(store: Store, path: Path, file: ImproveFile, content: dict[str, Any], 
     if strangers := {run.world.name for run in runs} - {file.world}:
         raise UsageError(f"{path}: [screen] has situations of {min(strangers)}, not of {file.world}")
     seeds = fresh_seeds(file.seeds, {run.setting.seed for run in runs})
-    prompts = file.prompts or runs[0].prompts.variant
     before = begun(folder, content)
     # Once games have begun, a plan with other prompts would not fit them.
-    against = prompts if before is None or before.chosen is None else before.candidates[before.chosen].prompts
-    experiment = experiment_of(file, content, seeds, against)
+    prompts = before.candidates[before.chosen].prompts if before and before.chosen else None
+    experiment = experiment_of(file, content, seeds, prompts)
     made = plan_of(store, path, experiment, Caps(usd=file.max_usd))
     baseline = made.cells[0].new
     asked = Asked(path, file, content, folder, situations, seeds, baseline, estimate(store, made.cells))

@@ -134,10 +134,9 @@ def written(folder: Path, max_calls: int = 300, seeds: int = 8, more: str = "") 
     return path
 
 
-def situations(store: Store, seed: int = 3) -> Run:
+def situations(store: Store, seed: int = 3, model: str = f"openai:{PLAYER}") -> Run:
     """Play the game whose situations screen candidates."""
-    models = f"openai:{PLAYER}"
-    asked = RunOptions("trust", 2, seed=seed, models=models, values={"rounds": 3}, name="before")
+    asked = RunOptions("trust", 2, seed=seed, models=model, values={"rounds": 3}, name="before")
     return played(store, asked)
 
 

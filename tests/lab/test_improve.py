@@ -17,6 +17,7 @@ from hobbes.lab.improve.file import fresh_seeds
 from hobbes.lab.improve.lineage import Candidate
 from hobbes.lab.play.playing import Beginning, RunOptions, checked
 from hobbes.lab.play.together import Progress
+from hobbes.lab.probe.telling import tell
 from hobbes.lab.show.improving import sentences
 from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import rules_of
@@ -24,6 +25,7 @@ from tests.conftest import Cli
 from tests.lab.improving import (
     CURE,
     FALSE,
+    PLAYER,
     PROPOSER,
     USELESS,
     improved,
@@ -66,7 +68,45 @@ def test_the_planted_sentence_is_found_and_accepted_within_the_budget(opened: St
     frozen = frozen_plan(opened, stored_file(opened, "calm"))
     assert frozen is not None
     assert 3 not in frozen.file.seeds  # that of the game whose situations screened
-    assert len(frozen.file.hypotheses) == 3
+    assert [one.against for one in frozen.file.hypotheses] == ["baseline", "null", "baseline"]
+
+
+def test_a_budget_in_dollars_counts_screening_proposals_and_games(opened: Store, tmp_path: Path) -> None:
+    price = "price = { input = 1.0, output = 1.0 }"
+    models = "\n".join(f'[{name}]\nmodel = "{name}"\n{price}' for name in (PLAYER, PROPOSER))
+    opened.home.joinpath("models.toml").write_text(models, encoding="utf-8")
+    path = written(tmp_path)
+    text = path.read_text(encoding="utf-8").replace("max_calls = 300", "max_usd = 0.022")
+    path.write_text(text.replace("openai:", ""), encoding="utf-8")
+    with village("dollars", CURE, *USELESS) as server:
+        situations(opened, model=PLAYER)
+        before = server.asked.total()
+        found = improved(opened, path)
+        calls = server.asked.total() - before
+    assert found.spent.usd == pytest.approx(calls * 110 / 1e6)
+    assert found.spent.usd is not None
+    assert found.spent.usd <= 0.022
+    assert found.lineage.proposals.calls > 1
+
+
+def test_the_rules_say_what_an_answer_would_do_with_the_others_as_recorded(
+    opened: Store, tmp_path: Path
+) -> None:
+    with village("rules", USELESS[0]):
+        run = situations(opened)
+        under_way = improvement(opened, written(tmp_path))
+        under_way.search()
+    attacks = [
+        {agent: intent["action"] == "attack" for agent, intent in turn.record.to_json()["intents"].items()}
+        for turn in opened.turns.of(run)
+    ]
+    baseline, *_ = under_way.lineage.candidates
+    probe = tell(opened, f"calm-{baseline.key}")
+    for number, value in baseline.values.items():
+        place = probe.situations[number - 1]
+        (other,) = {"unit-a", "unit-b"} - {place.agent}
+        own = probe.cell(number, baseline.key).having("attack") / 3
+        assert value == pytest.approx((own + attacks[place.turn][other]) / 2)
 
 
 def test_where_no_sentence_helps_it_says_plainly_that_nothing_better_was_found(

@@ -17,7 +17,7 @@ MAX_CALLS, SEEDS = 400, 12
 
 
 def tally(folder: Path, n: int, *sentences: str) -> Counter[str]:
-    """Return how often improvements, whose proposer knows these sentences, play games and accept which words."""
+    """Return how often improvements play games, and which words they accept, of these sentences."""
     found = Counter[str]()
     for k in range(n):
         place = folder / str(k)
