@@ -12,6 +12,7 @@ import typer
 from hobbes.lab.commands import (
     editing,
     experimenting,
+    improving,
     looking,
     noting,
     playing,
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, proving, looking, noting, tools, editing):
+for group in (playing, experimenting, improving, proving, looking, noting, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probing.app, rich_help_panel=CHANGE)

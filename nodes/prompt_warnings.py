@@ -17,7 +17,7 @@ from typing import Any
 from unicodedata import normalize
 
 from hobbes.engine.reflection import ReflectionFields
-from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config
+from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.prompting import (
     PromptSet,
     against_languages,
@@ -30,6 +30,7 @@ from hobbes.nodes.prompting import (
     rules_known,
     shared_files,
     shows_view,
+    single_treatments,
     template_files,
     template_text,
     turn_text,
@@ -56,8 +57,10 @@ _VALUES = {"ten": "10", "十": "10"}
 # A sentence with one of these says what happens. Advice says what to do, and needs none of them.
 _STATEMENTS = {
     "en": r"\b(?:always|never|cannot|can't|impossible|free|costs?|gains?|loses?|wins?|earns?|fails?|succeeds?"
-    r"|works|gives|takes|(?:each|every|per) (?:round|turn))\b",
-    "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合",
+    r"|works|gives|takes|pays|receives?|rewards|rewarded|punishes|punished|bonus|penalty"
+    r"|(?:each|every|per) (?:round|turn))\b",
+    "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合"
+    "|奖励|惩罚|得到",
 }
 
 # Names that every world has, and names of single worlds that are words of everyday speech.
@@ -70,6 +73,8 @@ _NO_RULE_WORDS |= set(
         " you",
     )
 )
+
+_EVERYDAY_ACTIONS = frozenset({"accept", "leave", "propose", "send"})
 
 _WORDS = re.compile(r"\{# words: (?P<words>[^#]+) #\}")
 _MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
@@ -104,7 +109,7 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
             if name not in known:
                 place = f"{name_of(file)}, line {line}"
                 yield f"{place}: no prompt of {world.name} has a rule {name}, so no test plays it"
-        lines = list(_lines(source, known))
+        lines = list(lines_of(source, known))
         for line, text, marked in sorted([*lines, *_literals(source)], key=itemgetter(0)):
             place = f"{name_of(file)}, line {line}"
             # The words of rules are cut out first: the five of `high five` is no number.
@@ -118,6 +123,24 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
             if (word := words.search(said)) and (statement := statements.search(said)):
                 place, found = f"{name_of(file)}, line {line}", f"{word[0]}, {statement[0]}"
                 yield f"{place}: no mark covers this sentence about rules ({found}), so no test plays it"
+
+
+def absent_actions(world: AnyWorld, setting: Setting[Any], text: str) -> list[str]:
+    """Return the actions and fields of answers that a text names, and that only other settings have.
+
+    Only their own names are found, in the forms of English: `replicate`, replicates, replicating. Names that
+    are words of everyday speech are not looked for.
+    """
+    known = {*_names(world.action(setting).model_json_schema())}
+    others: set[str] = set()
+    for treatment in single_treatments(world):
+        try:
+            other = make_setting(world, setting.agents, setting.seed, treatment)
+        except ValueError:  # the number of agents, and what does not go with the default of another setting
+            continue
+        others |= {*_names(world.action(other).model_json_schema())}
+    names = sorted(others - known - _NO_RULE_WORDS - _EVERYDAY_ACTIONS)
+    return [name for name in names if re.search(_forms(name), text, re.IGNORECASE)]
 
 
 def _about_the_view(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
@@ -170,7 +193,7 @@ def _literals(source: str) -> Iterator[tuple[int, str, bool]]:
                 yield line, said.strip("'\""), False
 
 
-def _lines(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
+def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
     """Yield each line that has text: its number, its text, and whether a known mark covers it.
 
     A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags

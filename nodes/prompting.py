@@ -689,7 +689,7 @@ _TURNS_TRIED = 3
 
 def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
     """Yield views of the first turns of a world, under its default setting and with each setting changed."""
-    for treatment in [{}, *_single_treatments(world)]:
+    for treatment in [{}, *single_treatments(world)]:
         agents = treatment.get("agents", world.default_agents)
         values = {name: value for name, value in treatment.items() if name != "agents"}
         try:
@@ -736,12 +736,12 @@ def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
 
     Pairs reach conditions that stand inside other conditions.
     """
-    yield from _single_treatments(world)
+    yield from single_treatments(world)
     for (one, ones), (other, others) in combinations(_values_to_try(world).items(), 2):
         yield from ({one: a, other: b} for a, b in product(ones, others))
 
 
-def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
+def single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
     """Yield each value of each field of the config to try."""
     for name, values in _values_to_try(world).items():
         yield from ({name: value} for value in values)

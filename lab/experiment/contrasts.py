@@ -22,7 +22,7 @@ def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
     if one.test in {"trend", "interaction"}:
         return _over_factors(file, one.factors or [])
     if one.test == "baseline":
-        return {str(one.arm): 1.0, one.against or file.baseline: -1.0}
+        return {str(one.arm): 1.0, one.against or file.baseline: -(one.share or 1.0)}
     return {str(one.arm): 1.0}
 
 

@@ -227,6 +227,8 @@ class Hypothesis(_Table):
     first, the measure itself with 0, or all arms by the values of one or two factors."""
     against: str | None = None
     """The arm that this one is compared with; by default the baseline."""
+    share: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """With which share of the measure of that arm this one is compared; by default with all of it."""
     factors: list[str] | None = None
     """The factor of a trend, or the two of an interaction."""
 
@@ -497,9 +499,11 @@ def _check_hypotheses(file: ExperimentFile) -> None:
     """Raise ValueError, in one line, for a hypothesis about arms or factors that it cannot be about."""
     for number, one in enumerate(file.hypotheses, start=1):
         place = f"[[hypothesis]] {number}"
-        for key, arm in (("arm", one.arm), ("against", one.against)):
-            if arm is not None and arm not in file.arms:
-                raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(file.arms)}")
+        for key, arm, arms in (("arm", one.arm, file.arms), ("against", one.against, file.all_arms)):
+            if arm is not None and arm not in arms:
+                raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(arms)}")
+        if one.share is not None and one.test != "baseline":
+            raise ValueError(f"{place} share: the test {one.test} compares no arms; leave it out")
         if one.test in FACTORS_OF_TEST:
             _check_factors(file, one, place)
             continue

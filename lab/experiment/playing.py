@@ -78,7 +78,7 @@ def play_experiment(
         keep_experiment(store, made.file.name, made.world.name, content)
         freeze(store, made, content)
         cells = missing(store, made)
-        budget = Budget(ways.caps, Spent() if ways.caps == NO_CAPS else _spent(store, made))
+        budget = Budget(ways.caps, Spent() if ways.caps == NO_CAPS else spent_so_far(store, made))
         try:
             if ways.on and cells:
                 _play_on_cluster(store, cells, budget, ways, progress)
@@ -139,7 +139,7 @@ def _locked(store: Store, name: str) -> Iterator[None]:
         lock.release()
 
 
-def _spent(store: Store, made: Plan) -> Spent:
+def spent_so_far(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far. Those of scripted policies that kept no calls cost nothing."""
     total, prices = Spent(), prices_of(store.home)
     for run, _ in runs_of_cells(store, made.file.name).values():

@@ -406,8 +406,12 @@ def _hypotheses(
     planned = plan.file if plan else None
     if planned:
         rules = rules_of(planned, begun, known)
+        null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
         needed = {
-            (copy, seed) for arm in planned.arms for copy in planned.copies(arm) for seed in planned.seeds
+            (copy, seed)
+            for arm in (*planned.arms, *null)
+            for copy in planned.copies(arm)
+            for seed in planned.seeds
         }
         complete = bool(rules.reached) if planned.looks else needed <= begun
         asked = planned.hypotheses

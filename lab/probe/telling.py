@@ -16,7 +16,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
-from hobbes.lab.probe.planning import RECORDED, Column, Place, place
+from hobbes.lab.probe.planning import Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
 from hobbes.lab.probe.statistics import FEWEST, Interval, Pair, interval, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
@@ -329,7 +329,7 @@ def sentences(told: ProbeTold) -> Iterator[str]:
         if not found:
             yield f"{column.name}: no difference from {told.against(column)} was found."
     if len(told.columns) == 1:
-        yield f"There is only the column {RECORDED}, so nothing is compared."
+        yield f"There is only the column {told.columns[0].column.name}, so nothing is compared."
 
 
 def points(share: float) -> str:

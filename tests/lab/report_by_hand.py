@@ -479,7 +479,7 @@ def halves(home: Home, arm: str, measure: str) -> pd.Series:
 def hypotheses(home: Home) -> list[Row]:
     """Return the numbers and the verdict of each hypothesis."""
     asked = [
-        {"arm": None, "test": "baseline", "against": None, "factors": None, **one}
+        {"arm": None, "test": "baseline", "against": None, "share": None, "factors": None, **one}
         for one in home.asked.get("hypothesis", ())
     ]
     samples: list[Sample] = []
@@ -490,7 +490,7 @@ def hypotheses(home: Home) -> list[Row]:
             continue
         weights = {one["arm"]: 1.0}
         if one["test"] == "baseline":
-            weights[one["against"] or home.baseline] = -1.0
+            weights[one["against"] or home.baseline] = -(one["share"] or 1.0)
         elif one["factors"]:
             weights = contrast(home, one["factors"])
         samples.append((one["measure"], weighted(home, one["measure"], weights), weights, "runs"))

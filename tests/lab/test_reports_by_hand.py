@@ -69,6 +69,14 @@ arm = "raiders=3"
 against = "raiders=2"
 direction = "higher"
 
+[[hypothesis]]
+text = "Two raiders raid at least nine tenths as often as three"
+measure = "raid_rate"
+arm = "raiders=2"
+against = "raiders=3"
+share = 0.9
+direction = "higher"
+
 [[invasion]]
 resident = "policy:guided?noise=0.2"
 mutant = "policy:raider?noise=0.2"
@@ -107,6 +115,13 @@ measure = "aggressor_calibration"
 arm = "baseline"
 direction = "higher"
 test = "zero"
+
+[[hypothesis]]
+text = "Trembling costs welfare, and more than answering anew"
+measure = "welfare"
+arm = "tremble=0.3"
+against = "null"
+direction = "lower"
 """
 
 TRUST = """

@@ -1,0 +1,160 @@
+"""A server that plays and proposes: its players obey one sentence, its proposer knows a fixed list.
+
+    python -m tests.lab.improving
+
+serves it on port 8770, for the commands of docs/improve.md.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from hobbes.engine.chance import chance
+from hobbes.lab.improve.file import read_improve_file
+from hobbes.lab.improve.improving import Improved, Improvement, check
+from hobbes.lab.improve.lineage import Candidate
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.together import Progress
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.nodes.prompting import view_in
+from tests.lab.play import played
+
+PLAYER, PROPOSER = "player", "proposer"
+"""The names of the models."""
+
+CURE = "Leave others in peace."
+"""The sentence that the players obey."""
+
+USELESS = (
+    "Think before you act.",
+    "Be brave.",
+    "Look far ahead.",
+    "Stay calm.",
+    "Trust your judgement.",
+    "Do what seems wise.",
+    "Keep your aim in mind.",
+)
+"""Sentences that change nothing."""
+
+FALSE = "Each attack costs 7 sats."
+"""A sentence that states a rule which the engine does not have."""
+
+RATES = {True: 10, False: 70}
+"""How many percent of the answers attack, by whether the system text has the cure."""
+
+
+class Village:
+    """The server. Each answer draws anew, by the text of its question and how often it was asked before."""
+
+    def __init__(self, name: str, sentences: Sequence[str]) -> None:
+        self._name = name
+        self._sentences = sentences
+        self.asked: Counter[str] = Counter()
+        """How often each model was asked."""
+        self._questions: Counter[str] = Counter()
+        self.is_down = False
+        self.app = Starlette(routes=[Route("/v1/chat/completions", self._completion, methods=["POST"])])
+
+    async def _completion(self, request: Request) -> Response:
+        body = await request.json()
+        if self.is_down:
+            return JSONResponse({"error": {"message": "no such model"}}, status_code=404)
+        model, (system, turn) = body["model"], (message["content"] for message in body["messages"])
+        self.asked[model] += 1
+        self._questions[system + turn] += 1
+        draw = int(chance(1, self._questions[system + turn], f"{self._name} {system} {turn}", "answer"), 16)
+        text = self._proposal(draw) if model == PROPOSER else json.dumps(_move(turn, draw, CURE in system))
+        message = {"role": "assistant", "content": text}
+        return JSONResponse(
+            {
+                "id": "1",
+                "object": "chat.completion",
+                "created": 0,
+                "model": model,
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+            }
+        )
+
+    def _proposal(self, draw: int) -> str:
+        """Return one of the sentences, as gepa asks for it."""
+        return f"I suggest:\n```\n{self._sentences[draw % len(self._sentences)]}\n```"
+
+
+def _move(turn: str, draw: int, heeds: bool) -> dict[str, Any]:  # noqa: FBT001  one of two rates
+    """Return an attack on the other unit, or a block."""
+    view = view_in(turn) or {}
+    other = next(unit for unit in ("unit-a", "unit-b") if unit != view["you"])
+    return {"action": "attack", "target": other} if draw % 100 < RATES[heeds] else {"action": "block"}
+
+
+@contextmanager
+def village(name: str, *sentences: str) -> Iterator[Village]:
+    """Serve the stand-in, whose draws depend on the name, so that every chat model is it."""
+    server = Village(name, sentences)
+    with in_thread(server.app) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
+        yield server
+
+
+FILE = """
+name = "calm"
+world = "trust"
+agents = 2
+rounds = 3
+model = "openai:player"
+prompts = "plain"
+seeds = {seeds}
+goal = "minimise aggression"
+proposer = "openai:proposer"
+max_calls = {max_calls}
+{more}
+
+[screen]
+runs = ["before"]
+turns = [0, 1]
+times = 3
+"""
+
+
+def written(folder: Path, max_calls: int = 300, seeds: int = 8, more: str = "") -> Path:
+    """Write an improvement file."""
+    path = folder / "calm.toml"
+    path.write_text(FILE.format(max_calls=max_calls, seeds=seeds, more=more), encoding="utf-8")
+    return path
+
+
+def situations(store: Store, seed: int = 3, model: str = f"openai:{PLAYER}") -> Run:
+    """Play the game whose situations screen candidates."""
+    asked = RunOptions("trust", 2, seed=seed, models=model, values={"rounds": 3}, name="before")
+    return played(store, asked)
+
+
+def improvement(
+    store: Store, path: Path, on_candidate: Callable[[Candidate], None] = lambda _: None
+) -> Improvement:
+    """Return the improvement of a file, whose result folder lies beside the file."""
+    file, content = read_improve_file(path)
+    asked = check(store, path, file, content, path.with_name(file.name))
+    return Improvement(store, asked, on_candidate)
+
+
+def improved(store: Store, path: Path) -> Improved:
+    """Search for better advice, and let games decide."""
+    under_way = improvement(store, path)
+    under_way.search()
+    return under_way.decide(Progress())
+
+
+if __name__ == "__main__":
+    uvicorn.run(Village("docs", (CURE, FALSE, *USELESS)).app, port=8770, log_level="warning")
