@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from hobbes.lab.commands import (
+    coding,
     editing,
     experimenting,
     looking,
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, proving, looking, noting, tools, editing):
+for group in (playing, experimenting, proving, looking, noting, coding, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probing.app, rich_help_panel=CHANGE)

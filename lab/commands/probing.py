@@ -24,6 +24,23 @@ ASK = "ask"
 """The command that `hobbes probe RUN` stands for."""
 
 
+Turns = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"),
+]
+Agents = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        callback=options.not_empty,
+        help="only situations in which the recorded decision has this act, such as raid",
+    ),
+]
+
+
 class ProbeGroup(TyperGroup):
     """The group `probe`, whose first word may be a run or a file in place of a command."""
 
@@ -55,23 +72,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             help="recorded runs, or files of situations",
         ),
     ],
-    turns: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"
-        ),
-    ] = None,
-    agents: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help="only situations in which the recorded decision has this act, such as raid",
-        ),
-    ] = None,
+    turns: Turns = None,
+    agents: Agents = None,
+    where: Where = None,
     prompts: Annotated[
         str | None,
         typer.Option(
@@ -126,9 +129,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
 
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
-        "prompts": _listed(prompts),
-        "model": _listed(model),
-        "lang": _listed(lang),
+        "prompts": listed(prompts),
+        "model": listed(model),
+        "lang": listed(lang),
         "set": options.parse_settings(settings),
         "times": times,
         "name": name,
@@ -136,7 +139,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        asked = changed(files, given, _situations(store, runs, turns, _listed(agents), where))
+        asked = changed(files, given, _situations(store, runs, turns, listed(agents), where))
         planned = plan(store, asked, caps)
         kept = kept_calls(store, planned)
         expected = cost(store, planned, missing(planned, kept))
@@ -145,9 +148,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             return
         if not asked.name:
             raise UsageError("--name: give the probe a name, under which it is kept")
-        remark(_in_words(expected, len(planned.cells)))
+        remark(f"{len(planned.cells):,} cells, {cost_in_words(expected)}")
         if expected.calls and expected.usd != 0 and not yes:
-            _agree()
+            agree()
         asker = Asker(store, planned, kept, caps)
         try:
             with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
@@ -158,15 +161,15 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         _show(store, planned.name, as_json=as_json)
 
 
-def _listed(text: str | None) -> list[str]:
+def listed(text: str | None) -> list[str]:
     """Return what is separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()] if text else []
 
 
-def _numbers(text: str) -> list[int]:
+def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
-    for word in _listed(text):
+    for word in listed(text):
         found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
         if found is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
@@ -182,11 +185,11 @@ def _situations(
     """Return the situations that options pick from runs."""
     from hobbes.lab.probe.situations import picked
 
-    numbers = _numbers(turns) if turns else None
+    numbers = turn_numbers(turns) if turns else None
     return [one for run in runs for one in picked(store, store.runs.find(run), numbers, agents, where)]
 
 
-def _agree() -> None:
+def agree() -> None:
     """Ask whether to spend the money. Raise LabError if the answer is no."""
     try:
         agreed = typer.confirm("Ask it?", err=True)
@@ -196,12 +199,12 @@ def _agree() -> None:
         raise LabError("nothing was asked")
 
 
-def _in_words(cost: "Cost", cells: int) -> str:
-    """Return what a probe will cost, in one line."""
+def cost_in_words(cost: "Cost") -> str:
+    """Return what is to be asked and what it will cost, in one line."""
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
     usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
     tokens = f"about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
-    return f"{cells:,} cells, {cost.calls:,} answers to ask{f'; {tokens}' if cost.calls else ''}"
+    return f"{cost.calls:,} answers to ask{f'; {tokens}' if cost.calls else ''}"
 
 
 def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
@@ -212,7 +215,7 @@ def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
         tokens = {"in": cost.tokens_in, "out": cost.tokens_out}
         print_json({"probe": name, "cells": cells, "calls": cost.calls, "tokens": tokens, "usd": cost.usd})
     else:
-        say(_in_words(cost, cells))
+        say(f"{cells:,} cells, {cost_in_words(cost)}")
 
 
 @app.command("add", context_settings=options.ENV)

@@ -10,6 +10,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment import looks
+from hobbes.lab.experiment.coded import Coded, coded
 from hobbes.lab.experiment.comparing import (
     Compared,
     Rules,
@@ -85,6 +86,8 @@ class Report:
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
+    coded: Coded | None
+    """The measures of codes; None if the report has none."""
     manifest: dict[str, Any]
     left_out: tuple[str, ...]
     """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
@@ -125,6 +128,7 @@ class Report:
             "invasions": [one.to_json() for one in self.invasions],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
+            "codes": self.coded and self.coded.to_json(),
             "manifest": self.manifest,
         }
 
@@ -160,7 +164,8 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
-    values, used = _values(world, known), _values(world, counted)
+    of_codes = _coded(store, file, known)
+    values, used = (_values(world, games, of_codes) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     # Curves are over games that do not depend on each other: the first answers of each seed.
     games = {name: [counted[name, seed] for seed in file.seeds if (name, seed) in counted] for name in names}
@@ -188,6 +193,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         invasions(file, games),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
+        of_codes,
         manifest(file, [known[key] for key in planned if key in known]),
         tuple(left_out),
     )
@@ -197,7 +203,13 @@ def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
-    return _values(world_named(file.world), games)
+    return _values(world_named(file.world), games, _coded(store, file, games))
+
+
+def _coded(store: Store, file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> Coded | None:
+    """Return the measures of codes that an experiment compares or that its hypotheses are about."""
+    measures = [*measures_of(file), *(one.measure for one in file.hypotheses)]
+    return coded(store, {place: one.cell.id for place, one in games.items()}, measures, file.compare.coder)
 
 
 def rules_of(
@@ -269,7 +281,7 @@ def measures_of(file: ExperimentFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).headline
 
 
-def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
+def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes: Coded | None) -> Values:
     """Return the measures of the cells: the means over the answers of an arm with one seed.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
@@ -285,6 +297,7 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
         for name in world.durations if one.row["spells"] else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
+        measures |= of_codes.values[arm, seed] if of_codes else {}
         found.setdefault((arm.partition(COPY)[0], seed), []).append(measures)
     return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
 

@@ -18,11 +18,12 @@ from markupsafe import Markup
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER
+from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import page_forms, probes, run_list, tracing
+from hobbes.lab.show import coding, page_forms, probes, run_list, tracing
 from hobbes.lab.show.boards import board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
@@ -368,6 +369,22 @@ class Pages:
     def notes(self, at: Mapping[str, Any]) -> str:
         """Return the page of all notes, or of those with the tag that an address asks for."""
         return self._page("notes.html", **listed(self.store, at))
+
+    def codes(self) -> str:
+        """Return the page of what codings say, with the queues of people."""
+        so_far = coding.queues_so_far(self.store)
+        try:
+            told = tell_codes(self.store)
+        except MissingError:
+            told = None
+        return self._page("codes.html", **coding.listed(told, so_far), command=self._command("codes"))
+
+    def queue(self, coder: str, number: int | None = None, problem: str = "") -> str:
+        """Return the page of a decision that a person is to code, by default the next one."""
+        so_far = coding.queue_of(self.store, coder)
+        at = so_far.next if number is None else number
+        shown = coding.card(self.store, so_far, at) if at is not None else None
+        return self._page("queue.html", so_far=so_far, queue=so_far.queue, card=shown, problem=problem)
 
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""

@@ -272,6 +272,13 @@ def _rules(report: Report) -> Iterator[str]:
         "differences. `found in 80%` is the smallest difference that so many pairs of this spread find in "
         "80% of simulated experiments, by the same test and correction."
     )
+    if report.coded:
+        of = report.coded
+        told = ", ".join(f"{code} {n} of {of.decisions}" for code, n in of.coded.items())
+        yield (
+            f"A measure such as code:NAME is the share of decisions in which {of.coder} found the code. "
+            f"Decisions with a value: {told}. All others are missing: they count nowhere."
+        )
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin, which the file names as the smallest "
