@@ -9,6 +9,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.lab.coding.agreement import Agreement, Disagreement, agreements, disagreements
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.coded import CodedRun, CodeMeasure, coded_runs
+from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.store.codings import Codebook, Coding, codebooks, codings
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -101,13 +102,16 @@ def tell(store: Store, runs: Iterable[str] = (), codebook: Codebook | None = Non
 
 def _work(store: Store, found: Sequence[Coding]) -> Iterator[Work]:
     """Yield what each coder has done."""
-    prices = prices_of(store.home)
+    prices, models = prices_of(store.home), read_models(store.home)
     for coder in sorted({one.coder for one in found}):
         of_one, spent = [one for one in found if one.coder == coder], Spent()
         for one in of_one:
             reply = one.call.reply
             known = reply.tokens_in is not None and reply.tokens_out is not None
-            spent.add((reply.tokens_in or 0) + (reply.tokens_out or 0) if known else None, usd(prices, reply))
+            spent.add(
+                (reply.tokens_in or 0) + (reply.tokens_out or 0) if known else None,
+                usd(prices, reply, models.get(coder)),
+            )
         failed = sum(one.call.outcome not in DECISIONS for one in of_one)
         yield Work(coder, len({one.decision for one in of_one}), len(of_one), failed, spent)
 

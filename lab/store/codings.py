@@ -204,10 +204,10 @@ def codings(
     ]
 
 
-def coders(store: Store, codebook: str) -> list[str]:
-    """Return who has coded anything by a codebook."""
-    sql = "select distinct coder from codings where codebook = :codebook order by coder"
-    return [row["coder"] for row in _rows(store, sql, {"codebook": codebook})]
+def coders_and_codes(store: Store) -> list[tuple[str, str]]:
+    """Return who has coded which code: each coder with each of their codes."""
+    sql = "select distinct coder, code from codings join codes on id = coding order by coder, code"
+    return [(row["coder"], row["code"]) for row in _rows(store, sql)]
 
 
 def shares_of_code(store: Store, coder: str, code: str) -> dict[str, dict[tuple[int, str], float]]:
