@@ -9,6 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from hobbes.lab.coding.questions import decisions_of
+from hobbes.lab.show.coding import code_by_hand, queue_of
+from hobbes.lab.store.codings import Code, Codebook, keep_codebook, keep_queue
+from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.chat import ADDRESS_HEADER
 
@@ -65,3 +69,15 @@ def word_coder(coder: WordCoder | None = None) -> Iterator[WordCoder]:
     server = coder or WordCoder()
     with in_thread(server.app) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         yield server
+
+
+def code_some(store: Store, name: str, turn: int) -> None:
+    """Let two people code a turn of a run: one all of it, the other a decision, about which they disagree."""
+    run = store.runs.find(name)
+    book = Codebook((Code("fear", "The agent expects to be attacked.", ("They will come for us.",)),))
+    decisions = [one for one, _ in decisions_of(store, [run], [turn], (), None)]
+    keep_codebook(store, book)
+    for coder, said in (("ada", "yes"), ("bob", "no")):
+        keep_queue(store, book, coder, decisions)
+        for number in range(1, len(decisions) + 1 if coder == "bob" else 2):
+            code_by_hand(store, queue_of(store, coder), number, {"fear": said})

@@ -26,6 +26,7 @@ from hobbes.lab.store.run import Run
 from tests.conftest import Cli
 from tests.lab.coder import CODES, WordCoder, word_coder
 from tests.lab.play import played
+from tests.lab.test_experiments import planned, play_all, written
 from tests.lab.visiting import LOCAL, Form
 
 MODELS = "policy:tit-for-tat-raid*2,policy:guided*1,policy:raider*1"
@@ -375,3 +376,86 @@ def test_codes_are_exported_and_stand_beside_calls_in_python(  # noqa: PLR0913, 
     assert dict(rows) == {
         code: sum(bool(v) for (_, name), v in found.items() if name == code) for code in ("fear", "revenge")
     }
+
+
+# --- measures
+
+STUDY = """
+name = "small"
+world = "mining"
+rounds = 4
+agents = 4
+seeds = 2
+model = "policy:tit-for-tat-raid*2,policy:guided*1,policy:raider*1"
+set = { rows = 4, cols = 4 }
+
+[arms.open]
+
+[arms.immune]
+set = { immunity = 3 }
+
+[compare]
+measures = ["raid_rate", "code:fear", "code:revenge|raid", "code:revenge|not raid"]
+coder = "openai:m"
+"""
+
+
+def by_hand(home: Path, run: str, code: str, *, raid: bool | None = None) -> float | None:
+    """The share of decisions with a code: of all, or of those that raid, or of those that do not."""
+    with hobbes.open(home) as reader:
+        found = reader.run(run)
+        values = []
+        for one in found.table("codings").itertuples():
+            actions = found.turn(one.turn).agent(one.agent).intent["actions"]
+            raids = any(action["kind"] == "raid" for action in actions)
+            if one.code == code and one.value in {True, False} and raid in {None, raids}:
+                values.append(bool(one.value))
+        return sum(values) / len(values) if values else None
+
+
+def test_codes_are_measures_of_an_experiment(cli: Cli, opened: Store, codes: Path, home: Path) -> None:
+    path = written(codes.parent, STUDY)
+    play_all(opened, path)
+    before = json.loads(cli("report", "small", "--json").stdout)
+    assert before["arms"]["open"]["measures"]["code:fear"]["mean"] is None
+    assert before["codes"] == {"coder": "openai:m", "decisions": 96, "coded": {"fear": 0, "revenge": 0}}
+    with word_coder(WordCoder(broken=frozenset({"1/miner-01/1"}))):
+        words = ("--experiment", "small", "--codes", str(codes), "--model", "openai:m", "--yes", "--json")
+        told = json.loads(cli("code", *words).stdout)
+    assert told["coders"][0]["decisions"] == 96
+    report = json.loads(cli("report", "small", "--json").stdout)
+    assert report["codes"]["coded"] == {"fear": 90, "revenge": 90}, "one answer of each run cannot be read"
+    conditions: dict[str, dict[str, Any]] = {
+        "code:fear": {"code": "fear"},
+        "code:revenge|raid": {"code": "revenge", "raid": True},
+        "code:revenge|not raid": {"code": "revenge", "raid": False},
+    }
+    for arm in ("open", "immune"):
+        for measure, condition in conditions.items():
+            values = [by_hand(home, f"small.{arm}.{seed}", **condition) for seed in (1, 2)]
+            known = [value for value in values if value is not None]
+            mean = pytest.approx(sum(known) / len(known), abs=1e-9) if known else None
+            assert report["arms"][arm]["measures"][measure]["mean"] == mean, measure
+            assert report["arms"][arm]["measures"][measure]["n"] == len(known)
+    assert any(one["measure"] == "code:revenge|raid" and one["mean"] for one in report["differences"])
+    shown = " ".join(cli("report", "small").stdout.split())
+    assert (
+        "in which openai:m found the code. Decisions with a value: fear 90 of 96, revenge 90 of 96" in shown
+    )
+    with_raid = [one for one in told["shares"] if (one["code"], one["act"]) == ("revenge", "raid")]
+    assert [one["decisions"] + one["others"] for one in with_raid] == [90]
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "told"),
+    [
+        ('coder = "openai:m"', "", r"code:fear needs a coder; name one as \[compare\] coder"),
+        ('"code:fear"', '"code:"', "'code:' names no code"),
+    ],
+)
+def test_a_measure_of_a_code_names_a_code_and_has_a_coder(
+    opened: Store, tmp_path: Path, line: str, other: str, told: str
+) -> None:
+    path = written(tmp_path, STUDY.replace(line, other))
+    with pytest.raises(UsageError, match=told):
+        planned(opened, path)
