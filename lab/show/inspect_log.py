@@ -145,7 +145,7 @@ def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> Eval
     first = turns[0].calls[0]
     return EvalSample(
         id=agent,
-        uuid=f"{run.id}/{agent}",
+        uuid=f"{run.id}-{agent}",
         epoch=1,
         input=_question(run, first, system=True),
         target="",

@@ -73,7 +73,7 @@ def test_each_agent_is_a_sample_with_all_its_turns(world: str, opened: Store, tm
         assert sample.input == sample.messages[:1]
         assert sample.output.completion == calls[-1].reply.text
         assert sample.output.model == "policy/random"
-        assert sample.uuid == f"{run.id}/{agent}"
+        assert sample.uuid == f"{run.id}-{agent}"
         assert (sample.metadata["agent"], sample.metadata["player"]) == (agent, run.models[agent])
         scores = values_of(sample)
         assert next(iter(scores)) == "score", "tools take the first one"
