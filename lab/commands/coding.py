@@ -184,5 +184,5 @@ def _show(store: "Store", runs: list[str], codebook: "Codebook | None", *, as_js
     if as_json:
         print_json(told.to_json())
     else:
-        shown = [*coding.sections(told), coding.disagreements(store, told)]
+        shown = [*coding.sections(told), coding.disagreements(told)]
         OUT.print(reports.printed(coding.title_of(told), shown))

@@ -81,15 +81,15 @@ def said(one: Disagreement) -> str:
     return ", ".join(f"{coder}: {YES if value else NO}" for coder, value in one.values.items())
 
 
-def disagreements(store: Store, told: CodesTold) -> Section:
-    """Return the disagreements, each with the command that shows the decision."""
+def disagreements(told: CodesTold) -> Section:
+    """Return the disagreements, each with what follows `hobbes trace` to show the decision."""
     rows = [
-        (one.code, said(one), store.command("trace", *one.decision))
-        for one in told.disagreements[:MAX_LISTED]
+        (one.code, " ".join(map(str, one.decision)), said(one)) for one in told.disagreements[:MAX_LISTED]
     ]
-    more = len(told.disagreements) - len(rows)
-    texts = [f"{more} more are in --json."] if more else [] if rows else ["There are none."]
-    return Section("Disagreements", texts, ("code", "said", "command") if rows else (), rows)
+    texts = ["`hobbes trace RUN TURN AGENT` shows a decision."] if rows else ["There are none."]
+    if more := len(told.disagreements) - len(rows):
+        texts.append(f"{more} more are in --json.")
+    return Section("Disagreements", texts, ("code", "run, turn, agent", "said") if rows else (), rows)
 
 
 # --- the queue of a person

@@ -319,7 +319,7 @@ def test_a_person_codes_a_blind_queue_and_is_then_compared_with_the_model(
     assert f'href="/{run.id}/2/{differ[0]}"' in listed
     assert "4 of 4 decisions coded" in listed
     shown = cli("codes").stdout
-    assert f"trace {run.id} 2 {differ[0]}" in re.sub(r"\s+", " ", shown)
+    assert f"fear {run.id} 2 {differ[0]} ada: yes" in re.sub(r"\s+", " ", shown)
 
 
 def opened_queue(store: Store) -> tuple[Any, ...]:
