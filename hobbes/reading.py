@@ -5,7 +5,7 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +17,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.noting import Change, changed, place_of
 from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.store.codings import coders_and_codes, shares_of_code
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import read_store
@@ -103,6 +104,27 @@ class Home:
         Raise MissingError if there is none, LabError if several begin so.
         """
         return Run(self, self._store.runs.stored(reference))
+
+    def calls(self, runs: "Iterable[Run] | None" = None) -> "pd.DataFrame":
+        """Return all calls of these runs, or of all, as a DataFrame, each decision with its codes.
+
+        It has the columns of the table `calls` (docs/data.md, Exports), and `code:NAME CODER` for each code
+        and coder: how often the coder found the code in the decision, from 0 to 1. Raise ImportError if
+        pandas is not installed.
+        """
+        pd = _pandas()
+        frames = [run.table("calls") for run in (self.runs() if runs is None else runs)]
+        calls = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        columns = (calls.get(name, ()) for name in ("run", "turn", "agent", "decides"))
+        places = list(zip(*columns, strict=True))
+        for coder, code in coders_and_codes(self._store):
+            shares = shares_of_code(self._store, coder, code)
+            found = [
+                shares.get(run, {}).get((turn, agent)) if decides else None
+                for run, turn, agent, decides in places
+            ]
+            calls[f"code:{code} {coder}"] = pd.array(found, dtype="Float64")
+        return calls
 
     def __repr__(self) -> str:
         return f"<hobbes home {self.path}>"
@@ -223,10 +245,7 @@ class Run:
 
         Raise MissingError if there is no such table, ImportError if pandas is not installed.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415  it is optional
-        except ImportError as error:
-            raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
+        pd = _pandas()
         played = self._stored
         with self._store.as_of_now():
             table = table_of(self._store, played, name)
@@ -349,6 +368,15 @@ class AgentTurn:
             )
             + _part("events", self.events)
         )
+
+
+def _pandas() -> Any:  # noqa: ANN401  a module, which carries no types
+    """Return pandas; raise ImportError with a hint if it is not installed."""
+    try:
+        import pandas as pd  # noqa: PLC0415  it is optional
+    except ImportError as error:
+        raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
+    return pd
 
 
 def _part(name: str, *values: object) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from hobbes.lab.commands import (
+    coding,
     editing,
     experimenting,
     improving,
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, improving, proving, looking, noting, tools, editing):
+for group in (playing, experimenting, improving, proving, looking, noting, coding, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probing.app, rich_help_panel=CHANGE)

@@ -24,6 +24,23 @@ ASK = "ask"
 """The command that `hobbes probe RUN` stands for."""
 
 
+Turns = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"),
+]
+Agents = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        callback=options.not_empty,
+        help="only situations in which the recorded decision has this act, such as raid",
+    ),
+]
+
+
 class ProbeGroup(TyperGroup):
     """The group `probe`, whose first word may be a run or a file in place of a command."""
 
@@ -55,23 +72,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             help="recorded runs, or files of situations",
         ),
     ],
-    turns: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"
-        ),
-    ] = None,
-    agents: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help="only situations in which the recorded decision has this act, such as raid",
-        ),
-    ] = None,
+    turns: Turns = None,
+    agents: Agents = None,
+    where: Where = None,
     prompts: Annotated[
         str | None,
         typer.Option(
@@ -147,7 +150,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             raise UsageError("--name: give the probe a name, under which it is kept")
         remark(_in_words(expected, len(planned.cells)))
         if expected.calls and expected.usd != 0 and not yes:
-            _agree()
+            agree()
         asker = Asker(store, planned, kept, caps)
         try:
             with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
@@ -158,7 +161,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         _show(store, planned.name, as_json=as_json)
 
 
-def _numbers(text: str) -> list[int]:
+def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
     for word in options.listed(text):
@@ -177,11 +180,11 @@ def _situations(
     """Return the situations that options pick from runs."""
     from hobbes.lab.probe.situations import picked
 
-    numbers = _numbers(turns) if turns else None
+    numbers = turn_numbers(turns) if turns else None
     return [one for run in runs for one in picked(store, store.runs.find(run), numbers, agents, where)]
 
 
-def _agree() -> None:
+def agree() -> None:
     """Ask whether to spend the money. Raise LabError if the answer is no."""
     try:
         agreed = typer.confirm("Ask it?", err=True)

@@ -112,7 +112,7 @@ def _costs(spent: Spent) -> dict[str, Any]:
 
 def markdown(store: Store, improved: Improved) -> str:
     """Return a result as Markdown, with the report of the games."""
-    parts = [*sections(improved)]
-    if improved.games is not None:
-        parts += reports.sections(store, improved.games)
-    return reports.in_markdown(title_of(improved), parts)
+    if improved.games is None:
+        return reports.in_markdown(title_of(improved), sections(improved))
+    games = reports.told(store, improved.games)
+    return reports.in_markdown(title_of(improved), [*sections(improved), *games.first], games.details)

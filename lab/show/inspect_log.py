@@ -1,13 +1,13 @@
 """`hobbes export --format inspect`: a run as a log that `inspect view` opens.
 
-Each turn of an agent is a sample, and so is each turn of the observer. docs/data.md says what a sample has.
+Each agent of a run is a sample, and so is its observer. docs/inspect.md says what a sample has.
 This module needs inspect-ai, which is optional.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from inspect_ai.log import (
     EvalConfig,
@@ -40,7 +40,8 @@ from rich.progress import track
 from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.show.terminal import ERR
-from hobbes.lab.show.tracing import Card, FullTurn, agent_card, full_turn
+from hobbes.lab.show.tracing import Card, agent_card, full_turn
+from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Call, ReasoningSource, Reply
@@ -59,15 +60,47 @@ CARD = ("view", "drops", "mends", "events", "memory_before", "memory_after")
 """What a sample has of the card of its turn, besides what was decided."""
 
 
+class AgentTurn(NamedTuple):
+    """The turn of an agent, with all its calls."""
+
+    calls: Sequence[Call]
+    call: Call
+    """The one that counts, or else the last one."""
+    card: Card
+    """Empty for a turn that has not ended."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed, so that the default action was taken."""
+        return self.call.outcome not in DECISIONS
+
+
 def write(store: Store, run: Run, path: Path) -> int:
     """Write a run into a new log, and return the number of its samples."""
-    samples = list(_samples(store, run))
-    write_eval_log(_log(store, run, samples), path, "eval")
-    return len(samples)
+    turns: dict[str, list[AgentTurn]] = {}
+    for agent, turn in _turns(store, run):
+        turns.setdefault(agent, []).append(turn)
+    log = _log(store, run, turns)
+    write_eval_log(log, path, "eval")
+    return len(turns)
 
 
-def _log(store: Store, run: Run, samples: list[EvalSample]) -> EvalLog:
-    """Return the log of a run with these samples."""
+def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
+    """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
+    for number in track(range(run.turns + 1), "exporting", console=ERR, transient=True):
+        full = full_turn(store, run, number) if number < run.turns else None
+        for agent, calls in store.calls.attempts(run.id, number).items():
+            card: Card = {}
+            if full and (agent == OBSERVER or agent in full.turn.record.intents):
+                card = agent_card(store, run, number, agent, lambda *_, full=full: full)
+            yield agent, AgentTurn(calls, deciding(calls) or calls[-1], card)
+
+
+def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> EvalLog:
+    """Return the log of a run with the turns of each agent."""
+    last = state_before(store, run, run.turns) if run.turns else None
+    samples = [_sample(run, agent, of_agent, last) for agent, of_agent in turns.items()]
+    every = [turn for of_agent in turns.values() for turn in of_agent]
     about, result = store.figures.about(run.id), store.figures.result(run)
     return EvalLog(
         status=STATUSES.get(run.status, "started"),
@@ -93,92 +126,92 @@ def _log(store: Store, run: Run, samples: list[EvalSample]) -> EvalLog:
         ),
         results=EvalResults(
             total_samples=len(samples),
-            completed_samples=sum(sample.error is None for sample in samples),
-            scores=list(_over_samples(samples)),
+            completed_samples=len(samples),
+            scores=list(_over_samples(samples, every)),
             metadata={"measures": store.figures.measures(run.id)},
         ),
         stats=EvalStats(
             started_at=about["started"],
             completed_at=about["ended"] or "",
-            model_usage=_total(
-                used
-                for sample in samples
-                if sample.metadata["turn"] >= run.forked_at
-                for used in sample.model_usage.items()
-            ),
+            model_usage=_total(turn for turn in every if turn.call.address.turn >= run.forked_at),
         ),
         error=_error(result["halted"]) if result["halted"] else None,
         samples=samples,
     )
 
 
-def _samples(store: Store, run: Run) -> Iterator[EvalSample]:
-    """Yield the turns of all agents, turn by turn; the last turn may not have ended."""
-    for number in track(range(run.turns + 1), "exporting", console=ERR, transient=True):
-        full = full_turn(store, run, number) if number < run.turns else None
-        for calls in store.calls.attempts(run.id, number).values():
-            yield _sample(store, run, full, calls)
-
-
-def _sample(store: Store, run: Run, full: FullTurn | None, calls: Sequence[Call]) -> EvalSample:
-    """Return the turn of an agent, with all its calls. Without a record, there is nothing but the calls."""
-    call = deciding(calls) or calls[-1]
-    number, agent = call.address.turn, call.address.agent
-    card: Card = {}
-    if full and (agent == OBSERVER or agent in full.turn.record.intents):
-        card = agent_card(store, run, number, agent, lambda *_: full)
-    failed = call.outcome not in DECISIONS
-    decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
-    if failed:
-        decided = {f"default_{name}": default for name, default in decided.items()}
+def _sample(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> EvalSample:  # noqa: ANN401  a world's own state
+    """Return the turns of an agent. `last` is the state after the last turn; None if none has ended."""
+    first = turns[0].calls[0]
     return EvalSample(
-        id=f"{number}/{agent}",
+        id=agent,
+        uuid=f"{run.id}-{agent}",
         epoch=1,
-        input=_question(calls[0], system=True),
+        input=_question(run, first, system=True),
         target="",
-        messages=[message for one in calls for message in _messages(one, system=one is calls[0])],
-        output=_output(call),
-        scores=dict(_scores(run, full, call, card)),
+        messages=[
+            message
+            for turn in turns
+            for call in turn.calls
+            for message in _messages(run, call, system=call is first)
+        ],
+        output=_output(run, turns[-1].call),
+        scores=_scores(run, agent, turns, last),
         metadata={
-            "turn": number,
+            "run": run.name or run.id,
             "agent": agent,
-            "attempt": call.address.attempt,
-            **decided,
-            **{name: card[name] for name in CARD if name in card},
+            "player": run.models.get(agent) or turns[-1].call.reply.player,
+            "turns": [_about(turn) for turn in turns],
         },
-        model_usage=_total((one.reply.model, used) for one in calls if (used := _usage(one))),
-        total_time=sum(one.reply.milliseconds for one in calls) / 1000,
-        error=_error(f"{call.outcome}: {_why(call)}") if failed else None,
+        model_usage=_total(turns),
+        total_time=sum(call.reply.milliseconds for turn in turns for call in turn.calls) / 1000,
     )
 
 
-def _messages(call: Call, *, system: bool) -> list[ChatMessage]:
+def _about(turn: AgentTurn) -> Card:
+    """Return what is known of a turn besides its messages."""
+    call, card = turn.call, turn.card
+    decided: Card = {name: card[name] for name in ("intent", "rulings") if name in card}
+    if turn.failed:
+        decided = {f"default_{name}": default for name, default in decided.items()}
+    return {
+        "turn": call.address.turn,
+        "attempt": call.address.attempt,
+        "outcome": call.outcome.value,
+        **({"why": _why(call)} if turn.failed else {}),
+        **decided,
+        **{name: card[name] for name in CARD if name in card},
+    }
+
+
+def _messages(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
     """Return the question of a call and its answer, if it has one."""
-    return [*_question(call, system=system), *(choice.message for choice in _output(call).choices)]
+    return [*_question(run, call, system=system), *(choice.message for choice in _output(run, call).choices)]
 
 
-def _question(call: Call, *, system: bool) -> list[ChatMessage]:
+def _question(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
     """Return the texts that were sent; the system text only where that is asked for, as it stays the same."""
-    at = call.address
+    at = f"{run.id}/{call.address}"
     texts: list[ChatMessage] = []
     if system and call.prompt.system:
         texts.append(ChatMessageSystem(id=f"{at}/system", content=call.prompt.system, source="input"))
-    about = {"attempt": at.attempt, "question": call.question}
+    about = {"turn": call.address.turn, "attempt": call.address.attempt, "question": call.question}
     return [
         *texts,
         ChatMessageUser(id=f"{at}/prompt", content=call.prompt.turn, source="input", metadata=about),
     ]
 
 
-def _output(call: Call) -> ModelOutput:
+def _output(run: Run, call: Call) -> ModelOutput:
     """Return what came back of a call: at most one answer."""
     reply = call.reply
     answer = ChatMessageAssistant(
-        id=f"{call.address}/answer",
+        id=f"{run.id}/{call.address}/answer",
         content=[_reasoning(reply), ContentText(text=reply.text)] if reply.reasoning else reply.text,
         source="generate",
         model=reply.model,
         metadata={
+            "turn": call.address.turn,
             "attempt": call.address.attempt,
             "outcome": call.outcome.value,
             "found_as": call.found_as.value,
@@ -222,26 +255,43 @@ def _usage(call: Call) -> ModelUsage | None:
     )
 
 
-def _total(used: Iterable[tuple[str, ModelUsage]]) -> dict[str, ModelUsage]:
-    """Return the tokens of each model."""
+def _total(turns: Iterable[AgentTurn]) -> dict[str, ModelUsage]:
+    """Return the tokens of each model in all calls of some turns."""
     total: dict[str, ModelUsage] = {}
-    for model, usage in used:
-        total[model] = total.get(model, ModelUsage()) + usage
+    for call in (call for turn in turns for call in turn.calls):
+        if used := _usage(call):
+            total[call.reply.model] = total.get(call.reply.model, ModelUsage()) + used
     return total
 
 
-def _scores(run: Run, full: FullTurn | None, call: Call, card: Card) -> Iterator[tuple[str, Score]]:
-    """Yield the scores of a sample by name."""
-    agent = call.address.agent
-    yield "outcome", Score(value=call.outcome.value, answer=call.reply.text, explanation=_why(call))
-    for name in ("drops", "mends") if card else ():
-        codes = Counter(found["code"] for found in card[name])
-        listed = "\n".join(f"{code}: {n}" for code, n in codes.items())
-        yield name, Score(value=codes.total(), explanation=listed or "none")
-    if card and full and full.played and agent != OBSERVER:
-        owner = run.world.owner(full.played.before, agent)
-        score = run.world.scores(full.played.after)[owner]
-        yield "score", Score(value=score, explanation=f"the score of {owner} after the turn")
+def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict[str, Score]:  # noqa: ANN401  a world's own state
+    """Return the scores of a sample by name, that of the agent first: tools take the first one.
+
+    An observer has none of its own. Without a completed turn there are none at all.
+    """
+    ended = [turn for turn in turns if turn.card]
+    if not ended:
+        return {}
+    scores = {}
+    if agent != OBSERVER:
+        owner = run.world.owner(last, agent)
+        score, about = (
+            run.world.scores(last).get(owner),
+            f"the {run.world.score} of {owner} after the last turn",
+        )
+        scores["score"] = Score(value=score, explanation=about)
+    outcomes = Counter(turn.call.outcome.value for turn in turns if turn.failed)
+    scores["failed"] = _counted(outcomes)
+    for name in ("drops", "mends"):
+        scores[name] = _counted(Counter(found["code"] for turn in ended for found in turn.card[name]))
+    return scores
+
+
+def _counted(codes: Counter[str]) -> Score:
+    """Return how many there were as a score, explained by how many of each kind."""
+    return Score(
+        value=codes.total(), explanation="\n".join(f"{code}: {n}" for code, n in codes.items()) or "none"
+    )
 
 
 def _why(call: Call) -> str:
@@ -249,29 +299,23 @@ def _why(call: Call) -> str:
     return call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")
 
 
-def _over_samples(samples: Sequence[EvalSample]) -> Iterator[EvalScore]:
-    """Yield the figures of all samples together."""
-    values: dict[str, list[Any]] = {"outcome": [], "drops": [], "mends": [], "score": []}
-    for sample in samples:
-        for name, score in (sample.scores or {}).items():
-            values[name].append(score.value)
-    for name, of_samples in values.items():
-        n = len(of_samples)
-        figures: dict[str, float] = {}
-        if n and name == "outcome":
-            figures = {
-                "failed": sum(sample.error is not None for sample in samples) / n,
-                **Counter(of_samples),
-            }
-        elif n:
-            figures = {"mean": sum(of_samples) / n}
-        yield EvalScore(
-            name=name,
-            scorer=name,
-            scored_samples=n,
-            unscored_samples=len(samples) - n,
-            metrics={metric: EvalMetric(name=metric, value=value) for metric, value in figures.items()},
-        )
+def _over_samples(samples: Sequence[EvalSample], turns: Sequence[AgentTurn]) -> Iterator[EvalScore]:
+    """Yield the figures of all samples together: how calls ended, and the mean of each score."""
+    ended = Counter(turn.call.outcome.value for turn in turns)
+    share = sum(turn.failed for turn in turns) / len(turns) if turns else 0.0
+    yield _over("outcome", len(samples), 0, {"failed": share, **ended} if turns else {})
+    for name in ("score", "failed", "drops", "mends"):
+        values = [float(of[name].as_float()) for sample in samples if name in (of := sample.scores or {})]
+        mean = {"mean": sum(values) / len(values)} if values else {}
+        yield _over(name, len(values), len(samples) - len(values), mean)
+
+
+def _over(name: str, scored: int, unscored: int, figures: Mapping[str, float]) -> EvalScore:
+    """Return figures over samples."""
+    metrics = {metric: EvalMetric(name=metric, value=value) for metric, value in figures.items()}
+    return EvalScore(
+        name=name, scorer=name, scored_samples=scored, unscored_samples=unscored, metrics=metrics
+    )
 
 
 def _error(message: str) -> EvalError:

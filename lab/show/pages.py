@@ -18,11 +18,12 @@ from markupsafe import Markup
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER
+from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import page_forms, probes, run_list, tracing, try_form
+from hobbes.lab.show import coding, page_forms, probes, run_list, tracing, try_form
 from hobbes.lab.show.boards import board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
@@ -40,12 +41,11 @@ from hobbes.lab.show.told import board_of_view, told
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.noted import Note, notes_on_turns
-from hobbes.lab.store.notes import Note as NoteOf
-from hobbes.lab.store.notes import Place
+from hobbes.lab.store.notes import Note, Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import TurnOfAgent, marks_in
+from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -84,7 +84,7 @@ class Kept:
 
     looks: Looks | None = None
     asked: dict[str, list[Decision]] | None = None
-    noted: dict[str, dict[int, list[Note]]] | None = None
+    marks: dict[str, dict[int, list[TurnMark]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
     landmarks: Mapping[str, Collection[TurnOfAgent]] | None = None
 
@@ -235,15 +235,11 @@ class Pages:
             after=after,
             board=board_svg(tracing.board_in(run, self._full_turn(self.store, run, number))),
             note=self.store.notes.at(Place(run.id, number)),
-            others=[
-                one
-                for one in self.store.notes.of(run.id)
-                if one.turn == number and one.place[2:] != (None, None)
-            ],
+            others=self._others_noted(run, number),
             tags=self.store.notes.tags(),
         )
 
-    def _others_noted(self, run: Run, number: int) -> list[NoteOf]:
+    def _others_noted(self, run: Run, number: int) -> list[Note]:
         """Return the notes of the agents and the events of a turn."""
         of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
         return [note for note in of_turn if note.place != Place(run.id, number)]
@@ -279,7 +275,7 @@ class Pages:
             board=board_svg(seen),
             before=before,
             after=after,
-            strip=tracing.strip(decided, number, partial(self._noted, run, agent, decisions)),
+            strip=tracing.strip(decided, number, partial(self._marks, run, agent, decisions)),
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -424,6 +420,22 @@ class Pages:
         """Return the page of all notes, or of those with the tag that an address asks for."""
         return self._page("notes.html", **listed(self.store, at))
 
+    def codes(self) -> str:
+        """Return the page of what codings say, with the queues of people."""
+        so_far = coding.queues_so_far(self.store)
+        try:
+            told = tell_codes(self.store)
+        except MissingError:
+            told = None
+        return self._page("codes.html", **coding.listed(told, so_far), command=self._command("codes"))
+
+    def queue(self, coder: str, number: int | None = None, problem: str = "") -> str:
+        """Return the page of a decision that a person is to code, by default the next one."""
+        so_far = coding.queue_of(self.store, coder)
+        at = so_far.next if number is None else number
+        shown = coding.card(self.store, so_far, at) if at is not None else None
+        return self._page("queue.html", so_far=so_far, queue=so_far.queue, card=shown, problem=problem)
+
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
@@ -553,16 +565,16 @@ class Pages:
                 self.kept.asked.setdefault(decision.agent, []).append(decision)
         return self.kept.asked
 
-    def _noted(
+    def _marks(
         self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
-    ) -> Mapping[int, list[Note]]:
-        """Return what is noted of an agent's turns. For pages that are written, all are read at once."""
+    ) -> Mapping[int, list[TurnMark]]:
+        """Return the marks of an agent's turns. For pages that are written, all are read at once."""
         if self.live:
-            return notes_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
-        if self.kept.noted is None:
-            self.kept.noted = notes_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
-        of_agent = self.kept.noted.get(agent, {})
-        return {turn: notes for turn, notes in of_agent.items() if first <= turn <= last}
+            return marks_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
+        if self.kept.marks is None:
+            self.kept.marks = marks_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
+        of_agent = self.kept.marks.get(agent, {})
+        return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, in the order of the page of the turn."""

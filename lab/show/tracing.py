@@ -26,8 +26,8 @@ from hobbes.lab.store.history import (
     stored_turn,
 )
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.noted import Note
 from hobbes.lab.store.run import Run
+from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource
 from hobbes.nodes.reading import deciding
@@ -298,40 +298,40 @@ REACH = 10
 class Strip:
     """The turns in which an agent was asked, around one of them.
 
-    `turns` have their notes. `earlier` and `later` are the nearest turns with a note, also beyond `turns`.
+    `turns` have their marks. `earlier` and `later` are the nearest turns with a mark, also beyond `turns`.
     """
 
-    turns: Sequence[tuple[int, Sequence[Note]]]
+    turns: Sequence[tuple[int, Sequence[TurnMark]]]
     earlier: int | None
     later: int | None
 
 
 def strip(
-    turns: Sequence[int], number: int, noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
+    turns: Sequence[int], number: int, marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
 ) -> Strip:
     """Return the strip around a turn of those in which an agent was asked.
 
-    `noted_in` returns the notes from one turn to another; only as many turns as needed are looked through.
+    `marks_in` returns the marks from one turn to another; only as many turns as needed are looked through.
     """
     at = turns.index(number)
     near = turns[max(at - REACH, 0) : at + REACH + 1]
-    notes = noted_in(near[0], near[-1])
+    marks = marks_in(near[0], near[-1])
     return Strip(
-        [(turn, notes.get(turn, ())) for turn in near],
-        _first_noted(turns[:at][::-1], noted_in),
-        _first_noted(turns[at + 1 :], noted_in),
+        [(turn, marks.get(turn, ())) for turn in near],
+        _first_marked(turns[:at][::-1], marks_in),
+        _first_marked(turns[at + 1 :], marks_in),
     )
 
 
-def _first_noted(
-    turns: Sequence[int], noted_in: Callable[[int, int], Mapping[int, Sequence[Note]]]
+def _first_marked(
+    turns: Sequence[int], marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
 ) -> int | None:
-    """Return the first of these turns with a note; they are looked through in parts that get longer."""
+    """Return the first of these turns with a mark; they are looked through in parts that get longer."""
     most = REACH
     while turns:
         part, turns = turns[:most], turns[most:]
-        notes = noted_in(min(part), max(part))
-        if there := [turn for turn in part if turn in notes]:
+        marks = marks_in(min(part), max(part))
+        if there := [turn for turn in part if turn in marks]:
             return there[0]
         most *= 2
     return None

@@ -78,12 +78,10 @@ class Notes:
     """The notes of a home."""
 
     def __init__(self, home: Path) -> None:
-        self._path = home / NAME
+        self._home = home
 
     def of(self, run: str | None = None, tag: str = "") -> list[Note]:
         """Return the notes of a run, or of all; those with a tag. They stand in the order of their places."""
-        if not self._path.exists():
-            return []
         sql = (
             "select run, turn, agent, event, star, note, written,"
             " (select group_concat(tag, char(10)) from (select tag from tags where note = id order by tag))"
@@ -91,7 +89,9 @@ class Notes:
             " and (:tag = '' or exists (select 1 from tags where note = id and tag = :tag))"
             " order by run desc, ifnull(turn, -1), agent, event"
         )
-        with self._opened("ro") as connection:
+        with open_notes(self._home, "ro") as connection:
+            if not _has_notes(connection):
+                return []
             rows = connection.execute(sql, {"run": run, "tag": tag}).fetchall()
         return [
             Note(run, turn, agent, event, bool(star), tuple((tags or "").split()), note, written)
@@ -104,9 +104,9 @@ class Notes:
 
     def tags(self) -> dict[str, int]:
         """Return how often each tag is used."""
-        if not self._path.exists():
-            return {}
-        with self._opened("ro") as connection:
+        with open_notes(self._home, "ro") as connection:
+            if not _has_notes(connection):
+                return {}
             return dict(connection.execute("select tag, count(*) from tags group by tag order by tag"))
 
     def keep(self, place: Place, *, star: bool, tags: Iterable[str], text: str) -> Note:
@@ -118,7 +118,7 @@ class Notes:
         if len(text) > LONGEST_TEXT:
             raise UsageError(f"the note has {len(text)} characters; the most is {LONGEST_TEXT}")
         note = Note(*place, star, tuple(wanted), text.strip(), now())
-        with self._opened("rwc") as connection:
+        with open_notes(self._home, "rwc") as connection:
             connection.executescript(SCHEMA)
             with connection:
                 connection.execute("pragma foreign_keys = on")
@@ -137,17 +137,27 @@ class Notes:
                     )
         return note
 
-    @contextmanager
-    def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
-        """Open the file: `ro` to read it, `rwc` to write it. Raise LabError if it cannot be used."""
-        address = f"{self._path.resolve().as_uri()}?mode={mode}"
-        try:
-            with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
-                yield connection
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.IntegrityError):
-                raise  # a bug
-            raise LabError(f"cannot use the notes in {self._path}: {error}") from error
+
+def _has_notes(connection: sqlite3.Connection) -> bool:
+    """Return whether anything was ever noted: the file may have nothing but codings."""
+    return bool(connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone())
+
+
+@contextmanager
+def open_notes(home: Path, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open the file of a home: `ro` to read it, as if it were empty if it is missing, `rwc` to write it.
+
+    Raise LabError if it cannot be used.
+    """
+    path = home / NAME
+    address = f"{path.resolve().as_uri()}?mode={mode}" if mode != "ro" or path.exists() else ":memory:"
+    try:
+        with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
+            yield connection
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.IntegrityError):
+            raise  # a bug
+        raise LabError(f"cannot use the notes in {path}: {error}") from error
 
 
 def checked_tag(tag: str) -> str:

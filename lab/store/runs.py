@@ -32,7 +32,7 @@ from hobbes.nodes.prompting import PromptSet, bound
 T = TypeVar("T")
 Row = dict[str, Any]
 
-RESERVED = {"last", "compare", "search", "experiments", "notes", "probes"}
+RESERVED = {"last", "compare", "search", "experiments", "notes", "probes", "codes"}
 """Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
 OBJECT = TypeAdapter(dict[str, Any])

@@ -44,36 +44,54 @@ def samples_of(log: EvalLog) -> dict[Any, EvalSample]:
     return {sample.id: sample for sample in log.samples or []}
 
 
+def turns_of(sample: EvalSample) -> dict[int, dict[str, Any]]:
+    return {turn["turn"]: turn for turn in sample.metadata["turns"]}
+
+
+def values_of(sample: EvalSample) -> dict[str, Any]:
+    return {name: score.value for name, score in (sample.scores or {}).items()}
+
+
 @pytest.mark.parametrize("world", ["mining", "nations", "trust"])
-def test_each_turn_of_an_agent_is_a_sample(world: str, opened: Store, tmp_path: Path) -> None:
+def test_each_agent_is_a_sample_with_all_its_turns(world: str, opened: Store, tmp_path: Path) -> None:
     run = played(opened, RunOptions(world, 3, models="policy:random?noise=0.4", values={"rounds": 3}))
     log = logged(opened, run, tmp_path)
     samples = samples_of(log)
     decisions = list(opened.calls.decisions(run.id))
-    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in decisions}
-    for decision in decisions:
-        sample = samples[f"{decision.turn}/{decision.agent}"]
-        (call,) = opened.calls.of_turn(run.id, decision.turn, decision.agent)
-        card = agent_card(opened, run, decision.turn, decision.agent)
-        assert [(asked.role, asked.text) for asked in sample.messages[:1]] == [("user", call.prompt.turn)]
-        assert sample.input == sample.messages[:1]
-        assert sample.output.completion == call.reply.text
-        assert sample.output.model == "policy/random"
-        scores = {name: score.value for name, score in (sample.scores or {}).items()}
-        assert (scores["outcome"], scores["drops"], scores["mends"]) == (
-            decision.outcome,
-            len(card["drops"]),
-            len(card["mends"]),
-        )
-        decided = "default_intent" if decision.failed else "intent"
-        for name, value in {**card, decided: card["intent"]}.items():
-            if name in sample.metadata:
-                assert json.dumps(sample.metadata[name]) == json.dumps(value), name
-        assert decided in sample.metadata
-        assert (sample.error is not None) == decision.failed
-    last = {d.agent for d in decisions if d.turn == 2}
+    assert {(turn, agent) for agent, one in samples.items() for turn in turns_of(one)} == {
+        (d.turn, d.agent) for d in decisions
+    }
     final = opened.figures.result(run)["scores"]
-    assert {a: (samples[f"2/{a}"].scores or {})["score"].value for a in last} == {a: final[a] for a in last}
+    for agent, sample in samples.items():
+        of_agent = [d for d in decisions if d.agent == agent]
+        calls = [opened.calls.of_turn(run.id, d.turn, agent)[0] for d in of_agent]
+        cards = [agent_card(opened, run, d.turn, agent) for d in of_agent]
+        told = [(message.role, message.text) for message in sample.messages]
+        assert told == [
+            pair for c in calls for pair in (("user", c.prompt.turn), ("assistant", c.reply.text)) if pair[1]
+        ]
+        assert sample.input == sample.messages[:1]
+        assert sample.output.completion == calls[-1].reply.text
+        assert sample.output.model == "policy/random"
+        assert sample.uuid == f"{run.id}-{agent}"
+        assert (sample.metadata["agent"], sample.metadata["player"]) == (agent, run.models[agent])
+        scores = values_of(sample)
+        assert next(iter(scores)) == "score", "tools take the first one"
+        assert scores == {
+            "score": final[agent],
+            "failed": sum(d.failed for d in of_agent),
+            "drops": sum(len(card["drops"]) for card in cards),
+            "mends": sum(len(card["mends"]) for card in cards),
+        }
+        for decision, card in zip(of_agent, cards, strict=True):
+            turn = turns_of(sample)[decision.turn]
+            decided = "default_intent" if decision.failed else "intent"
+            assert turn["outcome"] == decision.outcome
+            for name, value in {**card, decided: card["intent"]}.items():
+                if name in turn:
+                    assert json.dumps(turn[name]) == json.dumps(value), name
+            assert decided in turn
+            assert ("why" in turn) == decision.failed
     assert (log.status, log.eval.task, log.eval.model) == ("success", world, "policy:random?noise=0.4*3")
     assert (log.eval.metadata or {})["digest"] == run.digest
     assert log.eval.task_args["seed"] == 1
@@ -84,30 +102,41 @@ def test_a_failed_call_is_an_error_and_not_a_decision(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = logged(opened, faulty_run(opened, monkeypatch), tmp_path)
-    failed = {id_: sample.error.message for id_, sample in samples_of(log).items() if sample.error}
-    assert failed == {
+    turns = {
+        f"{n}/{agent}": turn for agent, one in samples_of(log).items() for n, turn in turns_of(one).items()
+    }
+    assert {at: f"{turn['outcome']}: {turn['why']}" for at, turn in turns.items() if "why" in turn} == {
         "0/miner-01": "unreadable: the answer holds no JSON object that can be read",
         "1/miner-01": "refused: I'm sorry, but I can't help with a game in which others are raided.",
         "1/miner-02": "unreadable: the answer holds no JSON object that can be read",
     }
-    refused = samples_of(log)["1/miner-01"]
-    assert "intent" not in refused.metadata
-    assert "default_intent" in refused.metadata
+    assert "intent" not in turns["1/miner-01"]
+    assert "default_intent" in turns["1/miner-01"]
+    assert {agent: values_of(one)["failed"] for agent, one in samples_of(log).items()}["miner-01"] == 2
     assert log.results is not None
-    assert (log.results.total_samples, log.results.completed_samples) == (6, 3)
+    assert (log.results.total_samples, log.results.completed_samples) == (2, 2)
     figures = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     assert figures == {"failed": 0.5, "unreadable": 2, "refused": 1, "answered": 3}
+    means = {one.name: one.metrics["mean"].value for one in log.results.scores[1:]}
+    assert means["failed"] == 1.5
 
 
 def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path: Path) -> None:
     with served({}):
         run = played(opened, RunOptions("mining", 2, models="openai:policy/guided", values={"rounds": 2}))
     log = logged(opened, run, tmp_path)
-    sample = samples_of(log)["1/miner-02"]
-    (call,) = opened.calls.of_turn(run.id, 1, "miner-02")
-    assert [(message.role, message.text) for message in sample.messages[:2]] == [
-        ("system", call.prompt.system),
+    sample = samples_of(log)["miner-02"]
+    first, call = (opened.calls.of_turn(run.id, turn, "miner-02")[0] for turn in (0, 1))
+    assert [(message.role, message.text) for message in sample.messages] == [
+        ("system", first.prompt.system),
+        ("user", first.prompt.turn),
+        ("assistant", first.reply.text),
         ("user", call.prompt.turn),
+        ("assistant", call.reply.text),
+    ]
+    assert [message.id for message in sample.messages[-2:]] == [
+        f"{run.id}/1/miner-02/1/prompt",
+        f"{run.id}/1/miner-02/1/answer",
     ]
     thought = sample.output.message.content[0]
     assert isinstance(thought, ContentReasoning)
@@ -134,7 +163,7 @@ def test_the_follow_up_question_and_its_answer_are_further_messages(opened: Stor
     ]
     assert [message.text for message in sample.messages if message.role == "assistant"] == [FIRST, SECOND]
     assert sample.output.completion == SECOND
-    assert sample.metadata["attempt"] == 2
+    assert turns_of(sample)[0]["attempt"] == 2
 
 
 def test_hostile_texts_come_back_as_they_were_written(opened: Store, tmp_path: Path) -> None:
@@ -144,7 +173,7 @@ def test_hostile_texts_come_back_as_they_were_written(opened: Store, tmp_path: P
     samples = samples_of(logged(opened, run, tmp_path))
     for number, text in enumerate(HOSTILE, start=1):
         (call,) = opened.calls.of_turn(run.id, 0, f"miner-{number:02}")
-        sample = samples[f"0/miner-{number:02}"]
+        sample = samples[f"miner-{number:02}"]
         assert sample.output.completion == sample.messages[-1].text == call.reply.text == text
 
 
@@ -153,13 +182,16 @@ def test_an_observer_and_units_that_are_born_have_samples(opened: Store, tmp_pat
     with served({}):
         run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
     samples = samples_of(logged(opened, run, tmp_path))
-    assert samples.keys() == {f"{d.turn}/{d.agent}" for d in opened.calls.decisions(run.id)}
-    ruled = [sample for sample in samples.values() if sample.metadata["agent"] == "observer"]
-    assert ruled
-    assert all("rulings" in sample.metadata for sample in ruled)
-    born = {d.agent for d in opened.calls.decisions(run.id)} - {*run.setting.agents, "observer"}
+    decisions = list(opened.calls.decisions(run.id))
+    assert samples.keys() == {d.agent for d in decisions}
+    assert turns_of(samples["observer"])
+    assert all("rulings" in turn for turn in turns_of(samples["observer"]).values())
+    assert "score" not in values_of(samples["observer"])
+    born = {d.agent for d in decisions} - {*run.setting.agents, "observer"}
     assert born
-    assert all("score" in (s.scores or {}) for s in samples.values() if s.metadata["agent"] in born)
+    scores = opened.figures.result(run)["scores"]
+    assert {values_of(samples[unit])["score"] for unit in born} <= {*scores.values()}
+    assert {unit: samples[unit].metadata["player"] for unit in born}.keys() == born
 
 
 def test_a_run_that_is_halted_is_logged_as_far_as_it_went(opened: Store, cli: Cli, home: Path) -> None:
@@ -169,14 +201,14 @@ def test_a_run_that_is_halted_is_logged_as_far_as_it_went(opened: Store, cli: Cl
     document = json.loads(shown.stdout)
     run = opened.runs.find("last")
     path = home / "exports" / f"{run.id}.eval"
-    assert document == {"run": run.id, "folder": str(path), "files": {path.name: 5}}
+    assert document == {"run": run.id, "folder": str(path), "files": {path.name: 2}}
     log = read_eval_log(str(path))
     assert log.status == "error"
     assert log.error is not None
     assert log.error.message.startswith("turn 2")
-    (unfinished,) = (sample for id_, sample in samples_of(log).items() if str(id_).startswith("2/"))
-    assert (unfinished.scores or {}).keys() == {"outcome"}
-    assert unfinished.metadata.keys() == {"turn", "agent", "attempt"}
+    assert all("score" in values_of(sample) for sample in samples_of(log).values())
+    (unfinished,) = (turns[2] for one in samples_of(log).values() if 2 in (turns := turns_of(one)))
+    assert unfinished.keys() == {"turn", "attempt", "outcome"}
 
 
 class StoppedError(Exception):
@@ -195,7 +227,7 @@ def test_a_run_that_is_being_played_has_the_status_started(opened: Store, cli: C
         assert cli("export", "last", "--format", "inspect", "--to", path).exit_code == 0
     log = read_eval_log(path)
     assert log.status == "started"
-    assert len(log.samples or []) == 4
+    assert [[*turns_of(sample)] for sample in log.samples or []] == [[0, 1], [0, 1]]
 
 
 def test_the_file_must_be_new_and_end_as_inspect_expects(opened: Store, tmp_path: Path) -> None:

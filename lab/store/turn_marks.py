@@ -9,8 +9,8 @@ from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import marks_in
 
 
-class Note(NamedTuple):
-    """One thing that is noted of an agent's turn, and how often it occurred."""
+class TurnMark(NamedTuple):
+    """One mark of an agent's turn, and how often what it stands for occurred."""
 
     kind: str
     """`failed`, `rejected`, `landmark` or `note`."""
@@ -19,27 +19,27 @@ class Note(NamedTuple):
     times: int = 1
 
 
-def notes_on_turns(
+def marks_on_turns(
     store: Store, run: Run, decisions: Mapping[str, Sequence[Decision]], first: int, last: int
-) -> dict[str, dict[int, list[Note]]]:
-    """Return what is noted of the turns from the first to the last, by the agents whose decisions are given.
+) -> dict[str, dict[int, list[TurnMark]]]:
+    """Return the marks of the turns from the first to the last, by the agents whose decisions are given.
 
-    Agents and turns without a note are left out. Raise DamagedError at a damaged turn.
+    Agents and turns without a mark are left out. Raise DamagedError at a damaged turn.
     """
-    notes: dict[str, dict[int, list[Note]]] = {}
+    marks: dict[str, dict[int, list[TurnMark]]] = {}
     for agent, of_agent in decisions.items():
         for decision in of_agent:
             if decision.failed and first <= decision.turn <= last:
-                notes.setdefault(agent, {})[decision.turn] = [Note("failed", decision.outcome)]
+                marks.setdefault(agent, {})[decision.turn] = [TurnMark("failed", decision.outcome)]
     found = marks_in(store, run, first, last)
     counted = [("rejected", "rejection", found.rejections)]
     counted += [("landmark", name, times) for name, times in found.landmarks.items()]
     for kind, name, times_at in counted:
         for (turn, agent), times in times_at.items():
             if agent in decisions:
-                notes.setdefault(agent, {}).setdefault(turn, []).append(Note(kind, name, times))
+                marks.setdefault(agent, {}).setdefault(turn, []).append(TurnMark(kind, name, times))
     for written in store.notes.of(run.id):
         about, at = written.agent, written.turn
         if about in decisions and about and at is not None and first <= at <= last:
-            notes.setdefault(about, {}).setdefault(at, []).append(Note("note", written.label or "note"))
-    return notes
+            marks.setdefault(about, {}).setdefault(at, []).append(TurnMark("note", written.label or "note"))
+    return marks
