@@ -8,6 +8,7 @@ has its colour and its mark (`lab.show.palette`). What does not fit is cut, or l
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from textwrap import wrap
 from typing import TypeAlias
 
@@ -79,6 +80,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
 
 
+@lru_cache(maxsize=8)  # several agents see the same map in a turn
 def svg(board: Board) -> str:
     """Return a board as an SVG document. The same board gives the same bytes."""
     return _Drawing(board).svg()

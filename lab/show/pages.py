@@ -6,7 +6,7 @@ pages can be read and reached.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
@@ -35,9 +35,10 @@ from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
-from hobbes.lab.show.timelines import sample, timeline
+from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
 from hobbes.lab.show.told import board_of_view, told
 from hobbes.lab.store.calls import Decision
+from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note, notes_on_turns
@@ -45,7 +46,7 @@ from hobbes.lab.store.notes import Note as NoteOf
 from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import TurnOfAgent, marks_in
+from hobbes.lab.store.timelines import Marks
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -53,6 +54,9 @@ AT_REST = frozenset({"finished", "halted", "waiting"})
 
 MAX_TURNS = 50
 """How many turns the page of a run lists."""
+
+MAX_WHOLE = 2_000
+"""How many decisions a run has at most whose page comes whole; the rest of a larger one comes on demand."""
 
 
 TURN = "turn"
@@ -86,7 +90,7 @@ class Kept:
     asked: dict[str, list[Decision]] | None = None
     noted: dict[str, dict[int, list[Note]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
-    landmarks: Mapping[str, Collection[TurnOfAgent]] | None = None
+    marks: Marks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,33 +140,29 @@ class Pages:
     def run(
         self, run: Run, first: int | None = None, written: page_forms.Fields | None = None, problem: str = ""
     ) -> str:
-        """Return the page of a run: its last turn, the timeline through all turns, results, measures.
+        """Return the page of a run: its last turn, or the `first` one listed, the timeline, and the rest.
 
-        A live page lists the last MAX_TURNS turns, or as many from the first, and links to the others. The
-        form of an observer has what was `written` in it and refused because of a `problem`. Raise
-        MissingError if there is no such turn.
+        The rest of a large run is a page of its own, which the script puts below the timeline. The form of
+        an observer has what was `written` in it and refused because of a `problem`. Raise MissingError if
+        there is no such turn.
         """
         began = monotonic()
         if first is not None:
             stored_turn(self.store, run, first)
-        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
-        turns = tracing.overview(
-            self.store,
-            run,
-            first=last_ones if first is None else first,
-            most=None if first is None else MAX_TURNS,
-        )
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
         reloads = self.live and first is None and is_played and not problem
         shown = run.turns - 1 if first is None else first
         of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
         people = [one.agent for one in run.questions if one != of_observer]
+        row = self.store.runs.row(run.id)
+        is_whole = not self.live or run.turns * len(run.setting.agents) <= MAX_WHOLE
         return self._of_run(
             "run.html",
             run,
-            result=self.store.figures.result(run),
-            error=self.store.runs.row(run.id)["error"],
+            failures=failures_among(self.store.calls.counts(run.id)),
+            tainted=row["tainted"],
+            error=row["error"],
             observed=of_observer,
             requests=requests(of_observer) if of_observer else [],
             form=form_for(run, of_observer) if of_observer else None,
@@ -171,23 +171,51 @@ class Pages:
             people=people,
             to_answer=self._command("answer", run.id, "--agent", people[0]) if people else None,
             to_links=self._command("resume", run.id),
-            models=Counter(run.models.values()),
-            config=run.setting.config.model_dump(mode="json"),
-            turns=turns,
-            parts_of_turns=range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
-            most_turns=MAX_TURNS,
-            timeline=timeline(self.store, run, looks),
-            shown=shown,
+            timeline=timeline(self.store, run, looks, self._marks(run)),
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
-            slot=TURN,
             picture=style_pictures(words_of(run, looks), self._picture(run, run.turns))[0],
-            measures=self.store.figures.measures_with_counts(run.id),
+            is_whole=is_whole,
+            first=first,
+            **self._at(run, first),
+            **(self._rest(run, first) if is_whole else {}),
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
             tags=self.store.notes.tags(),
         )
+
+    def results(self, run: Run, first: int | None) -> str:
+        """Return what stands below the timeline of a run, as a page of its own."""
+        if first is not None:
+            stored_turn(self.store, run, first)
+        return self._of_run("results.html", run, **self._at(run, first), **self._rest(run, first))
+
+    def _at(self, run: Run, first: int | None) -> dict[str, Any]:
+        """Return which turn the page of a run shows, the last or the `first` listed, and who plays."""
+        shown = run.turns - 1 if first is None else first
+        return {"shown": shown, "slot": TURN, "models": Counter(run.models.values())}
+
+    def _rest(self, run: Run, first: int | None) -> dict[str, Any]:
+        """Return what stands below the timeline of a run: its map, results, turns, and measures.
+
+        Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
+        """
+        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
+        return {
+            "map": map_of(self.store, run, self._marks(run)),
+            "result": self.store.figures.result(run),
+            "config": run.setting.config.model_dump(mode="json"),
+            "turns": tracing.overview(
+                self.store,
+                run,
+                first=last_ones if first is None else first,
+                most=None if first is None else MAX_TURNS,
+            ),
+            "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
+            "most_turns": MAX_TURNS,
+            "measures": self.store.figures.measures_with_counts(run.id),
+        }
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
@@ -404,15 +432,15 @@ class Pages:
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._landmarks(run)),
+            **diary_page(self.store, run, asked, self._marks(run).landmarks),
             address=partial(self._diary, run),
         )
 
-    def _landmarks(self, run: Run) -> Mapping[str, Collection[TurnOfAgent]]:
-        """Return where the landmarks of a run are."""
-        if self.kept.landmarks is None:
-            self.kept.landmarks = marks_in(self.store, run).landmarks
-        return self.kept.landmarks
+    def _marks(self, run: Run) -> Marks:
+        """Return what the timeline of a run shows of its turns."""
+        if self.kept.marks is None:
+            self.kept.marks = marks_drawn(self.store, run)
+        return self.kept.marks
 
     def _diary(self, run: Run, asked: Asked, turn: int | None = None, **changed: object) -> str:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""

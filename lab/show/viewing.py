@@ -39,7 +39,7 @@ from hobbes.lab.show import seats
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
-from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS
+from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
@@ -98,6 +98,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
+    "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
@@ -311,6 +312,7 @@ def _play_by_id(home: Path, run: str) -> None:
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
+    compile_templates()
     return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 

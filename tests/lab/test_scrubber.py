@@ -182,8 +182,9 @@ def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
     """Whoever gets the address sees the same; a link back to a turn shows the first graph and map again."""
     page = shown.at(f"{shown.runs['mining'].id}#2")
     is_at(page, 2)
+    first = page.locator("[name=map]:checked").input_value()
     page.locator("label", has_text="scores").click()
-    page.locator("label", has_text="rejections").click()
+    page.locator("label", has_text="outcome").click()
     graph, chosen = (page.locator(f"[name={name}]:checked").input_value() for name in ("graph", "map"))
     assert page.evaluate("location.hash") == f"#2&graph={graph}&map={chosen}"
     page.keyboard.press("Escape")
@@ -197,7 +198,7 @@ def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
     assert again.locator("[name=map]:checked").input_value() == chosen
     again.evaluate("location.hash = '#5'")
     is_at(again, 5)
-    assert again.locator("[name=map]:checked").input_value() == "0"
+    assert again.locator("[name=map]:checked").input_value() == first != chosen
     again.close()
 
 
@@ -230,3 +231,29 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#moment .warning")).to_contain_text("turn 6 is missing", timeout=60_000)
     page.close()
+
+
+def test_what_stands_below_the_timeline_of_a_large_run_comes_on_demand(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the script, as if it had been there from the beginning; without it, behind a link."""
+    monkeypatch.setattr("hobbes.lab.show.pages.MAX_WHOLE", 4 * TURNS - 1)
+    run = shown.runs["mining"].id
+    page = shown.at(f"{run}#2&map=0")
+    row = page.locator(".row[data-name=miner-02]")
+    expect(row).to_have_count(1, timeout=60_000)
+    expect(page.locator("[data-part]")).to_have_count(0)
+    assert page.locator("[name=map]:checked").input_value() == "0"
+    page.keyboard.press("ArrowDown")
+    assert (page.evaluate("document.activeElement.href") or "").endswith("/2/miner-01")
+    row.click(position={"x": width_of(row) * 5.5 / TURNS, "y": 5})
+    page.wait_for_url("**/5/miner-02")
+    page.close()
+    bare = shown.at(run, java_script_enabled=False)
+    assert not bare.locator(".map").count()
+    bare.locator("[data-part] a").click()
+    bare.wait_for_url("**/results")
+    assert bare.locator(".row").count() == 4
+    bare.get_by_role("link", name="2", exact=True).click()
+    bare.wait_for_url("**/2")
+    bare.close()
