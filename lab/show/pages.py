@@ -17,32 +17,31 @@ from markupsafe import Markup
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import OBSERVER
+from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import page_forms, probes, run_list, tracing
-from hobbes.lab.show.boards import board_svg, svg
+from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.noting import listed
-from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, words_of
+from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
-from hobbes.lab.show.told import board_of_view, told
+from hobbes.lab.show.told import board_of_view, by, told
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.noted import Note, notes_on_turns
-from hobbes.lab.store.notes import Note as NoteOf
 from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
@@ -194,7 +193,8 @@ class Pages:
     def _at(self, run: Run, first: int | None) -> dict[str, Any]:
         """Return which turn the page of a run shows, the last or the `first` listed, and who plays."""
         shown = run.turns - 1 if first is None else first
-        return {"shown": shown, "slot": TURN, "models": Counter(run.models.values())}
+        players = players_of(run, self._looks(run))
+        return {"shown": shown, "slot": TURN, "models": Counter(run.models.values()), "players": players}
 
     def _rest(self, run: Run, first: int | None) -> dict[str, Any]:
         """Return what stands below the timeline of a run: its map, results, turns, and measures.
@@ -227,8 +227,10 @@ class Pages:
         else:
             looks = self._looks(run)
         done: dict[str, list[str]] = {}
-        for arrow in board.arrows if board else ():
-            done.setdefault(arrow.owner, []).append(arrow.words)
+        if record:
+            for agent in record.intents:
+                told_of = deeds_told(run.world, by(record.events, agent))
+                done[agent] = [deed.words for deed in told_of]
         messages: dict[str, list[object]] = {}
         for event in record.events if record else ():
             if event.type == MESSAGE:
@@ -237,8 +239,9 @@ class Pages:
             "moment.html",
             run=run,
             number=number,
-            board=board_svg(board),
+            board=board_svg(board, self._cards(run, number, record.intents if record else ())),
             record=record,
+            players=players_of(run.at(number), looks),
             done=done,
             said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
@@ -249,6 +252,7 @@ class Pages:
     def turn(self, run: Run, number: int) -> str:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
         card = tracing.turn_card(self.store, run, number, self._full_turn)
+        full = self._full_turn(self.store, run, number)
         pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
         before, after = style_pictures(words_of(run, self._looks(run)), *pictures)
         return self._of_run(
@@ -259,7 +263,11 @@ class Pages:
             calls=tracing.all_calls(card),
             before=before,
             after=after,
-            board=board_svg(tracing.board_in(run, self._full_turn(self.store, run, number))),
+            board=board_svg(
+                tracing.board_in(run, full),
+                self._cards(run, number, (one["agent"] for one in card["agents"])),
+            ),
+            players=players_of(run.at(number), self._looks(run)),
             note=self.store.notes.at(Place(run.id, number)),
             others=[
                 one
@@ -269,10 +277,9 @@ class Pages:
             tags=self.store.notes.tags(),
         )
 
-    def _others_noted(self, run: Run, number: int) -> list[NoteOf]:
-        """Return the notes of the agents and the events of a turn."""
-        of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
-        return [note for note in of_turn if note.place != Place(run.id, number)]
+    def _cards(self, run: Run, number: int, agents: Iterable[str]) -> Cards:
+        """Return the addresses of the cards of these agents in a turn."""
+        return tuple((agent, self.link(run.id, number, agent)) for agent in agents)
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
@@ -302,7 +309,7 @@ class Pages:
             agent,
             card=card,
             told=told(run, self._full_turn(self.store, run, number), card),
-            board=board_svg(seen),
+            board=board_svg(seen, self._cards(run, number, beside)),
             before=before,
             after=after,
             strip=tracing.strip(decided, number, partial(self._noted, run, agent, decisions)),
@@ -391,7 +398,13 @@ class Pages:
             "compare.html",
             runs=(a, b),
             at=at,
-            boards=[board_svg(board) for board in at.boards],
+            boards=[
+                board_svg(
+                    at.boards[side],
+                    self._cards(run, at.turn, (one.agent for one in at.asked if one.outcomes[side])),
+                )
+                for side, run in enumerate((a, b))
+            ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),

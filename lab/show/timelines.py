@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.lab.show.palette import PALETTE, Looks
+from hobbes.lab.show.terminal import escape_invisible
 from hobbes.lab.store.calls import Decision, by_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -32,6 +33,9 @@ HIGH = 10
 LINES_HIGH = 84
 """How high the lines of a graph reach, of 100; above them stands the greatest figure."""
 
+LABEL_HIGH = 11
+"""How high the label of a line is, of 100."""
+
 DASHES = 4
 """How many kinds of lines there are; those of agents of one colour differ in it."""
 
@@ -50,12 +54,18 @@ def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG."""
+    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG.
+
+    `ends` are the labels at the ends of the lines: how far down each lies, and of which agents it is.
+    """
 
     name: str
     least: float
     most: float
     svg: Markup
+    ends: tuple[tuple[str, tuple[str, ...]], ...]
+    last: float | None
+    """The last figure of a graph that has one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +358,7 @@ class _Columns:
         least, most = min(0.0, *figures), max(figures)
         scale = LINES_HIGH / ((most - least) or 1)
         wanted = set(sample(self.turns, self.columns))
-        drawn = []
+        drawn, ends = [], list[tuple[float, str]]()
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
@@ -358,5 +368,25 @@ class _Columns:
             ]
             points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
-            drawn.append(Markup('<polyline class="{}" points="{}"/>').format(ink, " ".join(points)))
-        return Graph(name, round(least, 2), round(most, 2), self._svg(Markup().join(drawn), 100))
+            line_of = Markup('<polyline class="{}" data-of="{}" points="{}"/>')
+            drawn.append(line_of.format(ink, escape_invisible(agent), " ".join(points)))
+            ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
+        return Graph(
+            name,
+            round(least, 2),
+            round(most, 2),
+            self._svg(Markup().join(drawn), 100),
+            tuple((f"{at:.1f}%", agents) for at, agents in _labels(ends)) if looks else (),
+            None if looks else round(figures[-1], 2),
+        )
+
+
+def _labels(ends: Iterable[tuple[float, str]]) -> list[tuple[float, tuple[str, ...]]]:
+    """Return where the labels of lines stand; lines that end at about the same height share one."""
+    labels: list[tuple[float, tuple[str, ...]]] = []
+    for at, agent in sorted(ends):
+        if labels and at - labels[-1][0] < LABEL_HIGH:
+            labels[-1] = labels[-1][0], (*labels[-1][1], agent)
+        else:
+            labels.append((at, (agent,)))
+    return labels

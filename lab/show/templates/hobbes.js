@@ -37,8 +37,10 @@ const hobbes = (() => {
       const control = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (!control) return;
       event.preventDefault();
-      if (control.matches("select")) control.selectedIndex = (control.selectedIndex + 1) % control.length;
-      else control.click();
+      if (control.matches("select")) {
+        control.selectedIndex = (control.selectedIndex + 1) % control.length;
+        control.dispatchEvent(new Event("change", { bubbles: true }));
+      } else control.click();
     });
   }
 
@@ -87,6 +89,11 @@ const hobbes = (() => {
     return told.outerHTML;
   }
 
+  // Only what belongs to one agent is not faded; without a name, nothing is.
+  function focusOn(agent) {
+    for (const one of all("[data-of]")) one.classList.toggle("faded", Boolean(agent) && one.dataset.of !== agent);
+  }
+
   // The turn at which the mouse is in a plot of so many turns.
   function turnAt(plot, turns, event) {
     const box = plot.getBoundingClientRect();
@@ -102,6 +109,7 @@ const hobbes = (() => {
     const pace = section.querySelector("[data-pace-shown]");
     const kind = section.querySelector("select");
     const PACES = [1, 2, 5, 10];
+    const focused = section.querySelector("[data-focus]");
     const CHOICES = ["graph", "map"];
     const from = Number(section.dataset.shown);
     const address = (text, turn) => text.replace(section.dataset.slot, turn);
@@ -137,6 +145,7 @@ const hobbes = (() => {
         const next = wanted;
         const html = await get(next).catch((error) => said(error.message));
         moment.innerHTML = html;
+        focusOn(focused.value);
         const command = moment.querySelector("[data-command]");
         if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
@@ -154,6 +163,7 @@ const hobbes = (() => {
         if (!one) return wished[name] ? `&${name}=${wished[name]}` : ""; // it has not been loaded yet
         return one.defaultChecked ? "" : `&${name}=${one.value}`;
       });
+      if (focused.value) seen.push(`&agent=${encodeURIComponent(focused.value)}`);
       const hash = `${wanted === turns - 1 ? "" : wanted}${seen.join("")}`;
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     }
@@ -233,11 +243,15 @@ const hobbes = (() => {
         const choice = all(`[name=${name}]`).find((one) => (value ? one.value === value : one.defaultChecked));
         if (choice) choice.checked = true;
       }
+      const agent = seen.find((one) => one.startsWith("agent="))?.slice(6) || "";
+      focused.value = decodeURIComponent(agent);
+      focusOn(focused.value);
       const at = /^\d+$/.test(turn) ? Number(turn) : from;
       if (at !== wanted) go(at);
     };
     document.addEventListener("change", (event) => {
-      if (CHOICES.includes(event.target.name)) remember();
+      if (event.target === focused) focusOn(focused.value);
+      if (event.target === focused || CHOICES.includes(event.target.name)) remember();
     });
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
