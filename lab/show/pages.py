@@ -28,6 +28,7 @@ from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
+from hobbes.lab.show.live import Shown, now_in
 from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.noting import listed
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
@@ -38,6 +39,7 @@ from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
 from hobbes.lab.show.told import board_of_view, by, told
 from hobbes.lab.store.calls import Decision
+from hobbes.lab.store.experiments import cells_so_far
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
@@ -178,11 +180,27 @@ class Pages:
             first=first,
             **self._at(run, first),
             **(self._rest(run, first) if is_whole else {}),
+            now=Markup(self.now([run])[0] if reloads else ""),  # noqa: S704  a template's
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
             tags=self.store.notes.tags(),
         )
+
+    def now(self, runs: Sequence[Run], *, named: bool = False) -> Shown:
+        """Return what happens now in those of some runs that are being played, as a part of a page."""
+        played = [run for run in runs if run.status not in AT_REST and self.store.is_played(run.id)]
+        if not played:
+            return "", ()
+        shown = [now_in(self.store, run) for run in played]
+        return self._page("now.html", runs=shown, runs_named=named), [(run.id, run.turns) for run in played]
+
+    def now_in_experiment(self, name: str) -> Shown:
+        """Return what happens now in the runs of an experiment, as a part of its page."""
+        unfinished = [
+            cell.run for cell in cells_so_far(self.store, name).values() if cell.status == "unfinished"
+        ]
+        return self.now([self.store.runs.stored(run) for run in unfinished], named=True)
 
     def results(self, run: Run, first: int | None) -> str:
         """Return what stands below the timeline of a run, as a page of its own."""
@@ -484,6 +502,7 @@ class Pages:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         shown = experiment(self.store, name)
+        shown["now"] = Markup(self.now_in_experiment(name)[0] if shown["played"] else "")  # noqa: S704  a template's
         return self._following("experiment.html", began, shown, self._command("report", name))
 
     def probes(self) -> str:

@@ -25,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.engine.world import OBSERVER
@@ -36,6 +36,7 @@ from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer,
 from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show import seats
+from hobbes.lab.show.live import Shown, events
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
@@ -111,6 +112,12 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
+LIVE: Mapping[str, Callable[[Pages, At], Shown]] = {
+    "/experiments/{name}/now": lambda pages, at: pages.now_in_experiment(at["name"]),
+    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.stored(at["run"])]),
+}
+"""What is sent as server-sent events while runs are played."""
+
 OPEN = re.compile(rf"{re.escape(SCRIPT_ADDRESS)}|{seats.OWN.pattern}")
 """The paths that need no token of the whole site."""
 
@@ -150,6 +157,16 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             text = show(pages(opened), at)
         return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
+    def live(show: Callable[[Pages, At], Shown], request: Request) -> Response:
+        """Return a stream of what happens now. Raise LabError if there is no such run or experiment."""
+
+        def shown() -> Shown:
+            with open_store(home, writes=False) as opened, opened.as_of_now():
+                return show(pages(opened), request.path_params)
+
+        shown()
+        return StreamingResponse(events(shown), media_type="text/event-stream")
+
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
         fields = forms.ours(body)
@@ -172,7 +189,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         return link(run.id)
 
     forms = Forms(home, form_token, pages, play)
-    routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
+    routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
+    routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])

@@ -410,6 +410,26 @@ const hobbes = (() => {
     }
   }
 
+  // --- what happens now in a run that is played; a page that is not seen keeps no connection
+
+  function listens(section, changed) {
+    let source = null;
+    function listen() {
+      source?.close();
+      source = document.hidden ? null : new EventSource(section.dataset.live);
+      source?.addEventListener("message", (event) => {
+        section.innerHTML = event.data;
+      });
+      source?.addEventListener("turn", changed);
+      source?.addEventListener("over", () => {
+        source.close();
+        changed();
+      });
+    }
+    document.addEventListener("visibilitychange", listen);
+    listen();
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     keys();
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
@@ -425,10 +445,16 @@ const hobbes = (() => {
     };
     bind(document);
     for (const part of all("[data-part]")) comesLater(part, bind);
+    const live = document.querySelector("[data-live]");
+    let isChanged = !live; // a page that hears of each turn is loaded again only after one
+    if (live)
+      listens(live, () => {
+        isChanged = true;
+      });
     // Those who look at an earlier turn, or write an answer, are left in peace.
     const reloadEvery = (seconds) =>
       setInterval(() => {
-        if (moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
+        if (isChanged && moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
       }, 1000 * seconds);
     const seconds = Number(document.body.dataset.reload);
     if (seconds) reloadEvery(seconds);
