@@ -68,7 +68,7 @@ def test_a_page_that_listens_does_not_keep_its_server_from_stopping(
 ) -> None:
     run = begin(opened, RunOptions("mining", 2))
     page = browser.new_page()
-    with run_server(server(home, "127.0.0.1")) as url, opened.playing(run.id):
+    with opened.playing(run.id), run_server(server(home, "127.0.0.1")) as url:
         with page.expect_request("**/now"):
             page.goto(f"{url}/{run.id}")
         assert httpx2.get(f"{url}/nothing/now").status_code == 404
