@@ -357,6 +357,7 @@ class Pages:
         has no such turn or agent.
         """
         fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
+        fields = page_forms.without_old_answer(self.store, run, fields)
         plan = None
         try:
             plan = None if problem else page_forms.plan_fork(self.store, run, fields)

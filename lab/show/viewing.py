@@ -179,14 +179,20 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
-    def play(written: Callable[[], Run], base: str) -> str:
-        """Play a run behind the pages as soon as it is written, and return the address of its page."""
-        if len(_started()) >= MAX_PLAYED:
-            raise LabError(f"{MAX_PLAYED} runs are being played behind the pages; wait for one to end")
-        run = written()
-        _show_links_of(home, run, base)
-        _start(_play_apart, home, run)
-        return link(run.id)
+    def play(written: Sequence[Callable[[], Run]], base: str) -> list[str]:
+        """Play runs behind the pages as soon as they are written, and return the addresses of their pages."""
+        if len(_started()) + len(written) > MAX_PLAYED:
+            now = len(_started())
+            raise LabError(
+                f"{now} of {MAX_PLAYED} runs are being played behind the pages; wait for one to end"
+            )
+        addresses = []
+        for write in written:
+            run = write()
+            _show_links_of(home, run, base)
+            _start(_play_apart, home, run)
+            addresses.append(link(run.id))
+        return addresses
 
     forms = Forms(home, form_token, pages, play)
     routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]

@@ -410,6 +410,17 @@ const hobbes = (() => {
     }
   }
 
+  // --- a recorded answer does not stand under another prompt: it goes when one is chosen, and comes back with the old one
+
+  function emptied(answer) {
+    const fields = answer.dataset.emptiedBy.split(" ").map((name) => answer.form.elements[name]);
+    const recorded = answer.defaultValue;
+    answer.form.addEventListener("input", (event) => {
+      if (!fields.includes(event.target) || ![recorded, ""].includes(answer.value)) return;
+      answer.value = fields.some((field) => field.value.trim()) ? "" : recorded;
+    });
+  }
+
   // --- what happens now in a run that is played; a page that is not seen keeps no connection
 
   function listens(section, changed) {
@@ -434,6 +445,7 @@ const hobbes = (() => {
     keys();
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     for (const form of all("form.seat")) seat(form);
+    for (const answer of all("[data-emptied-by]")) emptied(answer);
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
