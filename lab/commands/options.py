@@ -1,6 +1,5 @@
 """What commands share: their options, and helpers that read them."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -137,17 +136,17 @@ def find_world(name: str) -> "AnyWorld":
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
+    from hobbes.lab.play.forms import read_setting
+
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
     if value.startswith("@"):
         return key, read_json(Path(value[1:]))
     try:
-        return key, json.loads(value)
-    except ValueError:
-        return key, value
-    except RecursionError as error:
-        raise UsageError(f"--set {key}: the value is nested too deep") from error
+        return read_setting(text)
+    except ValueError as error:
+        raise UsageError(f"--set {error}") from error
 
 
 def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON

@@ -84,7 +84,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """
     from rich.text import Text
 
-    from hobbes.lab.play.playing import begin
+    from hobbes.lab.play.playing import begin, names_of
     from hobbes.lab.show.terminal import ERR
     from hobbes.nodes.caps import Caps
 
@@ -96,7 +96,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
-        begun = [begin(store, replace(asked, name=one), caps, models) for one in _names(store, name, times)]
+        begun = [begin(store, replace(asked, name=one), caps, models) for one in names_of(store, name, times)]
         for one in begun:
             ERR.print(Text(f"run {one.id}"))
             _show_links(store, one)
@@ -179,6 +179,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     from hobbes.lab.play.forking import ForkOptions
     from hobbes.lab.play.forking import fork as forked
+    from hobbes.lab.play.playing import names_of
     from hobbes.lab.show.terminal import ERR
 
     caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
@@ -191,7 +192,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         # Each is written in a transaction of its own, so that other processes need not wait for all of them.
         forks = [
             forked(store, found, replace(asked, name=one), limits, models)
-            for one in _names(store, name, times)
+            for one in names_of(store, name, times)
         ]
         for one in forks:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
@@ -201,14 +202,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         else:
             tainted = _play(store, forks[0], as_json=as_json)
         _exit(tainted=tainted)
-
-
-def _names(store: "Store", name: str | None, times: int | None) -> list[str | None]:
-    """Return the names of so many new runs. Raise UsageError if one is taken, before any run is written."""
-    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-    for one in names:
-        store.runs.check_name(one)
-    return names
 
 
 def _caps_from_options(**caps: float | None) -> dict[str, Any]:

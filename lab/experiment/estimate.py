@@ -49,8 +49,8 @@ def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
     return _cost(store, asked)
 
 
-def estimate_of_fork(store: Store, fork: Planned, turn: int) -> Estimate:
-    """Return what a fork at a turn will cost.
+def estimate_of_fork(store: Store, fork: Planned, turn: int, times: int = 1) -> Estimate:
+    """Return what a fork at a turn will cost if it is played so many times.
 
     Those who act in this turn are taken to be asked in each turn from it on. An answer that is given costs
     nothing.
@@ -58,7 +58,8 @@ def estimate_of_fork(store: Store, fork: Planned, turn: int) -> Estimate:
     players = Counter([*fork.asked.values(), *_observers(fork.new)])
     left = fork.new.setting.config.rounds - turn
     given = Counter(fork.asked[call.address.agent] for call in fork.given)
-    return _cost(store, [(fork.new, {spec: n * left - given[spec] for spec, n in players.items()})])
+    calls = {spec: n * left - given[spec] for spec, n in players.items()}
+    return _cost(store, [(fork.new, calls)] * times)
 
 
 def _observers(new: Beginning) -> list[str]:

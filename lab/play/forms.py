@@ -26,6 +26,22 @@ Path: TypeAlias = tuple[str, ...]
 Schema: TypeAlias = Mapping[str, Any]
 
 
+def read_setting(text: str) -> tuple[str, Any]:
+    """Return key and value of `key=value`, where the value is JSON or else text.
+
+    Raise ValueError for anything else.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ValueError(f"{text!r}: write key=value")
+    try:
+        return key.strip(), json.loads(value)
+    except ValueError:
+        return key.strip(), value.strip()
+    except RecursionError as error:
+        raise ValueError(f"{key}: the value is nested too deep") from error
+
+
 class Kind(StrEnum):
     """What is written for a field, in words."""
 

@@ -114,6 +114,14 @@ class Shared:
 ALONE = Shared()
 
 
+def names_of(store: Store, name: str | None, times: int | None) -> list[str | None]:
+    """Return the names of so many new runs. Raise UsageError if one is taken, before any run is written."""
+    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
+    for one in names:
+        store.runs.check_name(one)
+    return names
+
+
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
     return write(store, checked(store, options, caps, models_file), options.name, caps)

@@ -35,6 +35,31 @@ def first_differing_part(
     return None
 
 
+MAX_VALUE_LENGTH = 40
+"""How many characters of a value stand in the words of a difference."""
+
+
+def in_a_word(recorded: Any, now: Any, path: str = "") -> str:  # noqa: ANN401  any JSON
+    """Return where two values first differ, with both: `gold.miner-01 is 7, not 6`."""
+    if isinstance(recorded, dict) and isinstance(now, dict):
+        keys = sorted({*recorded, *now})
+        key = next(key for key in keys if canonical(recorded.get(key)) != canonical(now.get(key)))
+        return in_a_word(recorded.get(key), now.get(key), f"{path}.{key}" if path else key)
+    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
+        pairs = enumerate(zip(recorded, now, strict=True))
+        place, (a, b) = next((at, two) for at, two in pairs if canonical(two[0]) != canonical(two[1]))
+        return in_a_word(a, b, f"{path}[{place}]")
+    if isinstance(recorded, list) and isinstance(now, list):
+        return f"{path} has {len(recorded)} entries, not {len(now)}".strip()
+    return f"{path} is {_short(recorded)}, not {_short(now)}".strip()
+
+
+def _short(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return a value as JSON, cut if it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+
+
 def _by_agent(part: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
     """Return the part of each agent, from an object by agent or from a list of elements with an agent."""
     if isinstance(part, dict):

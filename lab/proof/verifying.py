@@ -20,7 +20,7 @@ from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.fitting import misfits
-from hobbes.lab.proof.differing import first_differing_part
+from hobbes.lab.proof.differing import first_differing_part, in_a_word
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.home import Store
@@ -369,7 +369,10 @@ def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> I
     if difference is not None:
         agent, layer, part, _ = difference
         expected = EXPECTED.get(layer, f"what {layer} gives")
-        yield f"the part {part} of the record differs from {expected}" + (f" ({agent})" if agent else "")
+        dump = record.parts()[part].dump
+        word = in_a_word(*(dump(getattr(one, part)) for one in (turn.record, record)))
+        whose = f" ({agent})" if agent else ""
+        yield f"the part {part} of the record differs from {expected}{whose}: {word}"
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:

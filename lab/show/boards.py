@@ -6,8 +6,10 @@ has its colour and its mark (`lab.show.palette`). What does not fit is cut, or l
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
 from textwrap import wrap
 from typing import TypeAlias
 
@@ -75,18 +77,25 @@ MAX_BAR_LENGTH = 62
 LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 """Where beside an arrow its label may stand, as shares of its way; the first that is free is taken."""
 
+Cards: TypeAlias = tuple[tuple[str, str], ...]
+"""Agents, each with the address of its card."""
+
 Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
 
 
-def svg(board: Board) -> str:
-    """Return a board as an SVG document. The same board gives the same bytes."""
-    return _Drawing(board).svg()
+@lru_cache(maxsize=8)  # several agents see the same map in a turn
+def svg(board: Board, cards: Cards = ()) -> str:
+    """Return a board as an SVG document. The same board gives the same bytes.
+
+    What belongs to an agent with a card is a link to it.
+    """
+    return _Drawing(board, dict(cards)).svg()
 
 
-def board_svg(board: Board | None) -> Markup:
+def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
     """Return a board as an SVG to stand in a page, or nothing if there is none."""
-    return Markup(svg(board) if board else "")  # noqa: S704  it escapes all texts
+    return Markup(svg(board, cards) if board else "")  # noqa: S704  it escapes all texts
 
 
 def text(board: Board) -> list[str]:
@@ -125,8 +134,9 @@ class _Spot:
 class _Drawing:
     """One board as it is drawn, from the top down: title, places with arrows, figures, legend."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, cards: Mapping[str, str]) -> None:
         self.board = board
+        self.cards = cards
         self.looks = looks_of(board.agents)
         self.kinds = {kind.name: kind for kind in board.kinds}
         self.titles = wrap(board.title, 48)[:3]
@@ -182,9 +192,34 @@ class _Drawing:
 
     def _places(self) -> Iterator[str]:
         """Yield the squares, and over them the discs."""
-        for spot in sorted(self.spots.values(), key=lambda spot: spot.is_disc):
-            drawn = "".join(self._disc(spot) if spot.is_disc else self._square(spot))
-            yield _told(spot.place.words, drawn) if self.is_told else drawn
+        for is_disc, draw in ((False, self._square), (True, self._disc)):
+            spots = [spot for spot in self.spots.values() if spot.is_disc == is_disc]
+            yield from self._linked(
+                (
+                    self._whose(spot.place.name, spot.place.owner),
+                    _told(spot.place.words, drawn) if self.is_told else drawn,
+                )
+                for spot in spots
+                for drawn in ["".join(draw(spot))]
+            )
+
+    def _whose(self, *names: str | None) -> str:
+        """Return the first of these who has a card: a place or a source may be one by its name."""
+        return next((name for name in names if name and name in self.cards), "")
+
+    def _linked(self, drawn: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield what is drawn; what belongs to one agent is one link to its card: Tab stops there once."""
+        by_agent: dict[str, list[str]] = {}
+        for agent, shape in drawn:
+            by_agent.setdefault(agent, []).append(shape)
+        for agent, shapes in by_agent.items():
+            if agent:
+                name = escape_foreign(agent)
+                yield f'<a href="{escape(self.cards[agent])}" data-of="{name}" aria-label="card of {name}">'
+                yield from shapes
+                yield "</a>"
+            else:
+                yield from shapes
 
     def _square(self, spot: _Spot) -> Iterator[str]:
         """Yield a square or bare place: its colour, its owner's mark and word, its badges."""
@@ -286,14 +321,17 @@ class _Drawing:
         """Yield the arrows, and over them their labels. Those of the same two places lie side by side."""
         ways = {(arrow.source, arrow.target) for arrow in self.arrows}
         before: Counter[tuple[str | None, str]] = Counter()
+        arrows: list[tuple[str, str]] = []
         labels = []
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         for arrow in self.arrows:
             is_mutual = (arrow.target, arrow.source) in ways
             shaft = self._shaft(arrow, before[arrow.source, arrow.target], is_mutual=is_mutual)
             before[arrow.source, arrow.target] += 1
-            yield _told(arrow.words, "".join(self._arrow(arrow, shaft)))
+            drawn = _told(arrow.words, "".join(self._arrow(arrow, shaft)))
+            arrows.append((self._whose(arrow.source, arrow.owner), drawn))
             labels.append(self._label(arrow, shaft, taken))
+        yield from self._linked(arrows)
         if not self.is_full:
             yield "".join(labels)
 
@@ -388,7 +426,10 @@ class _Drawing:
         if goal is not None:
             x = BARS + MAX_BAR_LENGTH * goal / most
             parts += [word(f"goal {short(goal)}", (x, top + 8), "e q"), path("n", (x, top + LINE), "V#", end)]
-        parts += [self._bar(bar, top + 12 + ROW * k, most) for k, bar in enumerate(bars)]
+        parts += self._linked(
+            (self._whose(bar.label, bar.owner), self._bar(bar, top + 12 + ROW * k, most))
+            for k, bar in enumerate(bars)
+        )
         if rest := len(self.board.bars) - len(bars):
             parts.append(word(f"and {rest} more", (MARGIN, end + 10), "q"))
             end += ROW

@@ -3,11 +3,13 @@
 The fields of a form come from whoever can post it, so each of them is checked here.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER
@@ -15,6 +17,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
 from hobbes.lab.play.forking import ForkOptions, planned
+from hobbes.lab.play.forms import read_setting
 from hobbes.lab.proof.pinning import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
 from hobbes.lab.show.tracing import agent_card
@@ -30,10 +33,10 @@ Fields: TypeAlias = Mapping[str, str]
 
 CAPS = ("calls", "tokens", "usd", "seconds")
 
-FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "answer", "name", *CAPS)
+FORK_FIELDS = ("turn", "agent", "prompts", "lang", "model", "settings", "answer", "name", "times", *CAPS)
 """The fields of the form of a fork."""
 
-CHANGES_THE_CALL = ("prompts", "lang", "model")
+CHANGES_THE_CALL = ("prompts", "lang", "model", "settings")
 """The fields of a fork that change what a player is asked, or who plays."""
 
 TOKEN, SHOWN, DO = "token", "shown", "do"
@@ -42,6 +45,8 @@ button that was pressed."""
 
 NOT_WRITTEN = (SHOWN, DO)
 """The fields that say what to do with what was written in the others."""
+MAX_TIMES = 8
+"""How many forks a form plays at most."""
 
 PIN_FIELDS = ("turn", "turns", "agent", "name", "folder", "replace")
 """The fields of the form of a test."""
@@ -54,9 +59,10 @@ MAX_DIGITS = 15
 
 
 class ForkPlan(NamedTuple):
-    """A fork that a form asks for, and what it will cost."""
+    """A fork that a form asks for, how many times, and what all will cost."""
 
     options: ForkOptions
+    times: int
     caps: Caps
     cost: Estimate
 
@@ -96,6 +102,7 @@ def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
         fields["model"].strip() or None,
         prompts or None,
         fields["lang"] or None,
+        _settings(fields),
         answers=_given_answers(store, run, turn, fields),
         name=fields["name"].strip() or None,
     )
@@ -105,7 +112,32 @@ def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
         usd=decimal_cap(fields, "usd"),
         seconds=decimal_cap(fields, "seconds"),
     )
-    return ForkPlan(options, caps, estimate_of_fork(store, planned(store, run, options, caps), turn))
+    times = whole_number("times", fields["times"].strip() or "1")
+    if not 1 <= times <= MAX_TIMES:
+        raise UsageError(f"times: write a number from 1 to {MAX_TIMES}; `hobbes fork --times` plays more")
+    cost = estimate_of_fork(store, planned(store, run, options, caps), turn, times)
+    return ForkPlan(options, times, caps, cost)
+
+
+def _settings(fields: Fields) -> dict[str, Any]:
+    """Return the settings that a form changes, one on a line. Raise UsageError if one is wrong."""
+    try:
+        read = [read_setting(line) for line in fields["settings"].splitlines() if line.strip()]
+    except ValueError as error:
+        raise UsageError(f"settings: {error}") from error
+    twice = [key for key, n in Counter(key for key, _ in read).items() if n > 1]
+    if twice:
+        raise UsageError(f"settings: {twice[0]} is set twice; set it once")
+    return dict(read)
+
+
+def without_old_answer(store: Store, run: Run, fields: Fields) -> Fields:
+    """Return the fields of a fork without a recorded answer that is not given: its player is asked anew."""
+    agent, text = fields["agent"], fields["answer"]
+    if not agent or not text.strip() or not any(fields[name].strip() for name in CHANGES_THE_CALL):
+        return fields
+    recorded = _as_posted(recorded_answer(store, run, whole_number("turn", fields["turn"]), agent))
+    return {**fields, "answer": "" if text == recorded else text}
 
 
 def check_model(spec: str) -> None:
@@ -126,7 +158,7 @@ def _given_answers(store: Store, run: Run, turn: int, fields: Fields) -> dict[st
     recorded = recorded_answer(store, run, turn, agent)
     if text != _as_posted(recorded):
         return {agent: text}
-    return {} if any(fields[name] for name in CHANGES_THE_CALL) else {agent: recorded}
+    return {} if any(fields[name].strip() for name in CHANGES_THE_CALL) else {agent: recorded}
 
 
 def _as_posted(text: str) -> str:
@@ -150,6 +182,12 @@ def fork_command(store: Store, run: Run, fields: Fields, plan: ForkPlan) -> str:
     words: list[object] = ["fork", run.id, "--turn", fields["turn"]]
     for name in ("prompts", "lang", "model", "name"):
         words += [f"--{name}", fields[name]] if fields[name] else []
+    for key, value in plan.options.values.items():
+        words += [
+            "--set",
+            f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}",
+        ]
+    words += ["--times", plan.times] if plan.times > 1 else []
     for agent in plan.options.answers:
         words += ["--answer", f"{agent}=@answer.json"]
     for name in CAPS:

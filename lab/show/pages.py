@@ -6,7 +6,7 @@ pages can be read and reached.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
@@ -17,34 +17,37 @@ from markupsafe import Markup
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import OBSERVER
+from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import coding, page_forms, probes, run_list, tracing, try_form
-from hobbes.lab.show.boards import board_svg, svg
+from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
+from hobbes.lab.show.live import Shown, now_in
 from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.noting import listed
-from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, words_of
+from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
-from hobbes.lab.show.timelines import sample, timeline
-from hobbes.lab.show.told import board_of_view, told
+from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
+from hobbes.lab.show.told import board_of_view, by, told
 from hobbes.lab.store.calls import Decision
+from hobbes.lab.store.experiments import cells_so_far
+from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
 from hobbes.lab.store.probes import probe_names
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import TurnOfAgent, marks_in
+from hobbes.lab.store.timelines import Marks
 from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
 from hobbes.nodes.journal import TURN_QUESTION, Call
 
@@ -53,6 +56,9 @@ AT_REST = frozenset({"finished", "halted", "waiting"})
 
 MAX_TURNS = 50
 """How many turns the page of a run lists."""
+
+MAX_WHOLE = 2_000
+"""How many decisions a run has at most whose page comes whole; the rest of a larger one comes on demand."""
 
 
 TURN = "turn"
@@ -84,9 +90,9 @@ class Kept:
 
     looks: Looks | None = None
     asked: dict[str, list[Decision]] | None = None
-    marks: dict[str, dict[int, list[TurnMark]]] | None = None
+    turn_marks: dict[str, dict[int, list[TurnMark]]] | None = None
     turn: tuple[int, tracing.FullTurn | None] | None = None
-    landmarks: Mapping[str, Collection[TurnOfAgent]] | None = None
+    marks: Marks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,33 +144,29 @@ class Pages:
     def run(
         self, run: Run, first: int | None = None, written: page_forms.Fields | None = None, problem: str = ""
     ) -> str:
-        """Return the page of a run: its last turn, the timeline through all turns, results, measures.
+        """Return the page of a run: its last turn, or the `first` one listed, the timeline, and the rest.
 
-        A live page lists the last MAX_TURNS turns, or as many from the first, and links to the others. The
-        form of an observer has what was `written` in it and refused because of a `problem`. Raise
-        MissingError if there is no such turn.
+        The rest of a large run is a page of its own, which the script puts below the timeline. The form of
+        an observer has what was `written` in it and refused because of a `problem`. Raise MissingError if
+        there is no such turn.
         """
         began = monotonic()
         if first is not None:
             stored_turn(self.store, run, first)
-        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
-        turns = tracing.overview(
-            self.store,
-            run,
-            first=last_ones if first is None else first,
-            most=None if first is None else MAX_TURNS,
-        )
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
         reloads = self.live and first is None and is_played and not problem
         shown = run.turns - 1 if first is None else first
         of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
         people = [one.agent for one in run.questions if one != of_observer]
+        row = self.store.runs.row(run.id)
+        is_whole = not self.live or run.turns * len(run.setting.agents) <= MAX_WHOLE
         return self._of_run(
             "run.html",
             run,
-            result=self.store.figures.result(run),
-            error=self.store.runs.row(run.id)["error"],
+            failures=failures_among(self.store.calls.counts(run.id)),
+            tainted=row["tainted"],
+            error=row["error"],
             observed=of_observer,
             requests=requests(of_observer) if of_observer else [],
             form=form_for(run, of_observer) if of_observer else None,
@@ -173,23 +175,68 @@ class Pages:
             people=people,
             to_answer=self._command("answer", run.id, "--agent", people[0]) if people else None,
             to_links=self._command("resume", run.id),
-            models=Counter(run.models.values()),
-            config=run.setting.config.model_dump(mode="json"),
-            turns=turns,
-            parts_of_turns=range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
-            most_turns=MAX_TURNS,
-            timeline=timeline(self.store, run, looks),
-            shown=shown,
+            timeline=timeline(self.store, run, looks, self._marks(run)),
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
-            slot=TURN,
             picture=style_pictures(words_of(run, looks), self._picture(run, run.turns))[0],
-            measures=self.store.figures.measures_with_counts(run.id),
+            is_whole=is_whole,
+            first=first,
+            **self._at(run, first),
+            **(self._rest(run, first) if is_whole else {}),
+            now=Markup(self.now([run])[0] if reloads else ""),  # noqa: S704  a template's
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
             tags=self.store.notes.tags(),
         )
+
+    def now(self, runs: Sequence[Run], *, named: bool = False) -> Shown:
+        """Return what happens now in those of some runs that are being played, as a part of a page."""
+        played = [run for run in runs if run.status not in AT_REST and self.store.is_played(run.id)]
+        if not played:
+            return "", ()
+        shown = [now_in(self.store, run) for run in played]
+        return self._page("now.html", runs=shown, runs_named=named), [(run.id, run.turns) for run in played]
+
+    def now_in_experiment(self, name: str) -> Shown:
+        """Return what happens now in the runs of an experiment, as a part of its page."""
+        unfinished = [
+            cell.run for cell in cells_so_far(self.store, name).values() if cell.status == "unfinished"
+        ]
+        return self.now([self.store.runs.stored(run) for run in unfinished], named=True)
+
+    def results(self, run: Run, first: int | None) -> str:
+        """Return what stands below the timeline of a run, as a page of its own."""
+        if first is not None:
+            stored_turn(self.store, run, first)
+        return self._of_run("results.html", run, **self._at(run, first), **self._rest(run, first))
+
+    def _at(self, run: Run, first: int | None) -> dict[str, Any]:
+        """Return which turn the page of a run shows, the last or the `first` listed, and who plays."""
+        shown = run.turns - 1 if first is None else first
+        players = players_of(run, self._looks(run))
+        return {"shown": shown, "slot": TURN, "models": Counter(run.models.values()), "players": players}
+
+    def _rest(self, run: Run, first: int | None) -> dict[str, Any]:
+        """Return what stands below the timeline of a run: its map, results, turns, and measures.
+
+        Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
+        """
+        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
+        return {
+            "map": map_of(self.store, run, self._marks(run)),
+            "result": self.store.figures.result(run),
+            "config": run.setting.config.model_dump(mode="json"),
+            "turns": tracing.overview(
+                self.store,
+                run,
+                first=last_ones if first is None else first,
+                most=None if first is None else MAX_TURNS,
+            ),
+            "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
+            "most_turns": MAX_TURNS,
+            "measures": self.store.figures.measures_with_counts(run.id),
+        }
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
@@ -201,8 +248,10 @@ class Pages:
         else:
             looks = self._looks(run)
         done: dict[str, list[str]] = {}
-        for arrow in board.arrows if board else ():
-            done.setdefault(arrow.owner, []).append(arrow.words)
+        if record:
+            for agent in record.intents:
+                told_of = deeds_told(run.world, by(record.events, agent))
+                done[agent] = [deed.words for deed in told_of]
         messages: dict[str, list[object]] = {}
         for event in record.events if record else ():
             if event.type == MESSAGE:
@@ -211,8 +260,9 @@ class Pages:
             "moment.html",
             run=run,
             number=number,
-            board=board_svg(board),
+            board=board_svg(board, self._cards(run, number, record.intents if record else ())),
             record=record,
+            players=players_of(run.at(number), looks),
             done=done,
             said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
@@ -223,6 +273,7 @@ class Pages:
     def turn(self, run: Run, number: int) -> str:
         """Return the page of a turn: agents, the world before and after, events, draws, calls."""
         card = tracing.turn_card(self.store, run, number, self._full_turn)
+        full = self._full_turn(self.store, run, number)
         pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
         before, after = style_pictures(words_of(run, self._looks(run)), *pictures)
         return self._of_run(
@@ -233,7 +284,11 @@ class Pages:
             calls=tracing.all_calls(card),
             before=before,
             after=after,
-            board=board_svg(tracing.board_in(run, self._full_turn(self.store, run, number))),
+            board=board_svg(
+                tracing.board_in(run, full),
+                self._cards(run, number, (one["agent"] for one in card["agents"])),
+            ),
+            players=players_of(run.at(number), self._looks(run)),
             note=self.store.notes.at(Place(run.id, number)),
             others=self._others_noted(run, number),
             tags=self.store.notes.tags(),
@@ -243,6 +298,10 @@ class Pages:
         """Return the notes of the agents and the events of a turn."""
         of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
         return [note for note in of_turn if note.place != Place(run.id, number)]
+
+    def _cards(self, run: Run, number: int, agents: Iterable[str]) -> Cards:
+        """Return the addresses of the cards of these agents in a turn."""
+        return tuple((agent, self.link(run.id, number, agent)) for agent in agents)
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
@@ -272,10 +331,10 @@ class Pages:
             agent,
             card=card,
             told=told(run, self._full_turn(self.store, run, number), card),
-            board=board_svg(seen),
+            board=board_svg(seen, self._cards(run, number, beside)),
             before=before,
             after=after,
-            strip=tracing.strip(decided, number, partial(self._marks, run, agent, decisions)),
+            strip=tracing.strip(decided, number, partial(self._turn_marks, run, agent, decisions)),
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -302,6 +361,7 @@ class Pages:
         has no such turn or agent.
         """
         fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
+        fields = page_forms.without_old_answer(self.store, run, fields)
         plan = None
         try:
             plan = None if problem else page_forms.plan_fork(self.store, run, fields)
@@ -409,7 +469,13 @@ class Pages:
             "compare.html",
             runs=(a, b),
             at=at,
-            boards=[board_svg(board) for board in at.boards],
+            boards=[
+                board_svg(
+                    at.boards[side],
+                    self._cards(run, at.turn, (one.agent for one in at.asked if one.outcomes[side])),
+                )
+                for side, run in enumerate((a, b))
+            ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
@@ -466,15 +532,15 @@ class Pages:
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._landmarks(run)),
+            **diary_page(self.store, run, asked, self._marks(run).landmarks),
             address=partial(self._diary, run),
         )
 
-    def _landmarks(self, run: Run) -> Mapping[str, Collection[TurnOfAgent]]:
-        """Return where the landmarks of a run are."""
-        if self.kept.landmarks is None:
-            self.kept.landmarks = marks_in(self.store, run).landmarks
-        return self.kept.landmarks
+    def _marks(self, run: Run) -> Marks:
+        """Return what the timeline of a run shows of its turns."""
+        if self.kept.marks is None:
+            self.kept.marks = marks_drawn(self.store, run)
+        return self.kept.marks
 
     def _diary(self, run: Run, asked: Asked, turn: int | None = None, **changed: object) -> str:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
@@ -505,6 +571,7 @@ class Pages:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         shown = experiment(self.store, name)
+        shown["now"] = Markup(self.now_in_experiment(name)[0] if shown["played"] else "")  # noqa: S704  a template's
         return self._following("experiment.html", began, shown, self._command("report", name))
 
     def probes(self) -> str:
@@ -565,15 +632,15 @@ class Pages:
                 self.kept.asked.setdefault(decision.agent, []).append(decision)
         return self.kept.asked
 
-    def _marks(
+    def _turn_marks(
         self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
     ) -> Mapping[int, list[TurnMark]]:
         """Return the marks of an agent's turns. For pages that are written, all are read at once."""
         if self.live:
             return marks_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
-        if self.kept.marks is None:
-            self.kept.marks = marks_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
-        of_agent = self.kept.marks.get(agent, {})
+        if self.kept.turn_marks is None:
+            self.kept.turn_marks = marks_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
+        of_agent = self.kept.turn_marks.get(agent, {})
         return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
 
     def _asked_in(self, run: Run, number: int) -> list[str]:

@@ -80,6 +80,15 @@ def looks_now(run: "Run", state: Any) -> dict[str, Look]:  # noqa: ANN401  a wor
     return looks | {actor: looks[run.world.owner(state, actor)] for actor in run.world.actors(state)}
 
 
+def players_of(run: "Run", looks: Looks) -> dict[str, str]:
+    """Return the player of everybody who has a look; a policy goes without its kind.
+
+    An actor that is no agent of the run has that of the agent that owns it.
+    """
+    by_look = {looks[agent]: spec.removeprefix("policy:") for agent, spec in run.models.items()}
+    return {name: by_look[look] for name, look in looks.items() if look in by_look}
+
+
 def words_of(run: "Run", looks: Looks) -> dict[str, Look]:
     """Return the look of each word by which the picture of a run's world shows somebody."""
     shown = run.world.in_picture(run.setting.agents)

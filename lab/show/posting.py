@@ -5,8 +5,8 @@ can read them can post it.
 """
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.forking import fork
+from hobbes.lab.play.playing import names_of
 from hobbes.lab.show import coding, page_forms
 from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
@@ -33,7 +34,7 @@ AT, CODE = "at", "code:"
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of the pages of a home. `play` plays a run that it writes, and returns its address.
+    """The forms of the pages of a home. `play` plays runs that it writes, and returns their addresses.
 
     It prints the links of the people who play, which begin with the address of the site.
     """
@@ -41,7 +42,7 @@ class Forms:
     home: Path
     token: str
     pages: Callable[[Store], Pages]
-    play: Callable[[Callable[[], Run], str], str]
+    play: Callable[[Sequence[Callable[[], Run]], str], list[str]]
     probes: BackgroundProbes
 
     def fork(self, request: Request, body: bytes) -> Response:
@@ -54,14 +55,18 @@ class Forms:
             try:
                 plan = page_forms.plan_fork(opened, run, fields)
                 if not plan.cost.calls or fields[page_forms.SHOWN] == page_forms.fingerprint(fields):
-                    base = str(request.base_url).rstrip("/")
-                    return RedirectResponse(
-                        self.play(partial(fork, opened, run, plan.options, plan.caps), base), 303
-                    )
+                    return RedirectResponse(self._played(opened, run, plan, str(request.base_url)), 303)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)
             return HTMLResponse(page, 400 if problem else 200)
+
+    def _played(self, store: Store, run: Run, plan: page_forms.ForkPlan, base: str) -> str:
+        """Play a fork, or several, and return the address of its page, or that of its parent."""
+        names = names_of(store, plan.options.name, plan.times if plan.times > 1 else None)
+        written = [partial(fork, store, run, replace(plan.options, name=name), plan.caps) for name in names]
+        addresses = self.play(written, base.rstrip("/"))
+        return addresses[0] if len(addresses) == 1 else self.pages(store).link(run.id)
 
     def pin(self, request: Request, body: bytes) -> Response:
         """Write a test, and say where it is."""

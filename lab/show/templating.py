@@ -36,8 +36,8 @@ STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
     f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }} .i{k} {{ fill: {colour}; }}\n"
     for k, colour in enumerate(PALETTE)
 )
-STYLE += "".join(  # a choice of the timeline shows what it names, without the script, too
-    f'#timeline:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
+STYLE += "".join(  # a choice of the graph or the map shows what it names, without the script, too
+    f'main:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
     for what in ("graph", "map")
     for k in range(MAX_CHOICES)
 )
@@ -182,6 +182,12 @@ def environment() -> Environment:
         "with_names": with_names,
     }
     return templates
+
+
+def compile_templates() -> None:
+    """Compile all templates, so that no reader waits for it."""
+    for name in environment().list_templates(extensions=["html"]):
+        environment().get_template(name)
 
 
 def part(name: str, *values: object) -> str:

@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.lab.show.palette import PALETTE, Looks
-from hobbes.lab.store.calls import Decision
-from hobbes.lab.store.history import scores
+from hobbes.lab.show.terminal import escape_invisible
+from hobbes.lab.store.calls import Decision, by_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import TurnOfAgent, marks_in, measures_by_turn
+from hobbes.lab.store.timelines import Marks, TurnOfAgent, marks_in, measures_by_turn
 
 MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
@@ -32,6 +32,9 @@ HIGH = 10
 
 LINES_HIGH = 84
 """How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+
+LABEL_HIGH = 11
+"""How high the label of a line is, of 100."""
 
 DASHES = 4
 """How many kinds of lines there are; those of agents of one colour differ in it."""
@@ -51,12 +54,18 @@ def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG."""
+    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG.
+
+    `ends` are the labels at the ends of the lines: how far down each lies, and of which agents it is.
+    """
 
     name: str
     least: float
     most: float
     svg: Markup
+    ends: tuple[tuple[str, tuple[str, ...]], ...]
+    last: float | None
+    """The last figure of a graph that has one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +79,41 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
-    """One choice of the map of agents x turns: its rows by agent, and what the heights and colours mean."""
+class Layer:
+    """One choice of the map: its rows by agent, and what the heights and colours mean.
+
+    `total` counts what a reader looks for in it: it is 0 for a layer of figures.
+    """
 
     name: str
     rows: Mapping[str, Markup]
     legend: tuple[tuple[Markup, str], ...]
     any: bool
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Agents x turns. `agents` have a row in each layer; `more` have none."""
+
+    turns: int
+    layers: tuple[Layer, ...]
+    agents: tuple[str, ...]
+    more: int
+
+    @property
+    def busiest(self) -> Layer | None:
+        """The layer in which most happens, which is shown first."""
+        return max(self.layers, key=lambda layer: layer.total, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The turns of a run as a page shows them. `agents` have a row in each map; `more` have none."""
+    """The turns of a run as a page shows them."""
 
     turns: int
     graphs: tuple[Graph, ...]
     lanes: tuple[Lane, ...]
-    maps: tuple[Map, ...]
-    agents: tuple[str, ...]
-    more: int
     ticks: tuple[tuple[int, str], ...]
     """Turns to be named below the graph, and how far to the right each lies."""
 
@@ -98,59 +123,89 @@ class Timeline:
         return next((lane.name for lane in reversed(self.lanes) if lane.turns), "")
 
 
-def timeline(store: Store, run: Run, looks: Looks) -> Timeline | None:
-    """Return the timeline of a run's turns, None if it has none yet. Raise DamagedError at a damaged turn."""
+def marks_drawn(store: Store, run: Run) -> Marks:
+    """Return what the timeline and the map of a run show of its turns, with the scores after some of them.
+
+    Raise DamagedError at a damaged turn.
+    """
+    return marks_in(store, run, scored={*sample(run.turns)})
+
+
+def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | None:
+    """Return the timeline of a run's turns, None if it has none yet.
+
+    `marks` are those of `marks_drawn`.
+    """
+    if not run.turns:
+        return None
+    drawn = _Columns(run.turns)
+    measured = measures_by_turn(store, run, run.world.headline)
+    graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
+    if marks.scores:
+        graphs.append(drawn.graph("scores", _by_agent(marks.scores), looks))
+    failed = by_turn(one for one in store.calls.outcomes(run.id) if one.turn < run.turns)[1]
+    lanes = [
+        *_noted_lanes(store, run, drawn),
+        drawn.lane("failed calls", failed, "bad"),
+        drawn.lane("rejections", _by_turn(marks.rejections), "odd"),
+        *(drawn.lane(name, _by_turn(means), "deed") for name, means in marks.landmarks.items()),
+    ]
+    return Timeline(
+        run.turns,
+        tuple(graphs),
+        tuple(lanes),
+        tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
+    )
+
+
+def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
+    """Return the map of a run's agents x turns, None if it has no turns.
+
+    `marks` are those of `marks_drawn`.
+    """
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
     decided = [decision for decision in store.calls.decisions(run.id) if decision.turn < run.turns]
     agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))
-    score_of = {
-        (turn, agent): value
-        for turn, now in scores(store, run, sample(run.turns))
-        for agent, value in now.items()
-    }
-    dropped, landmarks, rated = marks_in(store, run)
-    measured = measures_by_turn(store, run, run.world.headline)
-    graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
-    if score_of:
-        graphs.append(drawn.graph("scores", _by_agent(score_of), looks))
-    lanes = [
-        *_noted_lanes(store, run, drawn),
-        drawn.lane("failed calls", Counter(d.turn for d in decided if d.failed), "bad"),
-        drawn.lane("rejections", _by_turn(dropped), "odd"),
-        *(drawn.lane(name, _by_turn(means), "deed") for name, means in landmarks.items()),
-    ]
     shown = agents[:MAX_ROWS]
-    maps = [
-        drawn.map("outcome", {(d.turn, d.agent): _outcome(d) for d in decided}, shown, _OUTCOME_LEGEND),
-        drawn.map("rejections", _counted(dropped), shown, _legend_of_counts("odd", "rejections")),
-        *(
-            drawn.map(name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"))
-            for name, means in landmarks.items()
+    layers = [
+        drawn.layer(
+            "outcome",
+            {(d.turn, d.agent): _outcome(d) for d in decided},
+            shown,
+            _OUTCOME_LEGEND,
+            sum(d.failed for d in decided),
+        ),
+        drawn.layer(
+            "rejections",
+            _counted(marks.rejections),
+            shown,
+            _legend_of_counts("odd", "rejections"),
+            marks.rejections.total(),
         ),
         *(
-            drawn.map(
+            drawn.layer(
+                name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"), means.total()
+            )
+            for name, means in marks.landmarks.items()
+        ),
+        *(
+            drawn.layer(
                 f"rated: {kind.removesuffix('_report').replace('_', ' ')}",
                 {place: (round(mean), f"s{min(int(mean - 1) // 2, 4)}") for place, mean in means.items()},
                 shown,
                 _RATING_LEGEND,
             )
-            for kind, means in rated.items()
+            for kind, means in marks.ratings.items()
         ),
     ]
-    if score_of:
-        every = _spread(score_of, run.turns)
-        maps.append(drawn.map("score", every, shown, ((_swatch(HIGH, "deed"), "the highest score of all"),)))
-    return Timeline(
-        run.turns,
-        tuple(graphs),
-        tuple(lanes),
-        tuple(one for one in maps if one.any),
-        tuple(shown),
-        len(agents) - len(shown),
-        tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
-    )
+    if marks.scores:
+        every = _spread(marks.scores, run.turns)
+        legend = ((_swatch(HIGH, "deed"), "the highest score of all"),)
+        layers.append(drawn.layer("score", every, shown, legend))
+    there = tuple(one for one in layers if one.any)
+    return Map(run.turns, there, tuple(shown), len(agents) - len(shown))
 
 
 def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
@@ -280,18 +335,22 @@ class _Columns:
         steps = {turn: (max(3, round(HIGH * n / most)), "") for turn, n in there.items()}
         return Lane(name, sum(there.values()), tuple(there), self.bars(steps, ink))
 
-    def map(
-        self, name: str, steps: Steps, agents: Iterable[str], legend: tuple[tuple[Markup, str], ...]
-    ) -> Map:
-        """Return a map of agents x turns."""
+    def layer(
+        self,
+        name: str,
+        steps: Steps,
+        agents: Iterable[str],
+        legend: tuple[tuple[Markup, str], ...],
+        total: int = 0,
+    ) -> Layer:
+        """Return a layer of the map of agents x turns."""
         ink = {"rejections": "odd"}.get(name, "deed")
         rows: dict[str, dict[int, tuple[int, str]]] = {agent: {} for agent in agents}
         for (turn, agent), step in steps.items():
             if agent in rows:
                 rows[agent][turn] = step
-        return Map(
-            name, {agent: self.bars(row, ink) for agent, row in rows.items()}, legend, any(rows.values())
-        )
+        drawn = {agent: self.bars(row, ink) for agent, row in rows.items()}
+        return Layer(name, drawn, legend, any(rows.values()), total)
 
     def graph(self, name: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
@@ -299,7 +358,7 @@ class _Columns:
         least, most = min(0.0, *figures), max(figures)
         scale = LINES_HIGH / ((most - least) or 1)
         wanted = set(sample(self.turns, self.columns))
-        drawn = []
+        drawn, ends = [], list[tuple[float, str]]()
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
@@ -309,5 +368,25 @@ class _Columns:
             ]
             points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
-            drawn.append(Markup('<polyline class="{}" points="{}"/>').format(ink, " ".join(points)))
-        return Graph(name, round(least, 2), round(most, 2), self._svg(Markup().join(drawn), 100))
+            line_of = Markup('<polyline class="{}" data-of="{}" points="{}"/>')
+            drawn.append(line_of.format(ink, escape_invisible(agent), " ".join(points)))
+            ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
+        return Graph(
+            name,
+            round(least, 2),
+            round(most, 2),
+            self._svg(Markup().join(drawn), 100),
+            tuple((f"{at:.1f}%", agents) for at, agents in _labels(ends)) if looks else (),
+            None if looks else round(figures[-1], 2),
+        )
+
+
+def _labels(ends: Iterable[tuple[float, str]]) -> list[tuple[float, tuple[str, ...]]]:
+    """Return where the labels of lines stand; lines that end at about the same height share one."""
+    labels: list[tuple[float, tuple[str, ...]]] = []
+    for at, agent in sorted(ends):
+        if labels and at - labels[-1][0] < LABEL_HIGH:
+            labels[-1] = labels[-1][0], (*labels[-1][1], agent)
+        else:
+            labels.append((at, (agent,)))
+    return labels

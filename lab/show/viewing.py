@@ -25,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.engine.world import OBSERVER
@@ -36,10 +36,11 @@ from hobbes.lab.play.playing import Clock, check_it_goes_on, go_on, keep_answer,
 from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show import seats
+from hobbes.lab.show.live import Shown, events
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
-from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS
+from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.show.try_form import BackgroundProbes, asked_now
 from hobbes.lab.store.command_line import command
@@ -101,6 +102,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
+    "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
@@ -113,6 +115,12 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/{turn:number}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
+
+LIVE: Mapping[str, Callable[[Pages, At], Shown]] = {
+    "/experiments/{name}/now": lambda pages, at: pages.now_in_experiment(at["name"]),
+    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.stored(at["run"])]),
+}
+"""What is sent as server-sent events while runs are played."""
 
 OPEN = re.compile(rf"{re.escape(SCRIPT_ADDRESS)}|{seats.OWN.pattern}")
 """The paths that need no token of the whole site."""
@@ -155,6 +163,16 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             text = show(pages(opened), at)
         return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
+    def live(show: Callable[[Pages, At], Shown], request: Request) -> Response:
+        """Return a stream of what happens now. Raise LabError if there is no such run or experiment."""
+
+        def shown() -> Shown:
+            with open_store(home, writes=False) as opened, opened.as_of_now():
+                return show(pages(opened), request.path_params)
+
+        shown()
+        return StreamingResponse(events(shown), media_type="text/event-stream")
+
     def answer(request: Request, body: bytes) -> Response:
         """Take a person's answer to a waiting run, and continue the run behind the page."""
         fields = forms.ours(body)
@@ -167,17 +185,24 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         play_behind(clock, home, run)
         return RedirectResponse(link(run.id), 303)
 
-    def play(written: Callable[[], Run], base: str) -> str:
-        """Play a run behind the pages as soon as it is written, and return the address of its page."""
-        if len(_started()) >= MAX_PLAYED:
-            raise LabError(f"{MAX_PLAYED} runs are being played behind the pages; wait for one to end")
-        run = written()
-        _show_links_of(home, run, base)
-        _start(_play_apart, home, run)
-        return link(run.id)
+    def play(written: Sequence[Callable[[], Run]], base: str) -> list[str]:
+        """Play runs behind the pages as soon as they are written, and return the addresses of their pages."""
+        if len(_started()) + len(written) > MAX_PLAYED:
+            now = len(_started())
+            raise LabError(
+                f"{now} of {MAX_PLAYED} runs are being played behind the pages; wait for one to end"
+            )
+        addresses = []
+        for write in written:
+            run = write()
+            _show_links_of(home, run, base)
+            _start(_play_apart, home, run)
+            addresses.append(link(run.id))
+        return addresses
 
     forms = Forms(home, form_token, pages, play, probes_asked)
-    routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
+    routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
+    routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     routes += [
         Route(f"/{{run}}/{what}", seats.posted(take), methods=["POST"])
@@ -324,6 +349,7 @@ def _play_by_id(home: Path, run: str) -> None:
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
     """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
+    compile_templates()
     return server_config(site(home, host, token), headers=list(HEADERS.items()))
 
 

@@ -79,8 +79,8 @@ class Calls:
         self._db = db
         self._runs = runs
         self._turns = turns
-        # Each call of a turn needs the views of all agents of that turn.
-        self.views_sent = lru_cache(maxsize=1)(self._views_sent)
+        # Each call of a turn needs the views of all its agents, and a card also those of the turn before.
+        self.views_sent = lru_cache(maxsize=2)(self._views_sent)
 
     def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
         """Return the view that each agent was shown in a turn, as text."""

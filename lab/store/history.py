@@ -1,7 +1,7 @@
 """A stored run as the values of its world, which measures and pages read."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,13 +59,16 @@ def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]
 
 def state_after(run: Run, turn: LoggedTurn) -> Any:  # noqa: ANN401  a world's own state
     """Return the world's state after a stored turn; raise DamagedError if it cannot be read."""
-    return _load_state(run, turn, turn.turn)
+    return load_state(run, turn.turn, turn.record.state)
 
 
-def _load_state(run: Run, turn: LoggedTurn, at: int) -> Any:  # noqa: ANN401  a world's own state
-    """Return the state after a stored turn under the setting `at` that turn or the next one."""
+def load_state(run: Run, turn: int, state: JsonObject, at: int | None = None) -> Any:  # noqa: ANN401  a world's own state
+    """Return the state after a turn from its JSON, under the setting of that turn or `at` the next one.
+
+    Raise DamagedError if it cannot be read.
+    """
     try:
-        return run.world.load(run.at(at).setting, turn.record.state)
+        return run.world.load(run.at(turn if at is None else at).setting, state)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise _damage(run, turn, "state", error) from error
 
@@ -75,24 +78,18 @@ def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
     try:
         return {agent: run.world.intent.from_json(told) for agent, told in turn.record.intents.items()}
     except ValueError as error:
-        raise _damage(run, turn, "intents", error) from error
+        raise _damage(run, turn.turn, "intents", error) from error
 
 
-def _damage(run: Run, turn: LoggedTurn, part: str, error: Exception) -> DamagedError:
+def _damage(run: Run, turn: int, part: str, error: Exception) -> DamagedError:
     """Return the error for a part of a record that its world cannot read."""
-    where = f", turn {turn.turn}"
+    where = f", turn {turn}"
     return damaged(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
 
 
-def scores(
-    store: Store, run: Run, turns: Iterable[int] | None = None
-) -> Iterator[tuple[int, Mapping[str, int]]]:
-    """Yield each stored turn's number with the scores after it; of all turns, or of those that are named.
-
-    Raise DamagedError at a damaged turn.
-    """
-    chosen = store.turns.of(run) if turns is None else (stored_turn(store, run, number) for number in turns)
-    for turn in chosen:
+def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
+    """Yield each stored turn's number with the scores after it. Raise DamagedError at a damaged turn."""
+    for turn in store.turns.of(run):
         yield turn.turn, run.world.scores(state_after(run, turn))
 
 
@@ -115,7 +112,8 @@ def state_before(store: Store, run: Run, number: int) -> Any:  # noqa: ANN401  a
     """Return the world's state at the start of a turn."""
     if number == 0:
         return first_of(run)
-    return _load_state(run, stored_turn(store, run, number - 1), number)
+    before = stored_turn(store, run, number - 1)
+    return load_state(run, before.turn, before.record.state, number)
 
 
 def memories_before(store: Store, run: Run, number: int) -> Mapping[str, Memory]:

@@ -1,13 +1,14 @@
 """What a run has in each turn that a reader looks for, in one pass over its turns."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld
+from hobbes.lab.store.history import load_state
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -19,17 +20,25 @@ class Marks(NamedTuple):
     """What is in the turns of a run, each by turn and agent.
 
     `rejections` has their numbers, `landmarks` how often each occurs, by its name, and `ratings` the mean of
-    those that an agent received from others, by the kind of the report.
+    those that an agent received from others, by the kind of the report. `scores` are those after the turns
+    for which they were asked.
     """
 
     rejections: Counter[TurnOfAgent]
     landmarks: dict[str, Counter[TurnOfAgent]]
     ratings: dict[str, dict[TurnOfAgent, float]]
+    scores: dict[TurnOfAgent, int]
 
 
-def marks_in(store: Store, run: Run, first: int = 0, last: int | None = None) -> Marks:
-    """Return what is in the turns from the first to the last. Raise DamagedError at a damaged one."""
-    found = Marks(Counter(), {mark.name: Counter() for mark in run.world.landmarks}, defaultdict(dict))
+def marks_in(
+    store: Store, run: Run, first: int = 0, last: int | None = None, *, scored: Collection[int] = ()
+) -> Marks:
+    """Return what is in the turns from the first to the last, with the scores after those to be `scored`.
+
+    Raise DamagedError at a damaged turn.
+    """
+    landmarks: dict[str, Counter[TurnOfAgent]] = {mark.name: Counter() for mark in run.world.landmarks}
+    found = Marks(Counter(), landmarks, defaultdict(dict), {})
     for turn in store.turns.of(run, first, last):
         record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
         found.rejections.update((turn.turn, drop["agent"]) for drop in record["drops"])
@@ -38,6 +47,9 @@ def marks_in(store: Store, run: Run, first: int = 0, last: int | None = None) ->
         for kind in REPORTS:
             for agent, mean in _received(record["memories"], kind):
                 found.ratings[kind][turn.turn, agent] = mean
+        if turn.turn in scored:
+            scores = run.world.scores(load_state(run, turn.turn, record["state"]))
+            found.scores.update({(turn.turn, agent): score for agent, score in scores.items()})
     return found
 
 
@@ -46,10 +58,15 @@ def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable
 
     An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
     """
-    caused = {(one["agent"], world.causes[one["type"]]) for one in events if one["type"] in world.causes}
+    by_event = defaultdict(list)
+    for mark in world.landmarks:
+        by_event[mark.event].append(mark)
+    causes = world.causes
+    caused = {(one["agent"], causes[one["type"]]) for one in events if one["type"] in causes}
     for event in events:
-        if (event["agent"], event["type"]) not in caused:
-            yield from ((mark.name, event["agent"]) for mark in world.landmarks if mark.is_at(event))
+        for mark in by_event.get(event["type"], ()):
+            if (event["agent"], event["type"]) not in caused and mark.is_at(event):
+                yield mark.name, event["agent"]
 
 
 def _received(memories: Mapping[str, Mapping[str, Any]], kind: str) -> Iterable[tuple[str, float]]:

@@ -62,6 +62,12 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uv
         self._stop_waiting()
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        """End the connection once its response is complete; one with a stream of events ends now."""
+        super().shutdown()
+        if self.cycle is not None and (b"accept", b"text/event-stream") in self.cycle.scope["headers"]:
+            self.transport.close()
+
     def _wait_for_request(self) -> None:
         self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 

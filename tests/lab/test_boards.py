@@ -494,8 +494,16 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert found.status_code == 200
         assert found.headers["content-type"].startswith("image/svg+xml")
         assert "turn 2: " in found.text
-        assert found.text.strip() in visitor.get(f"/{run.id}/2").text
-        assert found.text.strip() in (tmp_path / "pages" / "2" / "index.html").read_text(encoding="utf-8")
+        drawn = sorted(found.text.splitlines())
+        served = visitor.get(f"/{run.id}/2").text
+        written = (tmp_path / "pages" / "2" / "index.html").read_text(encoding="utf-8")
+        for page, cards in ((served, f"/{run.id}/2"), (written, "../2")):
+            board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
+            links = [line for line in board if line.startswith("<a ")]
+            assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
+            assert {re.findall('href="([^"]*)"', link)[0].removesuffix("/index.html") for link in links} == {
+                f"{cards}/{agent}" for agent in run.setting.agents
+            }
         missing = visitor.get(f"/{run.id}/99.svg")
         assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
 

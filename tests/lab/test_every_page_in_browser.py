@@ -49,6 +49,7 @@ OF_A_WORLD = {
 """The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/compare": ("/compare?a=RUN&b=other-RUN", "/compare?a=RUN&b=other-RUN&turn=5"),
+    "/{run}/results": ("/RUN/results",),
     "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
     "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),

@@ -15,6 +15,7 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.seats import path_of
 from hobbes.lab.show import viewing
+from hobbes.lab.show.page_forms import FORK_FIELDS
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import MAX_PLAYED, link, site
 from hobbes.lab.store.home import Store, open_store
@@ -116,7 +117,10 @@ def test_an_answer_is_given_as_it_is_written_and_as_it_was_recorded_if_nobody_ch
     assert opened.calls.attempts(emptied.id, TURN, AGENT)[AGENT][-1].reply.player != "given"
 
 
-@pytest.mark.parametrize("changed", [{"prompts": "unguided"}, {"lang": "zh"}, {"model": "policy:random"}])
+@pytest.mark.parametrize(
+    "changed",
+    [{"prompts": "unguided"}, {"lang": "zh"}, {"model": "policy:random"}, {"settings": "stamina=9"}],
+)
 def test_an_answer_that_nobody_changed_is_not_given_to_a_player_who_is_asked_otherwise(
     changed: dict[str, str], opened: Store, pages: TestClient
 ) -> None:
@@ -125,7 +129,8 @@ def test_an_answer_that_nobody_changed_is_not_given_to_a_player_who_is_asked_oth
     address = f"/{run.id}/fork"
     form = opened_form(pages, f"{address}?turn={TURN}&agent={AGENT}")
     wrong = post(pages, address, {**form, **changed, "calls": "many"}).text
-    assert Form(wrong).fields["answer"] == form["answer"]
+    assert not Form(wrong).fields["answer"]
+    assert Form(post(pages, address, {**form, "calls": "many"}).text).fields["answer"] == form["answer"]
     for answer in (form["answer"], PASSING):
         assert post(pages, address, {**form, **changed, "answer": answer}).status_code == 303
         played_on()
@@ -156,6 +161,34 @@ def test_prompts_language_models_name_and_caps_are_those_of_the_form(
     assert (fork.caps.calls, fork.caps.tokens, fork.caps.usd, fork.caps.seconds) == (9, 1000, 0.5, 60)
     again = opened_form(pages, "/other/fork?turn=1")
     assert {name: again[name] for name in caps} == caps
+
+
+def test_settings_and_times_are_those_of_the_form(opened: Store, pages: TestClient) -> None:
+    """A model's cost is that of all forks; the page then leads to the parent, which lists them."""
+    run = mining(opened)
+    address = f"/{run.id}/fork"
+    fields = {
+        **opened_form(pages, f"{address}?turn=1"),
+        "settings": "stamina=9\r\n\r\nimmunity=5",
+        "name": "k",
+    }
+    posted = post(pages, address, {**fields, "times": "2"})
+    assert (posted.status_code, posted.headers["location"]) == (303, f"/{run.id}")
+    played_on()
+    made = [opened.runs.find(name) for name in ("k-1", "k-2")]
+    assert [(one.setting.config.stamina, one.setting.config.immunity) for one in made] == [(9, 5)] * 2
+    for wrong, said in (
+        ({"settings": "stamina"}, "settings: 'stamina': write key=value"),
+        ({"settings": "stamina=1\nstamina=2"}, "settings: stamina is set twice; set it once"),
+        ({"settings": "patience=1"}, "patience"),
+        ({"times": "9"}, "times: write a number from 1 to 8"),
+    ):
+        refused = post(pages, address, {**fields, **wrong})
+        assert (refused.status_code, said in unescape(refused.text)) == (400, True)
+    every = dict.fromkeys(FORK_FIELDS, "") | {name: fields[name] for name in FORK_FIELDS if name in fields}
+    with open_store(opened.home, writes=False) as store:
+        told = unescape(Pages(store, link, live=True).fork(run, 1, "", {**every, "name": "", "times": "2"}))
+    assert "--set stamina=9 --set immunity=5 --times 2" in told
 
 
 def test_the_cost_of_a_fork_is_shown_before_it_is_spent(opened: Store, pages: TestClient) -> None:

@@ -52,10 +52,10 @@ def test_a_fork_with_another_answer_is_played_and_its_page_reloads_until_it_ends
     page.keyboard.press("f")
     page.wait_for_url("**/fork?turn=2&agent=miner-02")
     expect(page.locator("dd").first).to_have_text("none")
-    tab_to(page, "textarea")
+    tab_to(page, "#answer")
     page.keyboard.press("Control+a")
     page.keyboard.type(PASSING)  # its letters are keys of the page elsewhere
-    expect(page.locator("textarea")).to_have_value(PASSING)
+    expect(page.locator("#answer")).to_have_value(PASSING)
     tab_to(page, "form[method=post] button")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: "fork" not in url)
@@ -88,3 +88,16 @@ def test_c_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(page: Pa
         expect(page.locator("[data-copy]")).to_have_text("copied")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert re.fullmatch(rf"hobbes trace \S+ {command} --home {home}", copied)
+
+
+def test_a_recorded_answer_goes_when_another_prompt_is_chosen(page: Page) -> None:
+    page.goto("/story/fork?turn=2&agent=miner-02")
+    recorded = page.locator("#answer").input_value()
+    assert recorded
+    page.locator("[name=settings]").fill("immunity=3")
+    expect(page.locator("#answer")).to_have_value("")
+    page.locator("[name=settings]").fill("")
+    expect(page.locator("#answer")).to_have_value(recorded)
+    page.locator("#answer").fill(PASSING)
+    page.locator("[name=lang]").select_option("zh")
+    expect(page.locator("#answer")).to_have_value(PASSING)

@@ -19,7 +19,7 @@ from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
 from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import styled_name
-from hobbes.lab.show.timelines import Timeline, timeline
+from hobbes.lab.show.timelines import Timeline, marks_drawn, timeline
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
@@ -91,7 +91,11 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
             name: seen for name, seen in found.items() if name in looks
         }, where
     assert in_terminal(terminal("trace", run.id, "1", "AgentB"))["AgentB"] == {looks["AgentB"]}
-    assert lines_of("scores", timeline(opened, run, looks_in(opened, run))) == ["g0 h0", "g1 h0", "g2 h0"]
+    assert lines_of("scores", timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run))) == [
+        "g0 h0",
+        "g1 h0",
+        "g2 h0",
+    ]
 
 
 def test_only_agents_have_a_look(opened: Store) -> None:
@@ -156,7 +160,7 @@ def test_a_long_title_of_a_chart_is_not_cut_off() -> None:
 def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:
     """The first and the ninth agent have one colour and other dashes."""
     run = mining(opened, agents=9)
-    lines = lines_of("scores", timeline(opened, run, looks_in(opened, run)))
+    lines = lines_of("scores", timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run)))
     assert [lines[0], lines[8]] == ["g0 h0", "g0 h1"]
     assert ".h1 { stroke-dasharray:" in STYLE
 

@@ -135,7 +135,7 @@ def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> No
 def test_n_and_p_jump_to_the_marks_that_the_world_calls_landmarks(shown: Shown) -> None:
     page = shown.at(f"{shown.runs['mining'].id}#0")
     is_at(page, 0)
-    assert page.locator("select").input_value() == "capture"
+    assert page.locator("select[data-key=m]").input_value() == "capture"
     before = [turn for turn in shown.captures if turn > 0]
     for turn in before:
         page.keyboard.press("n")
@@ -182,8 +182,9 @@ def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
     """Whoever gets the address sees the same; a link back to a turn shows the first graph and map again."""
     page = shown.at(f"{shown.runs['mining'].id}#2")
     is_at(page, 2)
+    first = page.locator("[name=map]:checked").input_value()
     page.locator("label", has_text="scores").click()
-    page.locator("label", has_text="rejections").click()
+    page.locator("label", has_text="outcome").click()
     graph, chosen = (page.locator(f"[name={name}]:checked").input_value() for name in ("graph", "map"))
     assert page.evaluate("location.hash") == f"#2&graph={graph}&map={chosen}"
     page.keyboard.press("Escape")
@@ -197,7 +198,7 @@ def test_the_address_names_the_turn_the_graph_and_the_map(shown: Shown) -> None:
     assert again.locator("[name=map]:checked").input_value() == chosen
     again.evaluate("location.hash = '#5'")
     is_at(again, 5)
-    assert again.locator("[name=map]:checked").input_value() == "0"
+    assert again.locator("[name=map]:checked").input_value() == first != chosen
     again.close()
 
 
@@ -229,4 +230,85 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.goto((shown.folder / "index.html").as_uri())
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#moment .warning")).to_contain_text("turn 6 is missing", timeout=60_000)
+    page.close()
+
+
+def test_what_stands_below_the_timeline_of_a_large_run_comes_on_demand(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the script, as if it had been there from the beginning; without it, behind a link."""
+    monkeypatch.setattr("hobbes.lab.show.pages.MAX_WHOLE", 4 * TURNS - 1)
+    run = shown.runs["mining"].id
+    page = shown.at(f"{run}#2&map=0")
+    row = page.locator(".row[data-name=miner-02]")
+    expect(row).to_have_count(1, timeout=60_000)
+    expect(page.locator("[data-part]")).to_have_count(0)
+    assert page.locator("[name=map]:checked").input_value() == "0"
+    page.keyboard.press("ArrowDown")
+    assert (page.evaluate("document.activeElement.href") or "").endswith("/2/miner-01")
+    row.click(position={"x": width_of(row) * 5.5 / TURNS, "y": 5})
+    page.wait_for_url("**/5/miner-02")
+    page.close()
+    bare = shown.at(run, java_script_enabled=False)
+    assert not bare.locator(".map").count()
+    bare.locator("[data-part] a").click()
+    bare.wait_for_url("**/results")
+    assert bare.locator(".row").count() == 4
+    bare.get_by_role("link", name="2", exact=True).click()
+    bare.wait_for_url("**/2")
+    bare.close()
+
+
+@pytest.mark.parametrize("world", [*MODELS])
+def test_what_is_drawn_says_what_it_is_and_leads_to_the_card_of_who_did_it(shown: Shown, world: str) -> None:
+    run = shown.runs[world]
+    page = shown.at(f"{run.id}#2")
+    is_at(page, 2)
+    drawn = page.locator(".board a[data-of]")
+    owners = drawn.evaluate_all("all => all.map(one => [one.dataset.of, one.getAttribute('href')])")
+    assert {owner for owner, _ in owners} <= {*run.setting.agents}
+    assert {address for owner, address in owners if owner == run.setting.agents[0]} == {
+        f"/{run.id}/2/{run.setting.agents[0]}"
+    }
+    untold = "all => all.filter(one => !one.querySelector('title')?.textContent).length"
+    assert page.locator(".board a[data-of]").evaluate_all(untold) == 0
+    last = drawn.last
+    owner = last.get_attribute("data-of")
+    last.locator("text").first.click()
+    page.wait_for_url(f"**/2/{owner}")
+    page.close()
+
+
+def test_one_agent_is_looked_at_alone(shown: Shown) -> None:
+    """Its deeds, shapes, line and row stay; the others fade. The address keeps it, and `a` goes on."""
+    page = shown.at(f"{shown.runs['mining'].id}#2&agent=miner-02")
+    is_at(page, 2)
+    others = page.locator("[data-of]:not([data-of=miner-02])")
+    faded = "all => all.every(one => one.classList.contains('faded'))"
+    assert others.count() > 9
+    assert others.evaluate_all(faded)
+    assert page.locator(".faded[data-of=miner-02]").count() == 0
+    page.keyboard.press("ArrowRight")
+    is_at(page, 3)
+    assert page.locator(".who li:not(.faded)").count() == 1
+    assert page.evaluate("location.hash") == "#3&agent=miner-02"
+    page.keyboard.press("a")
+    assert page.evaluate("location.hash") == "#3&agent=miner-03"
+    page.locator("[data-focus]").select_option("")
+    assert page.locator(".faded").count() == 0
+    page.close()
+
+
+def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
+    """Also an agent whose deeds have no target tells them."""
+    run = shown.runs["mining"]
+    page = shown.at(run.id)
+    is_at(page, TURNS - 1)
+    players = [spec.removeprefix("policy:") for spec in run.models.values()]
+    assert page.locator(".who small").all_text_contents() == players
+    assert page.locator(".map .end").all_text_contents() == players
+    assert page.locator(".who .did", has_text="mined").count()
+    page.locator("label", has_text="scores").click()
+    ends = page.locator(".ends svg:visible tspan[class^=i]").evaluate_all("all => all.map(o => o.dataset.of)")
+    assert sorted(ends) == sorted(run.setting.agents)
     page.close()

@@ -11,7 +11,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import looks_in
-from hobbes.lab.show.timelines import LINES_HIGH, MAX_COLUMNS, Timeline, timeline
+from hobbes.lab.show.timelines import LINES_HIGH, MAX_COLUMNS, Map, Timeline, map_of, marks_drawn, timeline
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.lab.play import mining, played
@@ -26,7 +26,14 @@ MODELS = {
 
 def shown(opened: Store, run: Run) -> Timeline:
     """Return the timeline of a run."""
-    found = timeline(opened, run, looks_in(opened, run))
+    found = timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run))
+    assert found is not None
+    return found
+
+
+def map_shown(opened: Store, run: Run) -> Map:
+    """Return the map of a run."""
+    found = map_of(opened, run, marks_drawn(opened, run))
     assert found is not None
     return found
 
@@ -46,7 +53,7 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
     values = {"rounds": 12, **VALUES[world]}
     run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
     records = [turn.record for turn in opened.turns.of(run)]
-    found = shown(opened, run)
+    found, drawn_map = shown(opened, run), map_shown(opened, run)
     counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
     missed = {(k, e.agent) for k, record in enumerate(records) for e in record.events if e.type == "miss"}
     assert missed or world != "trust"
@@ -63,7 +70,7 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
         places = counted.pop(lane.name)
         assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
         assert bars(lane.svg).keys() == {turn for turn, _ in places}
-        for row in (one.rows for one in found.maps if one.name == lane.name):
+        for row in (one.rows for one in drawn_map.layers if one.name == lane.name):
             drawn = {(turn, agent): high for agent, svg in row.items() for turn, high in bars(svg).items()}
             assert drawn == {place: min(10, 1 + 3 * n) for place, n in Counter(places).items()}
     assert not counted
@@ -95,7 +102,9 @@ def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(op
     opened.db.conn.execute("delete from measures")
     assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
     unplayed = begin(opened, RunOptions("mining"))
-    assert timeline(opened, unplayed, {}) is None
+    marks = marks_drawn(opened, unplayed)
+    assert timeline(opened, unplayed, {}, marks) is None
+    assert map_of(opened, unplayed, marks) is None
 
 
 @pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
@@ -109,6 +118,20 @@ def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.M
     assert MAX_COLUMNS == 1000
     run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
     monkeypatch.setattr("hobbes.lab.show.timelines.MAX_COLUMNS", 3)
-    outcome = shown(opened, run).maps[0]
+    outcome = map_shown(opened, run).layers[0]
     assert outcome.name == "outcome"
     assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}
+
+
+def test_the_map_opens_on_the_layer_in_which_most_happens(opened: Store) -> None:
+    """Random miners are rejected more often than they raid; traders do nothing of which the map tells."""
+    random = mining(opened, models="policy:random?noise=0.3", values={"rounds": 12})
+    dropped = sum(len(turn.record.drops) for turn in opened.turns.of(random))
+    raids = sum(event.type == "raid" for turn in opened.turns.of(random) for event in turn.record.events)
+    opens = map_shown(opened, random).busiest
+    assert opens is not None
+    assert opens.name == ("raid" if raids > dropped else "rejections")
+    idle = played(opened, RunOptions("nations", 2, models="policy:pacifist-trader", values={"rounds": 2}))
+    opens = map_shown(opened, idle).busiest
+    assert opens is not None
+    assert opens.name == "outcome"

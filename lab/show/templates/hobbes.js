@@ -37,8 +37,10 @@ const hobbes = (() => {
       const control = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
       if (!control) return;
       event.preventDefault();
-      if (control.matches("select")) control.selectedIndex = (control.selectedIndex + 1) % control.length;
-      else control.click();
+      if (control.matches("select")) {
+        control.selectedIndex = (control.selectedIndex + 1) % control.length;
+        control.dispatchEvent(new Event("change", { bubbles: true }));
+      } else control.click();
     });
   }
 
@@ -87,15 +89,27 @@ const hobbes = (() => {
     return told.outerHTML;
   }
 
+  // Only what belongs to one agent is not faded; without a name, nothing is.
+  function focusOn(agent) {
+    for (const one of all("[data-of]")) one.classList.toggle("faded", Boolean(agent) && one.dataset.of !== agent);
+  }
+
+  // The turn at which the mouse is in a plot of so many turns.
+  function turnAt(plot, turns, event) {
+    const box = plot.getBoundingClientRect();
+    return Math.max(0, Math.min(turns - 1, Math.floor((turns * (event.clientX - box.left)) / box.width)));
+  }
+
   function timeline(section) {
+    const main = document.querySelector("main");
     const turns = Number(section.dataset.turns);
     const moment = document.querySelector("#moment");
     const range = section.querySelector("[type=range]");
     const play = section.querySelector('[data-go="play"]');
     const pace = section.querySelector("[data-pace-shown]");
     const kind = section.querySelector("select");
-    const agents = all("a.label", section);
     const PACES = [1, 2, 5, 10];
+    const focused = section.querySelector("[data-focus]");
     const CHOICES = ["graph", "map"];
     const from = Number(section.dataset.shown);
     const address = (text, turn) => text.replace(section.dataset.slot, turn);
@@ -105,14 +119,15 @@ const hobbes = (() => {
     let tick = 0;
     let due = 0;
     let speed = 1;
+    const wished = {};
     keep(from, Promise.resolve(moment.innerHTML));
 
     function mark() {
-      section.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
-      section.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
+      main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
+      main.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
       for (const plot of all(".graph", section)) plot.dataset.turn = wanted;
       range.value = wanted;
-      for (const agent of agents) agent.href = address(agent.dataset.card, wanted);
+      for (const agent of all("a.label")) agent.href = address(agent.dataset.card, wanted);
     }
 
     function get(turn) {
@@ -130,6 +145,7 @@ const hobbes = (() => {
         const next = wanted;
         const html = await get(next).catch((error) => said(error.message));
         moment.innerHTML = html;
+        focusOn(focused.value);
         const command = moment.querySelector("[data-command]");
         if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
@@ -140,11 +156,14 @@ const hobbes = (() => {
       if (!tick) remember();
     }
 
-    // The address names what is seen: the turn if it is not the last one, and a graph or a map if it is not the first.
+    // The address names what is seen: the turn if it is not the last one, and a graph or a map if another was chosen.
     function remember() {
-      const seen = CHOICES.map((name) => section.querySelector(`[name=${name}]:checked`))
-        .filter((one) => one && one.value !== "0")
-        .map((one) => `&${one.name}=${one.value}`);
+      const seen = CHOICES.map((name) => {
+        const one = document.querySelector(`[name=${name}]:checked`);
+        if (!one) return wished[name] ? `&${name}=${wished[name]}` : ""; // it has not been loaded yet
+        return one.defaultChecked ? "" : `&${name}=${one.value}`;
+      });
+      if (focused.value) seen.push(`&agent=${encodeURIComponent(focused.value)}`);
       const hash = `${wanted === turns - 1 ? "" : wanted}${seen.join("")}`;
       history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
     }
@@ -189,10 +208,6 @@ const hobbes = (() => {
       if (found !== undefined) go(found);
     }
 
-    const turnAt = (plot, event) => {
-      const box = plot.getBoundingClientRect();
-      return Math.max(0, Math.min(turns - 1, Math.floor((turns * (event.clientX - box.left)) / box.width)));
-    };
     for (const plot of all("[data-drag]", section)) {
       plot.addEventListener("pointerdown", (event) => {
         if (event.button) return;
@@ -200,19 +215,10 @@ const hobbes = (() => {
         plot.setPointerCapture(event.pointerId);
         range.focus({ preventScroll: true });
         if (tick) stop();
-        go(turnAt(plot, event));
+        go(turnAt(plot, turns, event));
       });
       plot.addEventListener("pointermove", (event) => {
-        if (plot.hasPointerCapture(event.pointerId)) go(turnAt(plot, event));
-      });
-    }
-    for (const row of all(".row", section)) {
-      const card = row.previousElementSibling;
-      row.addEventListener("pointermove", (event) => {
-        row.title = `${row.dataset.name}, turn ${turnAt(row, event)}: open the card`;
-      });
-      row.addEventListener("click", (event) => {
-        location.href = address(card.dataset.card, turnAt(row, event));
+        if (plot.hasPointerCapture(event.pointerId)) go(turnAt(plot, turns, event));
       });
     }
     range.addEventListener("input", () => go(Number(range.value)));
@@ -229,29 +235,76 @@ const hobbes = (() => {
         pace.textContent = `${speed} a second`;
       });
     for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
+    const named = () => {
+      const [turn, ...seen] = location.hash.slice(1).split("&");
+      for (const name of CHOICES) {
+        const value = seen.map((one) => one.split("=")).find((one) => one[0] === name)?.[1];
+        wished[name] = value;
+        const choice = all(`[name=${name}]`).find((one) => (value ? one.value === value : one.defaultChecked));
+        if (choice) choice.checked = true;
+      }
+      const agent = seen.find((one) => one.startsWith("agent="))?.slice(6) || "";
+      focused.value = decodeURIComponent(agent);
+      focusOn(focused.value);
+      const at = /^\d+$/.test(turn) ? Number(turn) : from;
+      if (at !== wanted) go(at);
+    };
+    document.addEventListener("change", (event) => {
+      if (event.target === focused) focusOn(focused.value);
+      if (event.target === focused || CHOICES.includes(event.target.name)) remember();
+    });
+    window.addEventListener("hashchange", named);
+    for (const hidden of all("[hidden]", section)) hidden.hidden = false;
+    main.classList.add("scripted");
+    pace.textContent = "1 a second";
+    mark();
+    named();
+    return { follows: () => wanted === turns - 1 && !tick, at: () => wanted, named };
+  }
+
+  // --- the map of agents x turns; `shown` is the turn to whose cards its names lead
+
+  function map(section, shown) {
+    const turns = Number(section.dataset.turns);
+    const agents = all("a.label", section);
+    const card = (agent, turn) => agent.dataset.card.replace(section.dataset.slot, turn);
+    for (const agent of agents) agent.href = card(agent, shown);
+    for (const row of all(".row", section)) {
+      const agent = row.previousElementSibling;
+      row.addEventListener("pointermove", (event) => {
+        row.title = `${row.dataset.name}, turn ${turnAt(row, turns, event)}: open the card`;
+      });
+      row.addEventListener("click", (event) => {
+        location.href = card(agent, turnAt(row, turns, event));
+      });
+    }
     for (const button of all("[data-agent]", section))
       button.addEventListener("click", () => {
         const at = agents.indexOf(document.activeElement) + Number(button.dataset.agent);
         agents[Math.max(0, Math.min(agents.length - 1, at))]?.focus();
       });
-    const named = () => {
-      const [turn, ...seen] = location.hash.slice(1).split("&");
-      for (const name of CHOICES) {
-        const value = seen.map((one) => one.split("=")).find((one) => one[0] === name)?.[1] || "0";
-        const choice = all(`[name=${name}]`, section).find((one) => one.value === value);
-        if (choice) choice.checked = true;
-      }
-      const at = /^\d+$/.test(turn) ? Number(turn) : from;
-      if (at !== wanted) go(at);
-    };
-    for (const choice of all("[type=radio]", section)) choice.addEventListener("change", remember);
-    window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
-    section.classList.add("scripted");
-    pace.textContent = "1 a second";
-    mark();
-    named();
-    return () => wanted === turns - 1 && !tick;
+  }
+
+  // --- a part of a page that comes when it is about to be seen: it stands in the page to which its link leads
+
+  function comesLater(part, arrived) {
+    const observer = new IntersectionObserver(
+      async ([seen]) => {
+        if (!seen.isIntersecting) return;
+        observer.disconnect();
+        try {
+          const page = new DOMParser().parseFromString(await served(part.querySelector("a").href), "text/html");
+          const found = page.querySelector(part.dataset.part);
+          part.replaceWith(found);
+          arrived(found);
+        } catch (error) {
+          part.insertAdjacentHTML("beforeend", said(error.message));
+        }
+      },
+      { rootMargin: "600px" },
+    );
+    observer.observe(part);
   }
 
   // Where the clipboard may not be used, as on a page from another machine, the command is selected for the reader.
@@ -394,20 +447,64 @@ const hobbes = (() => {
     }
   }
 
+  // --- a recorded answer does not stand under another prompt: it goes when one is chosen, and comes back with the old one
+
+  function emptied(answer) {
+    const fields = answer.dataset.emptiedBy.split(" ").map((name) => answer.form.elements[name]);
+    const recorded = answer.defaultValue;
+    answer.form.addEventListener("input", (event) => {
+      if (!fields.includes(event.target) || ![recorded, ""].includes(answer.value)) return;
+      answer.value = fields.some((field) => field.value.trim()) ? "" : recorded;
+    });
+  }
+
+  // --- what happens now in a run that is played; a page that is not seen keeps no connection
+
+  function listens(section, changed) {
+    let source = null;
+    function listen() {
+      source?.close();
+      source = document.hidden ? null : new EventSource(section.dataset.live);
+      source?.addEventListener("message", (event) => {
+        section.innerHTML = event.data;
+      });
+      source?.addEventListener("turn", changed);
+      source?.addEventListener("over", () => {
+        source.close();
+        changed();
+      });
+    }
+    document.addEventListener("visibilitychange", listen);
+    listen();
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     keys();
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     for (const form of all("form.seat")) seat(form);
     for (const form of all("form.try")) trying(form);
-    reachable();
+    for (const answer of all("[data-emptied-by]")) emptied(answer);
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
-    const follows = section ? timeline(section) : () => true;
+    const moved = section ? timeline(section) : { follows: () => true, at: () => null, named: () => {} };
+    const bind = (within) => {
+      for (const one of all(".map", within)) map(one, moved.at() ?? Number(one.dataset.shown));
+      moved.named();
+      reachable();
+    };
+    bind(document);
+    for (const part of all("[data-part]")) comesLater(part, bind);
+    const live = document.querySelector("[data-live]");
+    let isChanged = !live; // a page that hears of each turn is loaded again only after one
+    if (live)
+      listens(live, () => {
+        isChanged = true;
+      });
     // Those who look at an earlier turn, or write an answer, are left in peace.
     const reloadEvery = (seconds) =>
       setInterval(() => {
-        if (follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
+        if (isChanged && moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
       }, 1000 * seconds);
     const seconds = Number(document.body.dataset.reload);
     if (seconds && document.getElementById("answers")) answers(seconds);
