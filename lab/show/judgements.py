@@ -1,8 +1,10 @@
 """`/RUN/judgements` of `hobbes view`: how agents rate each other, beside what they did to each other."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from hobbes.engine.record import Event
@@ -73,6 +75,12 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
     return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
 
+def without_effects(world: AnyWorld, events: Sequence[Event]) -> list[Event]:
+    """Return the events of a turn without those of which another one is the cause: that one tells both."""
+    caused = {(event.agent, world.causes[event.type]) for event in events if event.type in world.causes}
+    return [event for event in events if (event.agent, event.type) not in caused]
+
+
 def shade(total: int, most: int) -> int:
     """Return how dark a sum is shown, from 0; the largest is the darkest."""
     return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
@@ -91,8 +99,13 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
     """
     number = run.turns - 1 if turn is None else turn
     ratings = reports(stored_turn(store, run, number))
-    happened = (one.event for one in events_until(store, run, number))
-    deeds = deeds_by_type(run.world, happened, looks)
+    happened = events_until(store, run, number)
+    told = (
+        event
+        for _, of_turn in groupby(happened, attrgetter("turn"))
+        for event in without_effects(run.world, [one.event for one in of_turn])
+    )
+    deeds = deeds_by_type(run.world, told, looks)
     named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
     named |= {name for one in deeds for pair in one.done.items() for name in (pair[0], *pair[1])}
     agents = sorted(named, key=lambda name: looks[name].place if name in looks else len(looks))

@@ -361,12 +361,12 @@ class Pages:
         has no such turn or agent.
         """
         fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
-        fields = page_forms.without_old_answer(self.store, run, fields)
         plan = None
         try:
+            fields = page_forms.without_old_answer(self.store, run, fields)
             plan = None if problem else page_forms.plan_fork(self.store, run, fields)
         except LabError as error:
-            problem = str(error)
+            problem = problem or str(error)
         full = self._full_turn(self.store, run, turn) if turn < run.turns else None
         return self._page(
             "fork.html",

@@ -25,7 +25,7 @@ from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
-from hobbes.lab.show.terminal import escape_invisible, json_lines, percent, ratees_of, tokens_text
+from hobbes.lab.show.terminal import escape_invisible, json_lines, percent, ratees_of, shade_of, tokens_text
 from hobbes.lab.show.tracing import REASONING_SOURCES, reasoning_title, short_reasoning, usage_line
 
 MAX_CHOICES = 24
@@ -165,6 +165,7 @@ def environment() -> Environment:
         "percent": percent,
         "tokens_text": tokens_text,
         "ratees_of": ratees_of,
+        "shade_of": shade_of,
         "both": beside,
         "moves": moves,
         "columns_and_rows": columns_and_rows,

@@ -57,7 +57,10 @@ MAX_WORD_LENGTH = 30
 """The columns that a word may need in a narrow table; a longer one is broken."""
 
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
-"""Five colours of PALETTE, for values from low to high."""
+"""Five colours of PALETTE, for values from good to bad."""
+
+GOOD_IF_HIGH = "keeps_word"
+"""How the name of the ratings begins that are good if they are high."""
 
 _CONTROL = re.compile(f"[{UNSAFE}\u200c\u200d]")
 
@@ -229,10 +232,10 @@ def _cell(cell: object, looks: Looks) -> Text:
 
 
 def matrix(title: str, ratings: Mapping[str, Mapping[str, int]], looks: Looks) -> RenderableType:
-    """Return ratings, rater by ratee: low ones blue, high ones orange, an agent's own in brackets."""
+    """Return ratings, rater by ratee: good ones blue, bad ones orange, an agent's own in brackets."""
     ratees = ratees_of(ratings)
     rows = [
-        [rater, *(_rating(report.get(ratee), own=rater == ratee) for ratee in ratees)]
+        [rater, *(_rating(title.strip(), report.get(ratee), own=rater == ratee) for ratee in ratees)]
         for rater, report in ratings.items()
     ]
     return table(title, ("rater \\ ratee", *ratees), rows, looks)
@@ -243,12 +246,17 @@ def ratees_of(ratings: Mapping[str, Mapping[str, int]]) -> list[str]:
     return sorted({ratee for report in ratings.values() for ratee in report})
 
 
-def _rating(rating: int | None, *, own: bool) -> Text:
+def shade_of(kind: str, rating: float) -> int:
+    """Return the shade of a rating, from 0 for the best to 4 for the worst: to keep one's word is good."""
+    shade = int(rating - 1) * len(SHADES) // MAX_RATING
+    return len(SHADES) - 1 - shade if kind.replace(" ", "_").startswith(GOOD_IF_HIGH) else shade
+
+
+def _rating(kind: str, rating: int | None, *, own: bool) -> Text:
     """Return a rating in its colour, or a dot if there is none."""
     if rating is None:
         return Text("·", style="dim")
-    shade = SHADES[(rating - 1) * len(SHADES) // MAX_RATING]
-    return Text(f"({rating})" if own else f"{rating}", style=shade)
+    return Text(f"({rating})" if own else f"{rating}", style=SHADES[shade_of(kind, rating)])
 
 
 def percent(share: float | None) -> str:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.lab.show.palette import PALETTE, Looks
-from hobbes.lab.show.terminal import escape_invisible
+from hobbes.lab.show.terminal import escape_invisible, shade_of
 from hobbes.lab.store.calls import Decision, by_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -32,6 +32,9 @@ HIGH = 10
 
 LINES_HIGH = 84
 """How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+
+RATINGS_TOLD = (1, 5, 10)
+"""The ratings that the legend of their layer explains."""
 
 LABEL_HIGH = 11
 """How high the label of a line is, of 100."""
@@ -193,9 +196,9 @@ def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
         *(
             drawn.layer(
                 f"rated: {kind.removesuffix('_report').replace('_', ' ')}",
-                {place: (round(mean), f"s{min(int(mean - 1) // 2, 4)}") for place, mean in means.items()},
+                {place: (round(mean), f"s{shade_of(kind, mean)}") for place, mean in means.items()},
                 shown,
-                _RATING_LEGEND,
+                tuple((_swatch(n, f"s{shade_of(kind, n)}"), f"{n} of 10 on average") for n in RATINGS_TOLD),
             )
             for kind, means in marks.ratings.items()
         ),
@@ -288,7 +291,6 @@ _OUTCOME_LEGEND = (
     (_swatch(OUTCOMES[Outcome.REPAIRED], "odd"), "repaired"),
     (_swatch(HIGH, "bad"), "failed, default action"),
 )
-_RATING_LEGEND = tuple((_swatch(n, f"s{(n - 1) // 2}"), f"{n} of 10 on average") for n in (1, 5, 10))
 
 
 def _legend_of_counts(ink: str, what: str) -> tuple[tuple[Markup, str], ...]:

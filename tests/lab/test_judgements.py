@@ -12,6 +12,7 @@ from hobbes.engine.record import Event
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
+from hobbes.lab.show.terminal import shade_of
 from hobbes.lab.show.timelines import sample
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -107,3 +108,22 @@ def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_la
     assert sample(3, SMALL) == [0, 1, 2]
     assert (sample(500, SMALL)[0], sample(500, SMALL)[-1], len(sample(500, SMALL))) == (0, 499, SMALL)
     assert sample(1, SMALL) == [0]
+
+
+def test_a_colour_means_the_same_for_both_kinds_of_ratings() -> None:
+    """To keep one's word is good and to be an aggressor bad: the best is shade 0, the worst shade 4."""
+    for kind, best, worst in (("keeps_word_report", 10, 1), ("aggressor report at the end of A", 1, 10)):
+        assert [shade_of(kind, rating) for rating in (best, 5.5, worst)] == [0, 2, 4]
+
+
+def test_a_high_five_that_missed_is_told_once(opened: Store, pages: TestClient) -> None:
+    """The record has it as a miss and as an attack."""
+    run = played(
+        opened, RunOptions("trust", 3, models="policy:copykitten", values={"rounds": 4, "miss": 100})
+    )
+    events = [event for turn in opened.turns.of(run) for event in turn.record.events]
+    misses, attacks = (sum(event.type == kind for event in events) for kind in ("miss", "attack"))
+    assert attacks > misses > 0
+    page = pages.get(f"/{run.id}/judgements").text
+    assert sum(int(row[-1]) for row in cells(page, "attack: times")) == attacks - misses
+    assert sum(int(row[-1]) for row in cells(page, "miss: times")) == misses

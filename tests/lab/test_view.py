@@ -100,8 +100,10 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         assert f'href="/{run.id}/0/miner-01">{side}</a>' in decided
         moves = unescape(decided).partition(f">{side}</a>")[2]
         assert '<code>{"actions": [{' in moves.partition("</dd>")[0]
-    assert '<span class="del">-{&#34;reasoning&#34;' in page
-    assert '<span class="add">+{&#34;reasoning&#34;' in page
+    words = page.partition('id="words"')[2].partition("</section>")[0]
+    assert page.count("<del>") == words.count("<del>") > 0
+    assert page.count("<ins>") == words.count("<ins>") > 0
+    assert "its words, from A to B" in decided
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
     assert "No divergence: all turns are equal." in same
     assert "No decision differs in the turns that both runs have." in same
