@@ -58,7 +58,7 @@ def _name(given: object) -> object:
 
 
 def _seeds(given: object) -> tuple[int, ...]:
-    """Return the seeds: as many as a number says, from 1 on, those from one to another, or those of a list."""
+    """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
     if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
         first, last = int(ends[1]), int(ends[2])
         if not first <= last <= LARGEST_SEED or last - first >= MOST_SEEDS:
