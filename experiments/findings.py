@@ -172,10 +172,13 @@ def mean(one: Mapping[str, Any]) -> str:
 
 
 def verdict(one: Mapping[str, Any]) -> str:
-    """Return a verdict in the words of the report, with the margin where it is about one."""
-    if one["verdict"] != "no larger than" or one["margin"] is None:
+    """Return a verdict in the words of the report, with the margin where it is about one.
+
+    Where no margin is named, no pair differs.
+    """
+    if one["verdict"] != "no larger than":
         return str(one["verdict"])
-    return f"no larger than {figure(one['margin'])}"
+    return f"no larger than {figure(one['margin'] or 0)}"
 
 
 def hypotheses(report: Report, rerun: Report | None) -> Iterator[str]:

@@ -92,7 +92,7 @@ def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experim
     rows = re.findall(
         r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[ \d.,]* \| `",
         tables(experiment),
-        re.M,
+        re.MULTILINE,
     )
     assert told == rows
     assert "The rerun has the seeds " in tables(experiment)
