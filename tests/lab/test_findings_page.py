@@ -120,18 +120,22 @@ def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: C
     assert "The rerun" not in alone
 
 
-def test_an_arm_that_played_the_same_is_called_invariant() -> None:
-    cells = [("plain", 1, "x"), ("plain", 2, "y"), ("same", 1, "x"), ("same", 2, "y"), ("other", 1, "x")]
-    cells.append(("other", 2, "z"))
-    figures = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
+def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
+    found = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
+    none = {**found, "mean": 0, "low": None, "p_holm": 1, "verdict": "no larger than", "margin": 0.1}
     report = {
         "arms": {"plain": {}, "same": {}, "other": {}},
-        "cells": [{"arm": arm, "seed": seed, "digest": digest} for arm, seed, digest in cells],
-        "differences": [{"arm": "same", **figures}, {"arm": "other", **figures}],
+        "differences": [
+            {"arm": "same", **none},
+            {"arm": "same", **none, "measure": "n", "mean": None},
+            {"arm": "other", **found},
+            {"arm": "other", **none, "measure": "n"},
+        ],
     }
     assert [*differences(report)][2:] == [
-        "| `same` | all | the same in each turn of all games | - | invariant |",
+        "| `same` | all | invariance check: no pair differs | 1 | no larger than 0 |",
         "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
+        "| `other` | `n` | 0 | 1 | no larger than 0.1 |",
     ]
 
 
