@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument(
         "--rerun",
         action="store_true",
-        help="play with other seeds, a quarter as many, but at least ten if there are so many",
+        help="play each with other seeds, too",
     )
     parser.add_argument("--no-play", action="store_true", help="write only what has been played")
     parser.add_argument("--jobs", help="how many processes play, as in hobbes experiment")
@@ -80,11 +80,11 @@ def experiments_of_page() -> list[str]:
 
 
 def with_other_seeds(text: str) -> str:
-    """Return an experiment file with a quarter as many seeds, but at least ten or as many as it has."""
+    """Return an experiment file with other seeds: a quarter as many, but at least 40 if it has so many."""
 
     def moved(found: re.Match[str]) -> str:
         first, last = int(found[1]), int(found[2])
-        number = min(last - first + 1, max(10, (last - first + 1) // 4))
+        number = min(last - first + 1, max(40, (last - first + 1) // 4))
         return f'seeds = "{first + FURTHER}-{first + FURTHER + number - 1}"'
 
     return SEEDS.sub(moved, text)

@@ -98,9 +98,9 @@ def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experim
     assert "The rerun has the seeds " in tables(experiment)
 
 
-def test_a_rerun_has_other_seeds_a_quarter_as_many_but_at_least_ten() -> None:
+def test_a_rerun_has_other_seeds_a_quarter_as_many_but_at_least_forty() -> None:
     assert with_other_seeds('a = 1\nseeds = "50001-50200"\n') == 'a = 1\nseeds = "100001-100050"\n'
-    assert with_other_seeds('seeds = "50001-50020"') == 'seeds = "100001-100010"'
+    assert with_other_seeds('seeds = "50001-50060"') == 'seeds = "100001-100040"'
     assert with_other_seeds('seeds = "50001-50008"') == 'seeds = "100001-100008"'
 
 
