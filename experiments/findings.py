@@ -1,12 +1,12 @@
-"""Play the ready-made experiments and write their figures into docs/findings.md.
+"""Play the experiments of docs/findings.md, and write the tables of docs/findings/ from their reports.
 
-    python -m experiments.findings                      # play what is missing, then write: an hour or more
-    python -m experiments.findings --only trust-noise   # one experiment, and what the page says about it
+    python -m experiments.findings                      # play what is missing, then write
+    python -m experiments.findings --only trust-noise   # one experiment
+    python -m experiments.findings --rerun              # play each once more, with other seeds
     python -m experiments.findings --no-play            # only write, from what has been played
 
-Each experiment has a home of its own in `findings-home/`, so that it can be thrown away by itself. The words
-of the page are written by hand. Between `<!-- BLOCK EXPERIMENT -->` and `<!-- end -->` stands what this
-script writes, all of it from `hobbes report EXPERIMENT --json`.
+Each experiment has a home of its own in `findings-home/`, and its rerun another one, so that each can be
+thrown away by itself. The page is written by hand; each figure of it with an interval stands in a table.
 """
 
 import argparse
@@ -14,19 +14,27 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hobbes.lab.store.experiments import plans_of
+from hobbes.lab.store.home import open_store
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "findings.md"
+TABLES = ROOT / "docs" / "findings"
+PLANS = TABLES / "plans.json"
 PICTURES = ROOT / "docs" / "pictures"
 
-BLOCK = re.compile(r"(<!-- (?P<block>[\w-]+) (?P<experiment>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+LINKED = re.compile(r"\(findings/([\w-]+)\.md\)")
+"""How the page names an experiment: by a link to its tables."""
 
-NEAR = 0.05
-"""A Gini coefficient of gold up to this is near that of equal shares, which is 0."""
+SEEDS = re.compile(r'^seeds = "(\d+)-(\d+)"$', re.MULTILINE)
+"""The seeds of an experiment of the page: the first and the last one."""
+
+FURTHER = 50_000
+"""How far the seeds of a rerun are from those of the experiment."""
 
 Report: TypeAlias = Mapping[str, Any]
 """What `hobbes report EXPERIMENT --json` prints."""
@@ -40,25 +48,46 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="EXPERIMENT", help="the experiments; by default all of the page"
     )
+    parser.add_argument(
+        "--rerun",
+        action="store_true",
+        help="play each with other seeds, too",
+    )
     parser.add_argument("--no-play", action="store_true", help="write only what has been played")
     parser.add_argument("--jobs", help="how many processes play, as in hobbes experiment")
     parser.add_argument("--home", type=Path, default=Path("findings-home"), help="a folder for the homes")
     asked = parser.parse_args()
-    text = PAGE.read_text(encoding="utf-8")
-    on_page = dict.fromkeys(found["experiment"] for found in BLOCK.finditer(text))
-    for experiment in asked.only or on_page:
-        home = asked.home / experiment
+    for experiment in asked.only or experiments_of_page():
+        file, home = ROOT / "experiments" / f"{experiment}.toml", asked.home / experiment
+        again = asked.home / f"{experiment}-again"
+        if asked.rerun:
+            asked.home.mkdir(exist_ok=True)
+            text = with_other_seeds(file.read_text(encoding="utf-8"))
+            file, played = asked.home / f"{experiment}-again.toml", again
+            file.write_text(text, encoding="utf-8")
+        else:
+            played = home
         if not asked.no_play:
             jobs = ["--jobs", asked.jobs] if asked.jobs else []
-            _hobbes(home, "experiment", str(ROOT / "experiments" / f"{experiment}.toml"), "--yes", *jobs)
+            _hobbes(played, "experiment", str(file), "--yes", *jobs)
         if home.is_dir():
-            report = json.loads(_hobbes(home, "report", experiment, "--json"))
-            text = filled(text, experiment, report)
-            if experiment == "mining-noise":
-                draw_levels(report, PICTURES / "findings-noise.svg")
-            if experiment == "trust-noise":
-                draw_doses(report, "miss", ("cooperation", "gain"), PICTURES / "findings-misses.svg")
-    PAGE.write_text(text, encoding="utf-8")
+            write(experiment, home, again)
+
+
+def experiments_of_page() -> list[str]:
+    """Return the names of the experiments that the page names, in its order."""
+    return list(dict.fromkeys(LINKED.findall(PAGE.read_text(encoding="utf-8"))))
+
+
+def with_other_seeds(text: str) -> str:
+    """Return an experiment file with other seeds: a quarter as many, but at least 40 if it has so many."""
+
+    def moved(found: re.Match[str]) -> str:
+        first, last = int(found[1]), int(found[2])
+        number = min(last - first + 1, max(40, (last - first + 1) // 4))
+        return f'seeds = "{first + FURTHER}-{first + FURTHER + number - 1}"'
+
+    return SEEDS.sub(moved, text)
 
 
 def _hobbes(home: Path, *arguments: str) -> str:
@@ -68,29 +97,68 @@ def _hobbes(home: Path, *arguments: str) -> str:
         command, stdout=subprocess.PIPE, text=True, check=False
     )
     if done.returncode:
-        sys.exit(f"`hobbes {' '.join(arguments)}` failed; the page is as it was")
+        sys.exit(f"`hobbes {' '.join(arguments)}` failed; the tables are as they were")
     return done.stdout
 
 
-def filled(text: str, experiment: str, report: Report) -> str:
-    """Return the page with the blocks of an experiment written anew."""
+def write(experiment: str, home: Path, again: Path) -> None:
+    """Write the tables of an experiment and its plan, with its rerun if that has been played."""
+    report = json.loads(_hobbes(home, "report", experiment, "--json"))
+    rerun = json.loads(_hobbes(again, "report", experiment, "--json")) if again.is_dir() else None
+    with open_store(home) as store:
+        (frozen,) = plans_of(store, experiment)
+    TABLES.mkdir(exist_ok=True)
+    plans = json.loads(PLANS.read_text(encoding="utf-8")) if PLANS.is_file() else {}
+    plans[experiment] = {"frozen": frozen.kept, "hash": frozen.hash, "plan": frozen.plan}
+    PLANS.write_text(json.dumps(dict(sorted(plans.items())), ensure_ascii=False) + "\n", encoding="utf-8")
+    (TABLES / f"{experiment}.md").write_text("\n".join(page(report, rerun)) + "\n", encoding="utf-8")
+    if experiment == "trust-noise":
+        draw_doses(report, "miss", ("cooperation", "gain"), PICTURES / "findings-misses.svg")
 
-    def block(found: re.Match[str]) -> str:
-        if found["experiment"] != experiment:
-            return found[0]
-        written = "\n".join(BLOCKS[found["block"]](report)).rstrip()
-        return f"{found[1]}\n{written}\n\n{found[4]}"
 
-    return BLOCK.sub(block, text)
+def page(report: Report, rerun: Report | None) -> Iterator[str]:
+    """Yield the lines of the page with the tables of an experiment."""
+    name, plan = report["experiment"], report["plan"]
+    versions = ", ".join(
+        f"hobbes {one['hobbes']} with version {one['rules_version']} of the rules"
+        for one in report["manifest"]["recorded_by"]
+    )
+    yield f"# Tables of {name}"
+    yield ""
+    yield (
+        f"The file is [experiments/{name}.toml](../../experiments/{name}.toml), the page is "
+        f"[Findings](../findings.md). {len(report['cells']):,} games of scripted policies, seeds "
+        f"{plan['seeds'][0]} to {plan['seeds'][-1]}, played with {versions}. The plan was frozen on "
+        f"{plan['frozen'][:16].replace('T', ' at ')} UTC; its hash is `{plan['hash'][:16]}`. "
+        "`python -m experiments.findings` writes this page."
+    )
+    if rerun:
+        seeds = rerun["plan"]["seeds"]
+        yield ""
+        yield (
+            f"The rerun has the seeds {seeds[0]} to {seeds[-1]}. It found {_found_again(report, rerun)} of "
+            "the verdicts again that the experiment reached; where the experiment cannot tell, the rerun "
+            "need not."
+        )
+    parts = {
+        "Hypotheses": hypotheses(report, rerun),
+        "Arms": arms(report),
+        "Differences": differences(report),
+    }
+    parts |= {"Rankings": rankings(report), "Invasions": invasions(report), "Scores": scores(report)}
+    for title, lines in parts.items():
+        if written := list(lines):
+            yield from ("", f"## {title}", "", *written)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    yield from (f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))
+    """Yield the lines of a table, none without rows."""
+    if rows:
+        yield from (f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))
 
 
 def figure(value: float | None) -> str:
-    """Return a figure with at least three digits, a hyphen if it is undefined."""
+    """Return a figure with three digits, a large one without fractions, a hyphen if it is undefined."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004  no 5.32e+03
@@ -103,34 +171,46 @@ def mean(one: Mapping[str, Any]) -> str:
     return f"{figure(one['mean'])} ({figure(one['low'])} to {figure(one['high'])})"
 
 
-def played(report: Report) -> Iterator[str]:
-    """Yield how many runs there are, with which version."""
-    versions = ", ".join(
-        f"hobbes {one['hobbes']} with version {one['rules_version']} of the rules"
-        for one in report["manifest"]["recorded_by"]
-    )
-    file = f"experiments/{report['experiment']}.toml"
-    yield f"From [{file}](../{file}): {len(report['cells']):,} runs, played with {versions}."
+def verdict(one: Mapping[str, Any]) -> str:
+    """Return a verdict in the words of the report, with the margin where it is about one.
+
+    Where no margin is named, no pair differs.
+    """
+    if one["verdict"] != "no larger than":
+        return str(one["verdict"])
+    return f"no larger than {figure(one['margin'] or 0)}"
 
 
-def hypotheses(report: Report) -> Iterator[str]:
-    """Yield the table of the hypotheses."""
-    against = {"baseline": "minus baseline", "halves": "2nd half minus 1st", "zero": "compared with 0"}
-    against |= {"trend": "trend", "interaction": "interaction"}
-    yield from table(
-        ("hypothesis", "verdict", "measure", "arm", "figure (95% interval)", "p (Holm)"),
-        [
+def hypotheses(report: Report, rerun: Report | None) -> Iterator[str]:
+    """Yield the table of the hypotheses, with what the rerun found."""
+    compared = {"halves": "2nd half minus 1st", "zero": "compared with 0"}
+    again = rerun["hypotheses"] if rerun else [None] * len(report["hypotheses"])
+    rows = []
+    for number, (one, other) in enumerate(zip(report["hypotheses"], again, strict=True), start=1):
+        what = compared.get(one["test"], f"minus `{one['against'] or 'baseline'}`")
+        if one["test"] == "trend":
+            what = f"trend over {one['factors'][0]}"
+        rows.append(
             (
-                one["text"].rstrip("."),
-                f"**{one['verdict']}**",
-                f"`{one['measure']}`, {against[one['test']]}",
-                f"`{one['arm'] or 'all'}`",
+                str(number),
+                one["text"],
+                verdict(one),
+                f"`{one['measure']}` of `{one['arm'] or 'all'}`, {what}",
                 mean(one),
+                str(one["n"]),
                 figure(one["p_holm"]),
+                f"{verdict(other)}: {mean(other)}" if other else "-",
             )
-            for one in report["hypotheses"]
-        ],
-    )
+        )
+    columns = ("", "hypothesis", "verdict", "figure of", "figure (95% interval)", "n", "p (Holm)", "rerun")
+    yield from table(columns, rows)
+
+
+def _found_again(report: Report, rerun: Report) -> str:
+    """Return how many of the verdicts a rerun has again; where the first cannot tell, there is none."""
+    pairs = list(zip(report["hypotheses"], rerun["hypotheses"], strict=True))
+    reached = [(one, other) for one, other in pairs if one["verdict"] != "cannot tell"]
+    return f"{sum(one['verdict'] == other['verdict'] for one, other in reached)} of {len(reached)}"
 
 
 def arms(report: Report) -> Iterator[str]:
@@ -145,130 +225,86 @@ def arms(report: Report) -> Iterator[str]:
     )
 
 
-LEVELS = (("turnover", -1), ("raid_rate", -1), ("efficiency", 1))
-"""What changes from the first half to the second where property becomes stable, and in which direction."""
-
-
-def levels(report: Report) -> Iterator[str]:
-    """Yield at which levels of each factor property becomes stable, then the table of the levels."""
-    halves = {(one["arm"], one["measure"]): one for one in report["halves"]}
+def differences(report: Report) -> Iterator[str]:
+    """Yield the table of the arms minus the baseline; an arm without any difference has one line."""
+    baseline = next(arm for arm in report["arms"] if arm not in {d["arm"] for d in report["differences"]})
     rows = []
-    for factor in ("noise", "tremble"):
-        stable = []
-        for level, arm in _levels(report, factor):
-            gini = report["arms"][arm]["measures"]["gold_gini"]
-            lacking = [name for name, sign in LEVELS if not _moves(halves[arm, name], sign)]
-            lacking += [] if gini["mean"] <= NEAR else ["gold_gini"]
-            quiet = report["arms"][arm]["measures"]["raid_rate"]["mean"] == 0
-            if quiet:
-                lacking = [name for name in lacking if name not in {"turnover", "raid_rate"}]
-            stable += [] if lacking else [level]
-            verdict = (
-                f"no: {', '.join(lacking)}" if lacking else "yes, nobody ever raided" if quiet else "yes"
-            )
-            figures = (mean(halves[arm, name]) for name, _ in LEVELS)
-            rows.append((factor, f"{level:g}", *figures, mean(gini), verdict))
-        found = f"at {', '.join(f'{level:g}' for level in stable)}" if stable else "at no level"
-        yield f"With `{factor}`, property becomes stable {found}."
+    for arm in dict.fromkeys(one["arm"] for one in report["differences"]):
+        of_arm = [one for one in report["differences"] if one["arm"] == arm]
+        if all(one["mean"] in {0, None} and one["low"] is None for one in of_arm):
+            rows.append((f"`{arm}`", "all", "invariance check: no pair differs", "1", "no larger than 0"))
+            continue
+        rows += [
+            (f"`{arm}`", f"`{one['measure']}`", mean(one), figure(one["p_holm"]), verdict(one))
+            for one in of_arm
+        ]
+    yield from table(("arm", "measure", f"minus `{baseline}` (95% interval)", "p (Holm)", "verdict"), rows)
+
+
+def rankings(report: Report) -> Iterator[str]:
+    """Yield the players by wins and by score, each with its figures against every other one."""
+    for by, places in report["rankings"].items():
+        yield f"By {by}; a column has the mean against that player."
         yield ""
-    names = (f"`{name}`, 2nd half minus 1st" for name, _ in LEVELS)
-    yield from table(("factor", "level", *names, "`gold_gini`", "stable"), rows)
+        yield from table(
+            ("rank", "player", "mean (95% interval)", *(_strategy(one["player"]) for one in places)),
+            [
+                (
+                    str(row["rank"]),
+                    _strategy(row["player"]),
+                    mean(row),
+                    *(figure(row["against"][column["player"]]) for column in places),
+                )
+                for row in places
+            ],
+        )
+        yield ""
 
 
-def _levels(report: Report, factor: str) -> list[tuple[float, str]]:
-    """Return the levels of a factor with their arms; the baseline has level 0."""
-    named = [arm for arm in report["arms"] if arm.startswith(f"{factor}=")]
-    return [(0.0, "baseline"), *((float(arm.partition("=")[2]), arm) for arm in named)]
-
-
-def _moves(one: Mapping[str, Any], sign: int) -> bool:
-    """Return whether a whole interval is on one side of 0."""
-    return one["low"] is not None and min(sign * one["low"], sign * one["high"]) > 0
+def _strategy(player: str) -> str:
+    """Return what the strategy of a player is called."""
+    return player.partition(":")[2]
 
 
 def invasions(report: Report) -> Iterator[str]:
-    """Yield what came of each invasion, with its payoffs."""
+    """Yield what came of each invasion."""
     for one in report["invasions"]:
         into, back = one["of_mutant"], one["of_resident"]
         yield (
             f"`{one['mutant']}` among `{one['resident']}`: a single mutant takes over with probability "
             f"{_probability(into)}, and a single resident among mutants with probability "
             f"{_probability(back)}. Without any advantage, either probability would be "
-            f"{figure(one['neutral'])}. If mutations are rare, the whole population consists of mutants "
-            f"{one['mutants_in_the_long_run']:.1%} of the time."
+            f"{figure(one['neutral'])}."
         )
-        yield ""
-        yield from table(
-            ("mutants", "score of a resident", "score of a mutant"),
-            [(str(p["mutants"]), _score(p["resident"]), _score(p["mutant"])) for p in one["payoffs"]],
-        )
-        yield ""
 
 
 def _probability(one: Mapping[str, float]) -> str:
     return f"{figure(one['probability'])} ({figure(one['low'])} to {figure(one['high'])})"
 
 
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
-
-
-def tournament(report: Report) -> Iterator[str]:
-    """Yield the share of wins of each strategy, and its scores, against each one; the best score first."""
-    wins = {one["player"]: one["mean"] for one in report["rankings"]["wins"]}
-    places = report["rankings"]["score"]
+def scores(report: Report) -> Iterator[str]:
+    """Yield the mean score of the agents of each player, where players of an arm differ."""
+    found = report["payoffs"]
+    arms_of = [one["arm"] for one in found]
+    if report["rankings"]:
+        return
     yield from table(
-        ("strategy", "wins", "mean", *(_strategy(one["player"]) for one in places)),
+        ("arm", "player", "agents", "score (95% interval)"),
         [
-            (
-                _strategy(row["player"]),
-                f"{wins[row['player']]:.0%}",
-                f"**{row['mean']:.0f}**",
-                *(f"{row['against'][column['player']]:.0f}" for column in places),
-            )
-            for row in places
+            (f"`{one['arm']}`", f"`{one['player']}`", figure(one["agents"]), mean(one))
+            for one in found
+            if arms_of.count(one["arm"]) > 1
         ],
     )
 
 
-def duels(report: Report) -> Iterator[str]:
-    """Yield a row for each opponent, and in each column its score after that of one of the strategies."""
-    scores = {(one, two): (mine, theirs) for (one, mine), (two, theirs) in _pairs(report)}
-    ours, opponents = (list(dict.fromkeys(pair[side] for pair in scores)) for side in (0, 1))
-    yield from table(
-        ("opponent", *ours),
-        [
-            (opponent, *("{:.0f} : {:.0f}".format(*scores[one, opponent]) for one in ours))
-            for opponent in opponents
-        ],
-    )
-
-
-def _pairs(report: Report) -> Iterator[list[tuple[str, float]]]:
-    """Yield the strategies of each arm with their mean scores; only one if a strategy met itself."""
-    for _, of_arm in groupby(report["payoffs"], key=lambda one: one["arm"]):
-        yield [(_strategy(one["player"]), one["mean"]) for one in of_arm]
-
-
-def _strategy(player: str) -> str:
-    """Return what the strategy of a player is called."""
-    return player.partition(":")[2].removeprefix("axelrod/")
-
-
-def doses(report: Report) -> Iterator[str]:
-    """Yield the table of the curves: a row for each value of a factor, a column for each other arm."""
-    curves = report["doses"]
-    for measure in dict.fromkeys(one["measure"] for one in curves):
-        of_measure = [one for one in curves if one["measure"] == measure]
-        names = [_fixed(one) for one in of_measure]
-        values = [point["value"] for point in of_measure[0]["points"]]
-        rows = [
-            (f"{value:g}", *(mean(one["points"][k]) for one in of_measure)) for k, value in enumerate(values)
-        ]
-        yield f"`{measure}` by `{of_measure[0]['factor']}`:"
-        yield ""
-        yield from table((of_measure[0]["factor"], *names), rows)
-        yield ""
+def draw_doses(report: Report, factor: str, measures: Sequence[str], to: Path) -> None:
+    """Draw measures by the values of a factor, a line for each other arm."""
+    panels = []
+    for measure in measures:
+        found = [one for one in report["doses"] if (one["factor"], one["measure"]) == (factor, measure)]
+        panels.append((measure, {_fixed(one): one["points"] for one in found}))
+    _draw(panels, factor, to)
 
 
 def _fixed(curve: Mapping[str, Any]) -> str:
@@ -276,73 +312,32 @@ def _fixed(curve: Mapping[str, Any]) -> str:
     return ", ".join(str(value) for value in curve["fixed"].values()) or "all"
 
 
-BLOCKS: Mapping[str, Callable[[Report], Iterator[str]]] = {
-    "played": played,
-    "hypotheses": hypotheses,
-    "arms": arms,
-    "levels": levels,
-    "invasions": invasions,
-    "tournament": tournament,
-    "duels": duels,
-    "doses": doses,
-}
-"""What may stand between the marks of the page."""
-
-
-def draw_levels(report: Report, to: Path) -> None:
-    """Draw how the halves differ, and the Gini coefficient, by the level of noise and of tremble."""
-    halves = {(one["arm"], one["measure"]): one for one in report["halves"]}
-    panels = [(f"{name}\n2nd half minus 1st", name) for name, _ in LEVELS] + [("gold_gini", "gold_gini")]
-    curves = []
-    for title, name in panels:
-        lines = {}
-        for factor in ("noise", "tremble"):
-            lines[factor] = [
-                (level, halves[arm, name] if name != "gold_gini" else report["arms"][arm]["measures"][name])
-                for level, arm in _levels(report, factor)
-            ]
-        curves.append((title, "probability", lines))
-    _draw(curves, to)
-
-
-def draw_doses(report: Report, factor: str, measures: Sequence[str], to: Path) -> None:
-    """Draw measures by the values of a factor, a line for each other arm."""
-    curves = []
-    for measure in measures:
-        found = [one for one in report["doses"] if (one["factor"], one["measure"]) == (factor, measure)]
-        lines = {_fixed(one): [(point["value"], point) for point in one["points"]] for one in found}
-        curves.append((measure, factor, lines))
-    _draw(curves, to)
-
-
-Curves: TypeAlias = Sequence[tuple[str, str, Mapping[str, Sequence[tuple[float, Mapping[str, Any]]]]]]
-"""Title, name of the horizontal axis, and the points of each line, of each panel."""
-
 STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#000000", "D", ":"))
 """Colours that everybody can tell apart, with a marker and a dash of their own."""
 
+Panels: TypeAlias = Sequence[tuple[str, Mapping[str, Sequence[Mapping[str, Any]]]]]
+"""The title of each panel, and the points of its lines."""
 
-def _draw(panels: Curves, to: Path) -> None:
+
+def _draw(panels: Panels, across: str, to: Path) -> None:
     """Draw panels side by side, lines with bands, the same bytes each time."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     with mpl.rc_context({"svg.hashsalt": "findings", "svg.fonttype": "none", "font.size": 9}):
         sheet = Figure(figsize=(3.2 * len(panels), 3.2), layout="constrained")
-        for axes, (title, across, lines) in zip(
+        for axes, (title, lines) in zip(
             sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
             axes.axhline(0, color="#999999", linewidth=0.8)
             for (name, points), (colour, marker, dash) in zip(lines.items(), STYLES, strict=False):
-                x = [value for value, _ in points]
-                axes.plot(
-                    x, [p["mean"] for _, p in points], dash, marker=marker, ms=4, color=colour, label=name
+                x = [p["value"] for p in points]
+                means = [p["mean"] for p in points]
+                axes.plot(x, means, dash, marker=marker, ms=4, color=colour, label=name)
+                low, high = (
+                    [p[end] if p[end] is not None else p["mean"] for p in points] for end in ("low", "high")
                 )
-                bounds = [
-                    [p[end] if p[end] is not None else p["mean"] for _, p in points]
-                    for end in ("low", "high")
-                ]
-                axes.fill_between(x, *bounds, color=colour, alpha=0.2, linewidth=0)
+                axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
             axes.set(title=title, xlabel=across)
         axes.legend()
         sheet.savefig(to, format="svg", metadata={"Date": None})

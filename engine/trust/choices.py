@@ -1,4 +1,4 @@
-"""trust: at whom a person may aim an action, from its view.
+"""trust: what a person may choose for each field of an answer, from the view of its unit.
 
 Source: docs/rules/trust.md#target.
 """
@@ -39,5 +39,8 @@ def _words(shown: Mapping[str, Any], unit: str) -> tuple[Word, ...]:
     """
     if unit in shown.get("allies", ()):
         return ("leave",)
-    proposed = [unit, shown["you"]] in shown.get("alliances", {}).get("proposed", ())
+    teams = shown.get("teams", {})
+    own, other = teams.get(shown["you"], shown["you"]), teams.get(unit, unit)
+    proposals = shown.get("alliances", {}).get("proposed", ())
+    proposed = any((teams.get(proposer, proposer), to) == (other, own) for proposer, to in proposals)
     return ("propose", "accept") if proposed else ("propose",)

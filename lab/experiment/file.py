@@ -47,6 +47,10 @@ _IN_BRACES = re.compile(r"\{([\w-]+)\}")
 """A name in `model` that a factor or a parameter replaces."""
 
 
+_FROM_TO = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+"""The first and the last of the seeds."""
+
+
 def _name(given: object) -> object:
     """Refuse names that could not be a part of a run's name."""
     if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > LONGEST_NAME):
@@ -57,7 +61,12 @@ def _name(given: object) -> object:
 
 
 def _seeds(given: object) -> tuple[int, ...]:
-    """Return the seeds: as many as a number says, from 1 on, or those of a list."""
+    """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
+    if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
+        first, last = int(ends[1]), int(ends[2])
+        if not first <= last <= LARGEST_SEED or last - first >= MOST_SEEDS:
+            raise ValueError(f"{given!r}: write the smaller seed first, and at most {MOST_SEEDS} seeds")
+        return tuple(range(first, last + 1))
     if type(given) is int and given > MOST_SEEDS:
         raise ValueError(f"{given} are too many seeds; write at most {MOST_SEEDS}")
     if type(given) is int and given > 0:
@@ -66,7 +75,9 @@ def _seeds(given: object) -> tuple[int, ...]:
         if len(set(given)) == len(given):
             return tuple(given)
         raise ValueError("a seed is listed twice")
-    raise ValueError("write the number of seeds, at least 1, or a list of whole numbers")
+    raise ValueError(
+        "write the number of seeds, at least 1, the first and the last one such as '101-120', or a list"
+    )
 
 
 def _levels(given: object) -> object:
@@ -84,7 +95,9 @@ def _text(given: object) -> object:
 
 
 _SeedsAsWritten: TypeAlias = (
-    Annotated[int, Field(ge=1, le=MOST_SEEDS)] | Annotated[list[int], Field(min_length=1)]
+    Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+    | Annotated[str, Field(pattern=f"^{_FROM_TO.pattern}$")]
+    | Annotated[list[int], Field(min_length=1)]
 )
 
 
@@ -294,7 +307,10 @@ class ExperimentFile(Options):
     """What the experiment is to find out, in a sentence. The report begins with it."""
     rounds: int | None = Field(None, ge=1)
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)] = ()
-    """`seeds = 20` stands for the seeds 1 to 20. Where arms fork recorded runs, it is their numbers."""
+    """`seeds = 20` stands for the seeds 1 to 20, `seeds = "101-120"` for those from 101 to 120.
+
+    Where arms fork recorded runs, they are the numbers of these runs.
+    """
     origin: From | None = Field(None, alias="from")
     """The recorded runs that all arms fork, so that pairs share their first turns."""
     arms: dict[Name, Options] = {}

@@ -316,6 +316,11 @@ WRONG = {
     "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"small.toml: rounds: .*valid integer"),
     "a missing key": ('world = "mining"', "", r"small.toml: world: is missing$"),
     "no seeds": ("seeds = 3", "seeds = 0", r"small.toml: seeds: write the number of seeds, at least 1"),
+    "seeds the wrong way round": (
+        "seeds = 3",
+        'seeds = "20-10"',
+        r"small.toml: seeds: '20-10': write the smaller seed first, and at most 100000 seeds$",
+    ),
     "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"small.toml: seeds: a seed is listed twice"),
     "too many seeds": ("seeds = 3", "seeds = 3000000000", r"small.toml: seeds: 3000000000 are too many"),
     "rounds twice": ("{ rows = 4,", "{ rounds = 5, rows = 4,", r"small.toml: rounds is set twice, by itself"),

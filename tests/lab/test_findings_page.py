@@ -1,99 +1,166 @@
-"""docs/findings.md: its marks, and what the script writes between them."""
+"""docs/findings.md, the tables beside it, and the script that writes them."""
 
 import json
+import re
+import tomllib
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from experiments.findings import BLOCK, BLOCKS, PAGE, duels, filled, levels, tournament
+import pytest
+
+from experiments.findings import (
+    PAGE,
+    PLANS,
+    TABLES,
+    differences,
+    experiments_of_page,
+    page,
+    rankings,
+    with_other_seeds,
+)
+from hobbes.engine.record import sha256
+from hobbes.lab.experiment.file import parse
 from tests.conftest import Cli
 from tests.lab.test_experiments import expecting, written
 from tests.lab.test_invasion import FILE_OF_INVASION
 
+EXPERIMENTS = experiments_of_page()
 
-def test_each_mark_of_the_page_names_a_block_and_a_ready_made_file() -> None:
-    found = [(mark["block"], mark["experiment"]) for mark in BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
-    assert found
-    assert {block for block, _ in found} <= BLOCKS.keys()
-    for _, experiment in found:
-        assert (Path("experiments") / f"{experiment}.toml").is_file()
+MAX_WORDS = 4000
+
+MIN_SEED = 50_000
+"""Findings were once about the seeds 1 to 20, and the words about them were chosen after they were seen."""
+
+FIGURE = re.compile(r"-?[\d,.]*\d \(-?[\d,.]*\d to -?[\d,.]*\d\)")
+"""A figure with its 95% interval."""
 
 
-def test_the_script_writes_between_the_marks_of_an_experiment_and_leaves_the_rest(
-    cli: Cli, tmp_path: Path
-) -> None:
+def content(experiment: str) -> dict[str, Any]:
+    """Return the content of the file of an experiment."""
+    return tomllib.loads(Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8"))
+
+
+def tables(experiment: str) -> str:
+    """Return the page with the tables of an experiment."""
+    return (TABLES / f"{experiment}.md").read_text(encoding="utf-8")
+
+
+def test_the_page_is_short_and_begins_with_ten_findings_of_a_line_each() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert len(text.split()) <= MAX_WORDS
+    assert "not one language model" in text.partition("\n## ")[0]
+    first = text.partition("\n## ")[2].partition("\n## ")[0]
+    findings = re.findall(r"^(\d+)\. (.*)$", first, re.MULTILINE)
+    assert [int(number) for number, _ in findings] == [*range(1, 11)]
+    for _, line in findings:
+        assert FIGURE.search(line), line
+        assert "Caveat: " in line, line
+
+
+def test_each_figure_of_the_page_with_an_interval_stands_in_a_table() -> None:
+    found = "".join(tables(experiment) for experiment in EXPERIMENTS)
+    figures = FIGURE.findall(PAGE.read_text(encoding="utf-8"))
+    assert figures
+    assert [figure for figure in figures if figure not in found] == []
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_file_of_an_experiment_of_the_page_is_the_one_that_was_planned(experiment: str) -> None:
+    kept = json.loads(PLANS.read_text(encoding="utf-8"))[experiment]
+    assert sha256(json.dumps(kept["plan"], ensure_ascii=False)) == kept["hash"]
+    assert f"`{kept['hash'][:16]}`" in tables(experiment)
+    assert kept["plan"]["file"] == content(experiment)
+
+
+def test_no_seed_of_the_page_was_used_before_or_is_shared() -> None:
+    seeds = {experiment: {*parse(content(experiment)).seeds} for experiment in EXPERIMENTS}
+    for experiment, of_file in seeds.items():
+        assert min(of_file) > MIN_SEED
+        assert "fresh" in Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8").lower()
+    assert all(one.isdisjoint(other) for one, other in combinations(seeds.values(), 2))
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experiment: str) -> None:
+    text = Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8")
+    _, asked, expected = text.rpartition(
+        "# A rerun with other seeds must find, by the number of the hypothesis:\n"
+    )
+    assert asked
+    told = re.findall(r"(\d+) ((?:not )?supported|no larger than|cannot tell)", expected)
+    rows = re.findall(
+        r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[ \d.,]* \| `",
+        tables(experiment),
+        re.MULTILINE,
+    )
+    assert told == rows
+    assert "The rerun has the seeds " in tables(experiment)
+
+
+def test_a_rerun_has_other_seeds_a_quarter_as_many_but_at_least_forty() -> None:
+    assert with_other_seeds('a = 1\nseeds = "50001-50200"\n') == 'a = 1\nseeds = "100001-100050"\n'
+    assert with_other_seeds('seeds = "50001-50060"') == 'seeds = "100001-100040"'
+    assert with_other_seeds('seeds = "50001-50008"') == 'seeds = "100001-100008"'
+
+
+def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: Cli, tmp_path: Path) -> None:
     hypothesis = expecting(arm="mutants=2", measure="raid_rate", text="More raiders, more raids")
     cli("experiment", str(written(tmp_path, FILE_OF_INVASION + hypothesis)))
     report = json.loads(cli("report", "small", "--json").stdout)
-    marks = [
-        f"<!-- {block} small -->\n<!-- end -->" for block in ("hypotheses", "arms", "invasions", "doses")
-    ]
-    page = "\n\n".join(["# A page", *marks, "<!-- arms other -->\nas it was\n<!-- end -->"])
-    text = filled(page, "small", report)
+    text = "\n".join(page(report, rerun=report))
+    assert "It found 0 of 0 of the verdicts again" in text
     assert (
-        "| More raiders, more raids | **cannot tell** | `raid_rate`, minus baseline | `mutants=2` |" in text
+        "| 1 | More raiders, more raids | cannot tell | `raid_rate` of `mutants=2`, minus `baseline` |"
+        in text
     )
     assert "| `mutants=3` |" in text
     assert "`policy:raider` among `policy:guided`: a single mutant takes over with probability " in text
-    assert "| mutants | all |" in text
-    assert text.startswith("# A page\n\n<!-- hypotheses small -->\n\n| hypothesis |")
-    assert text.endswith("<!-- arms other -->\nas it was\n<!-- end -->")
-    assert filled(text, "small", report) == text
+    alone = "\n".join(page(report, rerun=None))
+    assert "The rerun" not in alone
 
 
-def figures(mean: float, low: float, high: float) -> dict[str, Any]:
-    return {"n": 20, "mean": mean, "low": low, "high": high}
-
-
-def test_property_is_stable_where_all_changes_are_sure_and_gold_is_shared_equally() -> None:
-    calm, less, more = figures(0, 0, 0), figures(-0.3, -0.4, -0.2), figures(0.2, 0.1, 0.3)
-    doubtful, equal, unequal = figures(-0.1, -0.3, 0.1), figures(0.01, 0.01, 0.02), figures(0.2, 0.1, 0.3)
-    arms = {
-        "baseline": (calm, calm, more, equal, calm),
-        "noise=0.1": (less, less, more, equal, more),
-        "noise=0.2": (less, doubtful, more, equal, more),
-        "tremble=0.1": (less, less, more, unequal, more),
-    }
-    names = ("turnover", "raid_rate", "efficiency")
+def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
+    found = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
+    none = {**found, "mean": 0, "low": None, "p_holm": 1, "verdict": "no larger than", "margin": 0.1}
     report = {
-        "arms": {arm: {"measures": {"gold_gini": of[3], "raid_rate": of[4]}} for arm, of in arms.items()},
-        "halves": [
-            {"arm": arm, "measure": name, **of[k]} for arm, of in arms.items() for k, name in enumerate(names)
+        "arms": {"plain": {}, "same": {}, "other": {}},
+        "differences": [
+            {"arm": "same", **none},
+            {"arm": "same", **none, "measure": "n", "mean": None},
+            {"arm": "other", **found},
+            {"arm": "other", **none, "measure": "n"},
         ],
     }
-    text = "\n".join(levels(report))
-    assert "With `noise`, property becomes stable at 0, 0.1." in text
-    assert "With `tremble`, property becomes stable at 0." in text
-    assert [line.split("|")[-2].strip() for line in text.splitlines() if "| 0" in line] == [
-        "yes, nobody ever raided",
-        "yes",
-        "no: raid_rate",
-        "yes, nobody ever raided",
-        "no: gold_gini",
+    assert [*differences(report)][2:] == [
+        "| `same` | all | invariance check: no pair differs | 1 | no larger than 0 |",
+        "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
+        "| `other` | `n` | 0 | 1 | no larger than 0.1 |",
     ]
 
 
-def payoffs(*means: tuple[str, str, float]) -> dict[str, Any]:
-    return {"payoffs": [{"arm": arm, "player": player, "mean": mean} for arm, player, mean in means]}
-
-
-def test_a_tournament_shows_wins_and_scores_with_the_best_score_first() -> None:
-    report = {
-        "rankings": {
-            "wins": [{"player": "policy:a", "mean": 0.25}, {"player": "policy:b", "mean": 0}],
-            "score": [
-                {"player": "policy:b", "mean": 70, "against": {"policy:b": 60, "policy:a": 80}},
-                {"player": "policy:a", "mean": 35, "against": {"policy:a": 50, "policy:b": 20}},
-            ],
-        }
-    }
-    assert list(tournament(report))[2:] == ["| b | 0% | **70** | 60 | 80 |", "| a | 25% | **35** | 20 | 50 |"]
-
-
-def test_duels_show_the_scores_of_both_sides() -> None:
-    report = payoffs(
-        ("one=a,other=X", "policy:a", 20),
-        ("one=a,other=X", "policy:axelrod/X", 80.4),
-        ("one=b,other=X", "policy:b", 50),
-        ("one=b,other=X", "policy:axelrod/X", 49.6),
-    )
-    assert list(duels(report)) == ["| opponent | a | b |", "| --- | --- | --- |", "| X | 20 : 80 | 50 : 50 |"]
+def test_rankings_have_each_player_with_its_figures_against_the_others() -> None:
+    places = [
+        {
+            "rank": 1,
+            "player": "policy:b",
+            "mean": 70,
+            "low": 60,
+            "high": 80,
+            "against": {"policy:b": 60, "policy:a": 80},
+        },
+        {
+            "rank": 2,
+            "player": "policy:a",
+            "mean": 35,
+            "low": None,
+            "against": {"policy:a": 50, "policy:b": 20},
+        },
+    ]
+    assert [*rankings({"rankings": {"score": places}})][2:] == [
+        "| rank | player | mean (95% interval) | b | a |",
+        "| --- | --- | --- | --- | --- |",
+        "| 1 | b | 70 (60 to 80) | 60 | 80 |",
+        "| 2 | a | 35 | 20 | 50 |",
+        "",
+    ]
