@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hobbes.engine.trust.choices import choices
 from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import Pact, State
 from hobbes.engine.trust.validation import validate
@@ -169,3 +170,16 @@ def test_measures_say_how_long_alliances_last_who_leaves_first_and_what_it_does_
     assert (found["alliances_made"], found["alliance_length"]) == (2, (1 + 3) / 2)
     assert [found[f"left_first/{unit}"] for unit in "ab"] == [1, 0]
     assert (found["attack_after_leaving"], found["high_five_after_leaving"]) == (1, 0)
+
+
+def test_a_person_may_accept_what_another_unit_of_the_same_team_was_offered() -> None:
+    """A proposes to B, and B has a clone: each unit of B may accept, whichever unit of A it names."""
+    settings: Any = {"victory": "team", "alliances": "declared"}
+    state = play(game(sats={"a": 150, "b": 150}, **settings), a="replicate", b="replicate").after
+    offered = play(state, a=says(alliances={"b": "propose"})).after
+    clone = next(unit.id for unit in offered.units if unit.team == "b" and unit.id != "b")
+    chosen = choices(offered.config, observe(offered, clone)).fields["alliances"]
+    assert set(chosen.values) == set(offered.opponents(clone))
+    assert all(words == ("propose", "accept") for words in chosen.values.values())
+    accepting = says(alliances=dict.fromkeys(chosen.options, "accept"))
+    assert validate(offered, clone, accepting).drops == ()
