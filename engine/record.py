@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import orjson
 
@@ -127,7 +127,10 @@ class Draw(NamedTuple):
 
 
 MAX_ALIKE = 100
-"""How many drops of one answer with the same code are written down; one more drop counts the rest."""
+"""How many drops or notes of one answer with the same code are written down; one more counts the rest."""
+
+
+F = TypeVar("F", Drop, Mend)
 
 
 class Findings:
@@ -142,22 +145,36 @@ class Findings:
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
         """Add a rejection. Beyond MAX_ALIKE of one code, only their number is kept."""
-        alike = self._alike[code] = self._alike.get(code, 0) + 1
-        if alike <= MAX_ALIKE:
+        if more := self._count(code):
+            rest = Drop(self.agent, stage, code, "…", f"{more} more for this reason")
+            self._replace_rest(self.drops, rest)
+        else:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
-            return
-        # The drop that counts the rest is replaced each time, in the place where it was first added.
-        rest = Drop(self.agent, stage, code, "…", f"{alike - MAX_ALIKE} more for this reason")
-        place = self._rest.setdefault(code, len(self.drops))
-        self.drops[place : place + 1] = [rest]
 
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
         """Add a correction."""
         self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
     def note(self, stage: Stage, code: str, said: Json) -> None:
-        """Add a note: a correction that changes nothing, which is recorded and not told to the agent."""
-        self.mend(stage, code, said, said)
+        """Add a note: a correction that changes nothing, which is recorded and not told to the agent.
+
+        Beyond MAX_ALIKE of one code, only their number is kept.
+        """
+        if more := self._count(code):
+            rest = f"… {more} more"
+            self._replace_rest(self.mends, Mend(self.agent, stage, code, rest, rest))
+        else:
+            self.mend(stage, code, said, said)
+
+    def _count(self, code: str) -> int:
+        """Count one more finding of a code. Return how many there are beyond MAX_ALIKE."""
+        alike = self._alike[code] = self._alike.get(code, 0) + 1
+        return max(0, alike - MAX_ALIKE)
+
+    def _replace_rest(self, findings: list[F], rest: F) -> None:
+        """Put the finding that counts the rest into the place where it was first added."""
+        place = self._rest.setdefault(rest.code, len(findings))
+        findings[place : place + 1] = [rest]
 
 
 _as_canonical = json.JSONEncoder(

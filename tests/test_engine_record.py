@@ -163,3 +163,12 @@ def test_of_many_rejections_the_first_are_recorded_and_the_rest_counted() -> Non
         ("mining/not-yours", "…", "99900 more for this reason"),
         ("mining/off-grid", "elsewhere", ""),
     ]
+
+
+def test_of_many_notes_the_first_are_recorded_and_the_rest_counted() -> None:
+    findings = Findings("A")
+    for k in range(100_000):
+        findings.note("schema", "mining/unknown-field", {f"f{k}": 1})
+    told = [(mend.said, mend.kept) for mend in findings.mends]
+    assert told[:100] == [({f"f{k}": 1}, {f"f{k}": 1}) for k in range(100)]
+    assert told[100:] == [("… 99900 more", "… 99900 more")]
