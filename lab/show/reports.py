@@ -116,7 +116,9 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         title = f"Invasion: {one.mutant} among {one.resident}"
         yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     if report.origin:
-        yield Section("Where it begins", list(report.origin.in_words()))
+        bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
+        words = list(report.origin.in_words())
+        yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("What was found", list(conclusions(report)))
     if told := list(explorations(report)):
         yield Section("Exploratory", told)
