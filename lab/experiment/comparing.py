@@ -1,13 +1,14 @@
 """Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Any, TypeAlias
 
 from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.contrasts import weights
-from hobbes.lab.experiment.file import ExperimentFile, Hypothesis
-from hobbes.lab.experiment.power import detectable_effect
+from hobbes.lab.experiment.file import WORDING, ExperimentFile, Hypothesis, parts_of
+from hobbes.lab.experiment.power import POWER, detectable_effect
 from hobbes.lab.experiment.statistics import (
     ALPHA,
     Difference,
@@ -15,6 +16,14 @@ from hobbes.lab.experiment.statistics import (
     fewest_pairs,
     holm,
     rounded,
+)
+from hobbes.lab.experiment.wordings import (
+    Crossed,
+    Kind,
+    Wordings,
+    detectable_over_wordings,
+    over_wordings,
+    wordings_of,
 )
 
 Values: TypeAlias = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
@@ -50,12 +59,36 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """What is compared, for each wording that some arms share. The mean over wordings is that of the pairs."""
+
+    arms: tuple[str, ...]
+    kind: Kind
+    crossed: Crossed
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """What is compared: a figure of each seed, and the arms from which it comes."""
 
     measure: str
     pairs: BySeed
     arms: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    """One for each set of wordings; none if each arm has one wording."""
+
+    def of_seeds(self, seeds: Container[int]) -> "Sample":
+        """Return the part of these seeds."""
+        tables = tuple(
+            Table(one.arms, one.kind, {wording: _part(of, seeds) for wording, of in one.crossed.items()})
+            for one in self.tables
+        )
+        return replace(self, pairs=_part(self.pairs, seeds), tables=tables)
+
+
+def _part(values: BySeed, seeds: Container[int]) -> dict[int, float]:
+    """Return the values of these seeds."""
+    return {seed: value for seed, value in values.items() if seed in seeds}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +103,8 @@ class Judged:
     level: float
     """Below which a p must be before its corrections."""
     pairs: BySeed
+    seen: Sample
+    """What the tests rest on: the pairs up to the last look."""
     failed: tuple[int, ...] = ()
     """The seeds in which calls failed."""
     without_failures: "Judged | None" = field(default=None, repr=False)
@@ -89,7 +124,8 @@ class Judged:
     def all_equal(self) -> bool:
         """Whether no pair differs, and there are so many pairs that a difference could have been found."""
         of = self.difference
-        return of.mean.mean == 0 and of.spread == 0 and of.mean.n >= self.fewest
+        same = of.mean.mean == 0 and of.spread == 0 and of.mean.low is None
+        return same and of.mean.n >= self.fewest
 
     @property
     def no_larger(self) -> bool:
@@ -106,7 +142,18 @@ class Judged:
         """The smallest difference that so many pairs of this spread find in 80% of experiments."""
         of = self.difference
         effect = detectable_effect(of.mean.n, self.level) if of.spread else None
-        return None if effect is None else effect * (of.spread or 0.0)
+        if effect is None:
+            return None
+        over_games = effect * (of.spread or 0.0)
+        if not self.seen.tables:
+            return over_games
+        tables = [one.crossed for one in self.seen.tables]
+        return max(over_games, detectable_over_wordings(self.seen.pairs, tables, self.level, POWER))
+
+    @property
+    def wordings(self) -> list[Wordings]:
+        """The wordings over which the difference is one, by the arms that share them; none with one each."""
+        return [wordings_of(one.arms, one.kind, one.crossed) for one in self.seen.tables]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
@@ -122,6 +169,7 @@ class Judged:
             "margin": of.margin,
             "p_margin": of.p_margin,
             "p_margin_holm": self.p_margin_holm,
+            "wordings": [one.to_json() for one in self.wordings],
             "without_failures": without
             and {**without.difference.mean.to_json(), "p": without.difference.p, "p_holm": without.p_holm},
         }
@@ -137,10 +185,7 @@ def judged(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     concerned = [place for place, seeds in enumerate(failed) if seeds]
     if not concerned:
         return found
-    left = [
-        replace(one, pairs={seed: value for seed, value in one.pairs.items() if seed not in of_one})
-        for one, of_one in zip(samples, failed, strict=True)
-    ]
+    left = [one.of_seeds({*one.pairs} - {*of_one}) for one, of_one in zip(samples, failed, strict=True)]
     without = _corrected(left, rules)
     for place in concerned:
         found[place] = replace(found[place], failed=failed[place], without_failures=without[place])
@@ -150,26 +195,23 @@ def judged(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
 def _corrected(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     """Return comparisons with their tests, as they are."""
     differences = _at_looks(samples, rules)
+    reached = {*rules.seeds[: rules.reached[-1] if rules.reached else 0]} if rules.looks else {*rules.seeds}
     ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
     tests = max(1, sum(one.p is not None for one in differences))
     return [
-        Judged(difference, p, p_margin, tests, rules.level(tests), one.pairs)
+        Judged(difference, p, p_margin, tests, rules.level(tests), one.pairs, one.of_seeds(reached))
         for one, difference, p, p_margin in zip(samples, differences, ps, within, strict=True)
     ]
 
 
 def _at_looks(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
     """Return the differences at the last look reached. A p is the least of all looks, each by its share."""
-    margins = [rules.margins.get(one.measure) for one in samples]
     if not rules.looks:
-        return differences_of([[*one.pairs.values()] for one in samples], margins)
-    best: list[Difference] = [
-        replace(one, p=None, p_margin=None) for one in differences_of([[]] * len(samples), margins)
-    ]
+        return _differences(samples, rules, 1.0)
+    nothing = _differences([one.of_seeds(()) for one in samples], rules, 1.0)
+    best = [replace(one, p=None, p_margin=None) for one in nothing]
     for seeds, share in zip(rules.reached, looks.shares(rules.looks), strict=False):
-        seen = {*rules.seeds[:seeds]}
-        values = [[value for seed, value in one.pairs.items() if seed in seen] for one in samples]
-        now = differences_of(values, margins, ALPHA * share)
+        now = _differences([one.of_seeds({*rules.seeds[:seeds]}) for one in samples], rules, share)
         best = [
             replace(
                 one,
@@ -179,6 +221,18 @@ def _at_looks(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
             for before, one in zip(best, now, strict=True)
         ]
     return best
+
+
+def _differences(samples: Sequence[Sample], rules: Rules, share: float) -> list[Difference]:
+    """Return the differences of samples. Their intervals have the level that this share of ALPHA leaves."""
+    margins = [rules.margins.get(one.measure) for one in samples]
+    found = differences_of([[*one.pairs.values()] for one in samples], margins, ALPHA * share)
+    return [
+        over_wordings(of, one.pairs, [table.crossed for table in one.tables], ALPHA * share)
+        if one.tables
+        else of
+        for one, of in zip(samples, found, strict=True)
+    ]
 
 
 def _smaller(one: float | None, other: float | None) -> float | None:
@@ -191,33 +245,68 @@ def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run"
     return values.get((arm, seed), {}).get((scope, measure))
 
 
-def weighted(values: Values, seeds: Iterable[int], measure: str, of_arms: Mapping[str, float]) -> Sample:
+def weighted(values: Values, file: ExperimentFile, measure: str, of_arms: Mapping[str, float]) -> Sample:
     """Return the weighted sum of arms with each seed with which all of them have a value."""
-    pairs = {}
-    for seed in seeds:
-        there = [(_value(values, arm, seed, measure), weight) for arm, weight in of_arms.items()]
-        known = [value * weight for value, weight in there if value is not None]
-        if len(known) == len(there):
-            pairs[seed] = rounded(sum(known))
-    return Sample(measure, pairs, tuple(of_arms))
+    return _sample(file, measure, of_arms, lambda name, seed: _value(values, name, seed, measure))
 
 
-def halves(values: Values, seeds: Iterable[int], measure: str, arm: str) -> Sample:
+def halves(values: Values, file: ExperimentFile, measure: str, arm: str) -> Sample:
     """Return the second half minus the first, for each run that has a value in both."""
-    pairs = {
-        seed: rounded(second - first)
-        for seed in seeds
-        if (second := _value(values, arm, seed, measure, "second-half")) is not None
-        and (first := _value(values, arm, seed, measure, "first-half")) is not None
-    }
-    return Sample(measure, pairs, (arm,))
+
+    def value(name: str, seed: int) -> float | None:
+        second = _value(values, name, seed, measure, "second-half")
+        first = _value(values, name, seed, measure, "first-half")
+        return None if first is None or second is None else second - first
+
+    return _sample(file, measure, {arm: 1.0}, value)
+
+
+def _sample(
+    file: ExperimentFile,
+    measure: str,
+    of_arms: Mapping[str, float],
+    value: Callable[[str, int], float | None],
+) -> Sample:
+    """Return the weighted sum of arms. The value of an arm is the mean of its wordings, if all have one."""
+    names = {arm: file.wordings(arm) for arm in of_arms}
+    pairs, means = {}, dict[tuple[str, int], float]()
+    for seed in file.seeds:
+        for arm in of_arms:
+            known = [one for name in names[arm] if (one := value(name, seed)) is not None]
+            if len(known) == len(names[arm]):
+                means[arm, seed] = fsum(known) / len(known)
+        there = [means[arm, seed] * weight for arm, weight in of_arms.items() if (arm, seed) in means]
+        if len(there) == len(of_arms):
+            pairs[seed] = rounded(sum(there))
+    sharing: dict[tuple[str, ...], list[str]] = {}
+    for arm, of_arm in names.items():
+        if len(of_arm) > 1:
+            sharing.setdefault(tuple(parts_of(name).wording for name in of_arm), []).append(arm)
+
+    def alone(arms: Sequence[str], wording: str, seed: int) -> float:
+        """Return the sum with one wording of these arms in place of the mean of their wordings."""
+        off = (
+            of_arms[arm] * ((value(f"{arm}{WORDING}{wording}", seed) or 0.0) - means[arm, seed])
+            for arm in arms
+        )
+        return rounded(pairs[seed] + sum(off))
+
+    tables = tuple(
+        Table(
+            tuple(arms),
+            "paraphrases" if file.paraphrases_of(arms[0]) else "models",
+            {wording: {seed: alone(arms, wording, seed) for seed in pairs} for wording in wordings},
+        )
+        for wordings, arms in sharing.items()
+    )
+    return Sample(measure, pairs, tuple(of_arms), tables)
 
 
 def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Sample:
     """Return what a hypothesis compares."""
     if one.test == "halves":
-        return halves(values, file.seeds, one.measure, str(one.arm))
-    return weighted(values, file.seeds, one.measure, weights(file, one))
+        return halves(values, file, one.measure, str(one.arm))
+    return weighted(values, file, one.measure, weights(file, one))
 
 
 Way: TypeAlias = Callable[[str, str], Sample]

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS, Outcome
-from hobbes.lab.experiment.file import COPY, ExperimentFile
+from hobbes.lab.experiment.file import ExperimentFile, parts_of
 from hobbes.lab.experiment.statistics import Difference, differences_of, holm, rounded
 from hobbes.lab.store.reported import Figures
 
@@ -53,7 +53,7 @@ def failing(file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> I
     counts = {arm: Counter[str]() for arm in file.all_arms}
     failed = Counter[str]()
     for (name, seed), one in games.items():
-        arm = name.partition(COPY)[0]
+        arm = parts_of(name).arm
         if arm in shares and seed in file.seeds:
             calls = sum(one.row["outcomes"].values())
             shares[arm][seed].append(one.failed / calls if calls else 0.0)

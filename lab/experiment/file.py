@@ -5,8 +5,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -28,6 +28,9 @@ NULL = "null"
 
 COPY = "@"
 """What stands between the name of an arm and the number of its further answers, such as `plain@2`."""
+
+WORDING = "~"
+"""What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
 
 MOST_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
@@ -93,8 +96,21 @@ def _looks(given: object) -> object:
     raise ValueError("write numbers of seeds, each larger than the one before")
 
 
+def _several(given: object) -> object:
+    """Refuse what is not a list of at least two values, and one that is listed twice."""
+    if not isinstance(given, list) or len(given) < 2:  # noqa: PLR2004  one is no sample
+        raise ValueError("list at least two; without it, there is one")
+    if len({*map(str, given)}) < len(given):
+        raise ValueError("one is listed twice")
+    return tuple(given)
+
+
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
+Several = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
+]
 
 
 class _Table(BaseModel):
@@ -105,7 +121,11 @@ class Options(_Table):
     """What an arm may have different from the others."""
 
     model: Text | None = None
+    models: Several | None = None
+    """Models that stand for all models: a claim about the arm is one about models like these."""
     prompts: Text | None = None
+    paraphrases: Several | None = None
+    """Prompts that say the same in other words: a claim about the arm is one about wordings like these."""
     lang: Text | None = None
     agents: int | None = Field(None, ge=1)
     temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
@@ -117,6 +137,13 @@ class Options(_Table):
     def of_models(self) -> dict[str, Any]:
         """Return the settings of chat models that are set, by name."""
         return {name: value for name in MODEL_SETTINGS if (value := getattr(self, name)) is not None}
+
+    @model_validator(mode="after")
+    def _one_or_several(self) -> "Options":
+        for one, several in (("model", "models"), ("prompts", "paraphrases")):
+            if getattr(self, one) and getattr(self, several):
+                raise ValueError(f"write either {one} or {several}")
+        return self
 
 
 class Factors(BaseModel):
@@ -239,36 +266,87 @@ class ExperimentFile(Options):
         """The arms, the null arm last."""
         return (*self.arms, *([NULL] if self.compare.null else ()))
 
-    def copies(self, arm: str) -> tuple[str, ...]:
-        """Return the names under which the games of an arm are played: its own, and those of more answers."""
-        return (arm, *(f"{arm}{COPY}{number}" for number in range(2, self.answers + 1)))
+    def models_of(self, arm: str) -> tuple[str, ...]:
+        """Return the models of an arm that stand for others, empty if it has none."""
+        own = self.arms[self.baseline if arm == NULL else arm]
+        return own.models or (() if own.model else self.models) or ()
 
-    def options(self, arm: str) -> Options:
-        """Return what the runs of an arm have: its own options, and otherwise those of the file."""
-        name, _, _ = arm.partition(COPY)
-        own = self.arms[self.baseline if name == NULL else name]
+    def paraphrases_of(self, arm: str) -> tuple[str, ...]:
+        """Return the prompts of an arm that stand for others, empty if it has none."""
+        own = self.arms[self.baseline if arm == NULL else arm]
+        return own.paraphrases or (() if own.prompts else self.paraphrases) or ()
+
+    def of_wordings(self, arm: str) -> dict[str, dict[str, str]]:
+        """Return what each wording of an arm has different, by its name; empty with one wording only."""
+        paraphrases = {_level(PurePath(one).name): {"prompts": one} for one in self.paraphrases_of(arm)}
+        return paraphrases or {_level(one): {"model": one} for one in self.models_of(arm)}
+
+    def wordings(self, arm: str) -> tuple[str, ...]:
+        """Return the names of an arm with each of its wordings; its own name if it has one wording only."""
+        return tuple(f"{arm}{WORDING}{wording}" for wording in self.of_wordings(arm)) or (arm,)
+
+    def copies(self, arm: str) -> tuple[str, ...]:
+        """Return the names under which the games of an arm are played: of each wording and each answer."""
+        numbers = range(2, self.answers + 1)
+        return tuple(
+            name
+            for wording in self.wordings(arm)
+            for name in (wording, *(f"{wording}{COPY}{number}" for number in numbers))
+        )
+
+    def options(self, name: str) -> Options:
+        """Return what the runs of an arm or of one of its copies have: its own, or else that of the file."""
+        arm, wording, _ = parts_of(name)
+        own = self.arms[self.baseline if arm == NULL else arm]
         rounds = {} if self.rounds is None else {"rounds": self.rounds}
-        return Options(
-            model=own.model or self.model,
-            prompts=own.prompts or self.prompts,
+        of_arm = Options(
+            model=own.model or (None if own.models else self.model),
+            prompts=own.prompts or (None if own.paraphrases else self.prompts),
+            models=self.models_of(arm) or None,
+            paraphrases=self.paraphrases_of(arm) or None,
             lang=own.lang or self.lang,
             agents=own.agents or self.agents,
             **{**self.of_models(), **own.of_models()},
             set={**rounds, **self.settings, **own.settings},
         )
+        if not wording:
+            return of_arm
+        return of_arm.model_copy(
+            update={"models": None, "paraphrases": None, **self.of_wordings(arm).get(wording, {})}
+        )
 
-    def place(self, arm: str) -> str:
-        """Return the words for where an arm stands in the file."""
-        return f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
+    def place(self, name: str) -> str:
+        """Return the words for where an arm stands in the file, or one of its wordings."""
+        arm, wording, _ = parts_of(name)
+        where = f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
+        if not wording:
+            return where
+        return f"{where} {'paraphrases' if self.paraphrases_of(arm) else 'models'} {wording}"
 
 
-def rng_of(arm: str) -> str | None:
+class Parts(NamedTuple):
+    """The parts of the name under which games of an arm are played; empty where it has none."""
+
+    arm: str
+    wording: str
+    number: str
+    """That of the answer, from 2 on."""
+
+
+def parts_of(name: str) -> Parts:
+    """Return the parts of the name under which games of an arm are played."""
+    worded, _, number = name.partition(COPY)
+    arm, _, wording = worded.partition(WORDING)
+    return Parts(arm, wording, number)
+
+
+def rng_of(name: str) -> str | None:
     """Return the name under which the policies of an arm draw random numbers, None for the usual one.
 
-    The null arm and further answers draw anew.
+    The null arm and further answers draw anew. All wordings of an arm draw the same.
     """
-    name, _, number = arm.partition(COPY)
-    return "-".join(part for part in (name if name == NULL else "", number) if part) or None
+    arm, _, number = parts_of(name)
+    return "-".join(part for part in (arm if arm == NULL else "", number) if part) or None
 
 
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
@@ -312,7 +390,23 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
         raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
+    _check_wordings(file)
     return file
+
+
+def _check_wordings(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for wordings that could not be told apart, or crossed with something."""
+    is_ranked = file.factors is not None and file.factors.design == "pairs"
+    for arm in file.arms:
+        paraphrases, models = file.paraphrases_of(arm), file.models_of(arm)
+        if paraphrases and models:
+            raise ValueError(f"{file.place(arm)}: an arm has either paraphrases or models; leave one out")
+        if len(file.of_wordings(arm)) < len(paraphrases or models):
+            raise ValueError(f"{file.place(arm)}: two wordings have the same name; rename a folder")
+        if models and (is_ranked or file.invasions):
+            raise ValueError(
+                f"{file.place(arm)} models: an experiment with pairs or invasions needs `model` instead"
+            )
 
 
 def _check_measures(file: ExperimentFile) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.file import COPY, ExperimentFile, rng_of
+from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
 from hobbes.lab.play.playing import Beginning, RunOptions, checked
@@ -62,26 +62,29 @@ def plan(
 
 def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
-    plain = {name: _arm(store, file, name, models_file, caps) for name in file.arms}
+    names = [wording for arm in file.arms for wording in file.wordings(arm)]
+    plain = {name: _arm(store, file, name, models_file, caps) for name in names}
     arms = {name: _with_model_settings(file, name, new) for name, new in plain.items()}
-    baseline = arms[file.baseline]
     _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
     _check_invasions(file, list(arms.values()))
-    of_cells = {copy: arms.get(name, baseline) for name in file.all_arms for copy in file.copies(name)}
-    for name, new in of_cells.items():
-        if rng := rng_of(name):
-            models = {agent: with_rng(spec, rng) for agent, spec in new.models.items()}
-            drawn_anew = replace(plain.get(name.partition(COPY)[0], plain[file.baseline]), models=models)
-            of_cells[name] = _with_model_settings(file, name, drawn_anew)
+    of_cells = dict[str, Beginning]()
+    for copy in (copy for arm in file.all_arms for copy in file.copies(arm)):
+        arm, wording, _ = parts_of(copy)
+        base = file.baseline if arm == NULL else arm
+        name = f"{base}{WORDING}{wording}" if wording else base
+        of_cells[copy] = arms[name]
+        if rng := rng_of(copy):
+            models = {agent: with_rng(spec, rng) for agent, spec in plain[name].models.items()}
+            of_cells[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
     cells = tuple(
         Cell(file.name, name, seed, _seated(new, seed, place))
         for place, seed in enumerate(file.seeds)
         for name, new in of_cells.items()
     )
-    return Plan(file, baseline.world, cells)
+    return Plan(file, cells[0].new.world, cells)
 
 
 def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
@@ -140,15 +143,16 @@ def _check_prompts(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
         first.setdefault(replace(arm.prompts, schema=""), name)
     for name in first.values():
         if problems := check_prompts(arms[name].world, arms[name].prompts):
-            raise ValueError(f"{file.place(name)} prompts: {problems[0]}")
+            key = "" if parts_of(name).wording else " prompts"
+            raise ValueError(f"{file.place(name)}{key}: {problems[0]}")
 
 
 def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
     """Raise ValueError for a value that the baseline has anyway: its arm would be the baseline again."""
-    baseline, *others = arms
-    for name in others:
-        if arms[name] == arms[baseline]:
-            raise ValueError(f"{file.place(name)}: the baseline has this value; leave it out")
+    baseline, *others = ([arms[name] for name in file.wordings(arm)] for arm in file.arms)
+    for arm, of_arm in zip([*file.arms][1:], others, strict=True):
+        if of_arm == baseline:
+            raise ValueError(f"{file.place(arm)}: the baseline has this value; leave it out")
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:

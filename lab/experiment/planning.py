@@ -105,7 +105,7 @@ def _of_null(sources: Sources, measure: str) -> list[tuple[str, list[float]]]:
 
 def _pairs(file: ExperimentFile, values: Values, arm: str, measure: str) -> list[float]:
     """Return the differences between an arm and the baseline."""
-    return [*weighted(values, file.seeds, measure, {arm: 1.0, file.baseline: -1.0}).pairs.values()]
+    return [*weighted(values, file, measure, {arm: 1.0, file.baseline: -1.0}).pairs.values()]
 
 
 def _first_spread(samples: Sequence[tuple[str, Sequence[float]]]) -> tuple[float | None, str | None]:

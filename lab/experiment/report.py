@@ -22,7 +22,7 @@ from hobbes.lab.experiment.comparing import (
     weighted,
 )
 from hobbes.lab.experiment.failing import Failing, failing
-from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse
+from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
@@ -78,6 +78,10 @@ class Report:
     halves: tuple[Compared, ...]
     cells: tuple[PlayedCell, ...]
     values: Values
+    shown: dict[str, str]
+    """The name under which the games of each arm are shown: that of its first wording."""
+    about_one: tuple[str, ...]
+    """The arms whose prompts are one wording beside that of the baseline."""
     hypotheses: tuple[Tested, ...]
     spreads: tuple[Spread, ...]
     failing: tuple[Failing, ...]
@@ -162,8 +166,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = _values(world, known), _values(world, counted)
     cells = tuple(known[key].cell for key in planned if key in known)
-    # Curves are over games that do not depend on each other: the first answers of each seed.
-    games = {name: [counted[name, seed] for seed in file.seeds if (name, seed) in counted] for name in names}
+    games = {name: list(_independent(file, name, counted)) for name in names}
     arms = _arms(cells, used, file)
     begun = {(cell.arm, cell.seed) for cell in played}
     rules = rules_of(file, begun, known)
@@ -182,6 +185,8 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         tuple(_halves(used, file, plan, rules)),
         cells,
         values,
+        {name: file.wordings(name)[0] for name in names},
+        tuple(_of_one_wording(file)),
         tuple(_hypotheses(used, file, plan, begun, known)),
         tuple(spreads(file, used, counted, measures)),
         tuple(failing(file, counted)),
@@ -209,9 +214,7 @@ def rules_of(
         if not all((copy, seed) in begun for arm in file.all_arms for copy in file.copies(arm)):
             break
         complete += 1
-    with_failures = frozenset(
-        (arm.partition(COPY)[0], seed) for (arm, seed), one in known.items() if one.failed
-    )
+    with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
     return Rules(
         file.seeds, file.looks, tuple(looks.reached(file.looks, complete)), file.smallest, with_failures
     )
@@ -269,14 +272,27 @@ def measures_of(file: ExperimentFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).headline
 
 
+def _independent(
+    file: ExperimentFile, arm: str, games: Mapping[tuple[str, int], Figures]
+) -> Iterator[Figures]:
+    """Yield games of an arm that do not depend on each other, for curves.
+
+    They are the first answers, one for each seed, by the wordings in turn.
+    """
+    names = file.wordings(arm)
+    for place, seed in enumerate(file.seeds):
+        if one := games.get((names[place % len(names)], seed)):
+            yield one
+
+
 def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
-    """Return the measures of the cells: the means over the answers of an arm with one seed.
+    """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
     values is a restricted mean.
     """
     found: dict[tuple[str, int], list[dict[tuple[str, str], float | None]]] = {}
-    for (arm, seed), one in games.items():
+    for (cell, seed), one in games.items():
         measures = {
             (scope, name): value
             for name, of_scopes in one.row["measures"].items()
@@ -285,7 +301,7 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
         for name in world.durations if one.row["spells"] else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
-        found.setdefault((arm.partition(COPY)[0], seed), []).append(measures)
+        found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
     return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
 
 
@@ -299,13 +315,13 @@ def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> di
     """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
     measures = measures_of(file)
     samples = {
-        (name, measure): [*weighted(used, file.seeds, measure, {name: 1.0}).pairs.values()]
+        (name, measure): [*weighted(used, file, measure, {name: 1.0}).pairs.values()]
         for name in file.all_arms
         for measure in measures
     }
     means = dict(zip(samples, means_of([*samples.values()]), strict=True))
-    runs = Counter(cell.arm.partition(COPY)[0] for cell in cells)
-    tainted = Counter(cell.arm.partition(COPY)[0] for cell in cells if cell.tainted)
+    runs = Counter(parts_of(cell.arm).arm for cell in cells)
+    tainted = Counter(parts_of(cell.arm).arm for cell in cells if cell.tainted)
     return {
         name: Arm(
             runs[name],
@@ -327,14 +343,14 @@ def _differences(
     arms = [arm for arm in file.arms if arm != file.baseline]
     for names in (arms, [NULL] if file.compare.null else []):
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
-        samples = [weighted(used, file.seeds, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
+        samples = [weighted(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
         yield from _compared(places, samples, file, plan, rules)
 
 
 def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
     """Yield the tested differences between the halves of runs, corrected over all arms and measures."""
     places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
-    samples = [halves(used, file.seeds, measure, arm) for arm, measure in places]
+    samples = [halves(used, file, measure, arm) for arm, measure in places]
     yield from _compared(places, samples, file, plan, rules)
 
 
@@ -347,6 +363,15 @@ def _compared(
 ) -> Iterator[Compared]:
     for (arm, measure), one in zip(places, judged(samples, rules), strict=True):
         yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
+
+
+def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
+    """Yield the arms that have other prompts than the baseline, in one wording."""
+    baseline = file.options(file.baseline)
+    for arm in file.arms:
+        own = file.options(arm)
+        if not own.paraphrases and own.prompts != baseline.prompts:
+            yield arm
 
 
 def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure: str) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hobbes.lab.experiment.comparing import Values
-from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile
+from hobbes.lab.experiment.comparing import Values, weighted
+from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.statistics import rounded
 from hobbes.lab.store.reported import SCOPES, Figures
 
@@ -51,17 +51,13 @@ def spreads(
 
     repeated = _repeated(file, games)
     alike = {
-        arm: _agents_alike([one for (name, _), one in games.items() if name == arm]) for arm in file.arms
+        arm: _agents_alike([one for (name, _), one in games.items() if name in file.wordings(arm)])
+        for arm in file.arms
     }
     for arm in file.arms:
         for measure in measures:
-            table = np.array(
-                [
-                    [values.get((name, seed), {}).get(("run", measure)) for seed in file.seeds]
-                    for name in (arm, file.baseline)
-                ],
-                float,
-            )
+            of_arms = [weighted(values, file, measure, {name: 1.0}).pairs for name in (arm, file.baseline)]
+            table = np.array([[pairs.get(seed) for seed in file.seeds] for pairs in of_arms], float)
             own = table[0][~np.isnan(table[0])]
             deviation = float(np.std(own, ddof=1)) if len(own) >= MIN_SEEDS else None
             of_seeds, of_answers = _parts(repeated[arm], measure)
@@ -80,13 +76,13 @@ def _plain(value: float | None) -> float | None:
 def _repeated(
     file: ExperimentFile, games: Mapping[tuple[str, int], Figures]
 ) -> dict[str, list[list[Figures]]]:
-    """Return the repetitions of the games of each arm, a list for each seed that has at least two."""
-    found: dict[str, dict[int, list[Figures]]] = {arm: defaultdict(list) for arm in file.arms}
+    """Return the repetitions of the games of each arm, a list for each seed and wording with at least two."""
+    found: dict[str, dict[tuple[str, int], list[Figures]]] = {arm: defaultdict(list) for arm in file.arms}
     for (name, seed), one in sorted(games.items()):
-        arm = name.partition(COPY)[0]
+        arm, wording, _ = parts_of(name)
         arm = file.baseline if arm == NULL else arm
         if arm in found and seed in file.seeds:
-            found[arm][seed].append(one)
+            found[arm][wording, seed].append(one)
     return {arm: [of for of in of_seeds.values() if len(of) > 1] for arm, of_seeds in found.items()}
 
 

@@ -8,6 +8,7 @@ from hobbes.lab.experiment.failing import Failing
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, Mean, most_unlike
+from hobbes.lab.experiment.wordings import Wordings
 
 NOTHING = "nothing can be concluded"
 """What a conclusion begins with that is said once for all arms and measures that it is about."""
@@ -41,6 +42,11 @@ def conclusions(found: Report) -> Iterator[str]:
     same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
     for arm, pairs in same.items():
         yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
+    yield from (
+        f"{arm}: this claim is about one wording. `paraphrases` makes it one about several."
+        for arm in found.about_one
+        if arm not in same
+    )
     compared = [one for one in found.differences if one.arm not in {NULL, *same} and not one.exploratory]
     yield from _concluded(found, compared)
     if any(one.verdict() == "cannot tell" for one in compared):
@@ -121,7 +127,7 @@ def _conclusion(found: Report, one: Compared) -> str:
     of, mean = one.judged, one.difference.mean
     if why := _why_nothing(found, one):
         return f"{NOTHING}{why}"
-    if one.difference.spread == 0 and mean.mean == 0:
+    if one.difference.spread == 0 and mean.mean == 0 and mean.low is None:
         return (
             f"no difference at all: {found.baseline} and {one.arm} have the same value in all {mean.n} "
             f"pairs. Up to {most_unlike(mean.n):.0%} of all pairs may be unlike these."
@@ -130,16 +136,16 @@ def _conclusion(found: Report, one: Compared) -> str:
         word = "higher" if mean.mean > 0 else "lower"
         return (
             f"{word} than {found.baseline} by {short(abs(mean.mean))} ({interval_in_words(mean)}), "
-            f"{told_p(found, of)}.{_beside(of)}"
+            f"{told_p(found, of)}.{about_wordings(of)}{_beside(of)}"
         )
     if of.no_larger:
         return (
             f"no difference larger than {short(one.difference.margin)} ({interval_in_words(mean)}, "
-            f"p {short(of.p_margin_holm)}{EXTENDED * found.extended})."
+            f"p {short(of.p_margin_holm)}{EXTENDED * found.extended}).{about_wordings(of)}"
         )
     return (
         f"cannot tell ({short(mean.mean)}, {interval_in_words(mean)}, {told_p(found, of)})."
-        f"{_beside_interval(of)}{_what_can_be_found(of)}"
+        f"{about_wordings(of)}{_beside_interval(of)}{_what_can_be_found(of)}"
     )
 
 
@@ -160,6 +166,30 @@ def _why_nothing(found: Report, one: Compared) -> str:
 def told_p(found: Report, of: Judged) -> str:
     """Return the corrected p in words."""
     return f"p {short(of.p_holm)}{EXTENDED * found.extended}"
+
+
+def about_wordings(of: Judged) -> str:
+    """Return over which wordings or models a difference is one; empty if each arm has one."""
+    if not of.wordings:
+        return ""
+    about = " and ".join(of_sample(one) for one in of.wordings)
+    return f" This is about {about}, and the interval is over them as well as over games."
+
+
+def of_sample(one: Wordings) -> str:
+    """Return in words how many wordings or models some arms have."""
+    kind = "wordings" if one.kind == "paraphrases" else "models"
+    return f"{len(one.each)} {kind} of {' and '.join(one.arms)}"
+
+
+def samples_in_words(found: Report) -> Iterator[str]:
+    """Yield how far differences depend on wordings or models."""
+    for one in found.differences:
+        yield from (
+            f"{one.arm}, {one.measure}: {of_sample(of)}; the standard deviation between them is "
+            f"{short(of.between)}, and between games {short(of.of_games)}."
+            for of in one.judged.wordings
+        )
 
 
 def _beside(of: Judged) -> str:
@@ -239,7 +269,7 @@ def _line(found: Report, one: Tested) -> str:
     return (
         f"{told}: {one.hypothesis.text.rstrip('.')}. Expected: {one.hypothesis.direction}. "
         f"{one.hypothesis.measure}, {compares(found, one)}: {short(mean.mean)} "
-        f"({interval_in_words(mean)}), n {mean.n}, {p}.{beside}{few}{seeds}"
+        f"({interval_in_words(mean)}), n {mean.n}, {p}.{about_wordings(of)}{beside}{few}{seeds}"
     )
 
 

@@ -108,8 +108,8 @@ def _plots(
                         "y": y - 7,
                         "seed": seed,
                         "difference": value,
-                        "run": cells[one.arm, seed].run,
-                        "baseline": cells[full_report.baseline, seed].run,
+                        "run": cells[full_report.shown[one.arm], seed].run,
+                        "baseline": cells[full_report.shown[full_report.baseline], seed].run,
                     }
                     for seed, value in one.pairs.items()
                 ],

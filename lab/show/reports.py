@@ -18,7 +18,15 @@ from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.looks import shares
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import CALIBRATED, MAX_EXACT, RANDOM_FLIPS
-from hobbes.lab.experiment.wording import EXTENDED, conclusions, explorations, failures, short, verdicts
+from hobbes.lab.experiment.wording import (
+    EXTENDED,
+    conclusions,
+    explorations,
+    failures,
+    samples_in_words,
+    short,
+    verdicts,
+)
 from hobbes.lab.show.boards import svg
 from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings
 from hobbes.lab.show.terminal import escape_invisible, plain, table
@@ -66,6 +74,8 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
         pictures=list(_charts(report)),
         charts=True,
     )
+    if told := list(samples_in_words(report)):
+        yield Section("Wordings", told, ("arm", "measure", "wording", *NUMBERS), list(_wordings(report)))
     yield _failing(report)
     yield from parts(report)
     yield Section(
@@ -123,6 +133,13 @@ def _difference(report: Report, one: Compared) -> tuple[str, ...]:
     of = one.difference
     ps = (short(p) + EXTENDED * (report.extended and p is not None) for p in (of.p, one.judged.p_holm))
     return (one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps)
+
+
+def _wordings(report: Report) -> Iterator[tuple[str, ...]]:
+    """Yield the difference with each wording alone."""
+    for one in report.differences:
+        for of in one.judged.wordings:
+            yield from ((one.arm, one.measure, w.wording, *numbers(w.mean)) for w in of.each)
 
 
 def _failing(report: Report) -> Section:
@@ -206,8 +223,9 @@ def _to_look_at(report: Report) -> Iterator[tuple[Compared, str, int, tuple[str,
         for words, seed in (("nearest the mean", one.nearest()), ("farthest from it", one.farthest())):
             if seed is None or not any(one.pairs.values()):
                 continue
-            if {(report.baseline, seed), (one.arm, seed)} <= runs.keys():
-                yield one, words, seed, (runs[report.baseline, seed], runs[one.arm, seed])
+            pair = (report.shown[report.baseline], seed), (report.shown[one.arm], seed)
+            if {*pair} <= runs.keys():
+                yield one, words, seed, (runs[pair[0]], runs[pair[1]])
 
 
 def _boards(store: Store, report: Report) -> Iterator[Picture]:
@@ -272,6 +290,14 @@ def _rules(report: Report) -> Iterator[str]:
         "differences. `found in 80%` is the smallest difference that so many pairs of this spread find in "
         "80% of simulated experiments, by the same test and correction."
     )
+    if any(one.judged.wordings for one in report.differences):
+        yield (
+            "Wordings, or models, are a sample of those that might have been used, crossed with seeds: each "
+            "is played with each seed. Where an arm has several, the interval is the widest of three, and p "
+            "the largest: over games, over wordings, and over both (Clark's min F'). The difference with each "
+            "wording alone has an interval over games. Of the figures of an arm by itself, intervals are over "
+            "games with these wordings."
+        )
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin, which the file names as the smallest "
