@@ -1,13 +1,13 @@
 """Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, TypeAlias
 
 from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.contrasts import weights
-from hobbes.lab.experiment.file import WORDING, ExperimentFile, Hypothesis, parts_of
+from hobbes.lab.experiment.file import WORDING, ExperimentFile, Hypothesis
 from hobbes.lab.experiment.power import POWER, detectable_effect
 from hobbes.lab.experiment.statistics import (
     ALPHA,
@@ -60,7 +60,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What is compared, for each wording that some arms share. The mean over wordings is that of the pairs."""
+    """What is compared, for each wording that some arms share. Their mean is that of the pairs."""
 
     arms: tuple[str, ...]
     kind: Kind
@@ -269,37 +269,39 @@ def _sample(
 ) -> Sample:
     """Return the weighted sum of arms. The value of an arm is the mean of its wordings, if all have one."""
     names = {arm: file.wordings(arm) for arm in of_arms}
-    pairs, means = {}, dict[tuple[str, int], float]()
+    pairs, means = dict[int, float](), dict[tuple[str, int], float]()
     for seed in file.seeds:
-        for arm in of_arms:
-            known = [one for name in names[arm] if (one := value(name, seed)) is not None]
-            if len(known) == len(names[arm]):
+        for arm, of_arm in names.items():
+            known = [one for name in of_arm if (one := value(name, seed)) is not None]
+            if len(known) == len(of_arm):
                 means[arm, seed] = fsum(known) / len(known)
         there = [means[arm, seed] * weight for arm, weight in of_arms.items() if (arm, seed) in means]
         if len(there) == len(of_arms):
             pairs[seed] = rounded(sum(there))
-    sharing: dict[tuple[str, ...], list[str]] = {}
-    for arm, of_arm in names.items():
-        if len(of_arm) > 1:
-            sharing.setdefault(tuple(parts_of(name).wording for name in of_arm), []).append(arm)
 
     def alone(arms: Sequence[str], wording: str, seed: int) -> float:
         """Return the sum with one wording of these arms in place of the mean of their wordings."""
-        off = (
-            of_arms[arm] * ((value(f"{arm}{WORDING}{wording}", seed) or 0.0) - means[arm, seed])
-            for arm in arms
-        )
-        return rounded(pairs[seed] + sum(off))
+        own = {arm: value(f"{arm}{WORDING}{wording}", seed) or 0.0 for arm in arms}
+        return rounded(pairs[seed] + sum(of_arms[arm] * (own[arm] - means[arm, seed]) for arm in arms))
 
     tables = tuple(
         Table(
             tuple(arms),
             "paraphrases" if file.paraphrases_of(arms[0]) else "models",
-            {wording: {seed: alone(arms, wording, seed) for seed in pairs} for wording in wordings},
+            {name: {seed: alone(arms, name, seed) for seed in pairs} for name in file.of_wordings(arms[0])},
         )
-        for wordings, arms in sharing.items()
+        for arms in _sharing(file, of_arms)
     )
     return Sample(measure, pairs, tuple(of_arms), tables)
+
+
+def _sharing(file: ExperimentFile, arms: Iterable[str]) -> list[list[str]]:
+    """Return the arms that have several wordings, those together whose wordings have the same names."""
+    sharing: dict[frozenset[str], list[str]] = {}
+    for arm in arms:
+        if names := file.of_wordings(arm):
+            sharing.setdefault(frozenset(names), []).append(arm)
+    return [*sharing.values()]
 
 
 def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Sample:

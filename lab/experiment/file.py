@@ -98,7 +98,7 @@ def _looks(given: object) -> object:
 
 def _several(given: object) -> object:
     """Refuse what is not a list of at least two values, and one that is listed twice."""
-    if not isinstance(given, list) or len(given) < 2:  # noqa: PLR2004  one is no sample
+    if not isinstance(given, list | tuple) or len(given) < 2:  # noqa: PLR2004  one is no sample
         raise ValueError("list at least two; without it, there is one")
     if len({*map(str, given)}) < len(given):
         raise ValueError("one is listed twice")

@@ -292,11 +292,11 @@ def _rules(report: Report) -> Iterator[str]:
     )
     if any(one.judged.wordings for one in report.differences):
         yield (
-            "Wordings, or models, are a sample of those that might have been used, crossed with seeds: each "
-            "is played with each seed. Where an arm has several, the interval is the widest of three, and p "
-            "the largest: over games, over wordings, and over both (Clark's min F'). The difference with each "
-            "wording alone has an interval over games. Of the figures of an arm by itself, intervals are over "
-            "games with these wordings."
+            "Wordings, or models, are a sample of those that might have been used. They are crossed with "
+            "seeds: each is played with each seed. Where an arm has several, the interval is the widest of "
+            "three, and p the largest: over games, over wordings, and over both (Clark's min F'). The "
+            "difference with each wording alone, and the figures of an arm by itself, have intervals over "
+            "games."
         )
     if report.rules.margins:
         yield (

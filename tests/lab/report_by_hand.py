@@ -68,7 +68,8 @@ class Home:
         ):
             games[column] = games[column].map(json.loads)
         games["rounds"] = games["config"].map(lambda config: json.loads(config)["rounds"])
-        games["arm"] = games["cell"].str.partition("@")[0]
+        games["worded"] = games["cell"].str.partition("@")[0]
+        games["arm"] = games["worded"].str.partition("~")[0]
         games["tainted"] = games["tainted"].astype(bool)
         games["failed"] = games["outcomes"].map(
             lambda of: sum(n for one, n in of.items() if one not in DECISIONS)
@@ -83,14 +84,23 @@ class Home:
         self.seeds = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
         self.looks: list[int] = asked.get("looks", [])
         numbers = range(2, asked.get("answers", 1) + 1)
-        self.cells = [copy for arm in self.arms for copy in (arm, *(f"{arm}@{n}" for n in numbers))]
+        self.cells = [
+            copy
+            for arm in self.arms
+            for worded in self.worded(arm)
+            for copy in (worded, *(f"{worded}@{n}" for n in numbers))
+        ]
         order = {place: n for n, place in enumerate(itertools.product(self.seeds, self.cells))}
         games = games[[place in order for place in zip(games["cell_seed"], games["cell"], strict=True)]]
         self.all = games.iloc[
             np.argsort([order[p] for p in zip(games["cell_seed"], games["cell"], strict=True)])
         ]
         self.games = self.all if with_tainted else self.all[~self.all["tainted"]]
-        self.first = self.games[self.games["cell"] == self.games["arm"]]
+        turn = [
+            self.worded(arm)[self.seeds.index(seed) % len(self.worded(arm))]
+            for arm, seed in zip(self.games["arm"], self.games["cell_seed"], strict=True)
+        ]
+        self.first = self.games[self.games["cell"] == turn]
         self.values = self._values()
         self.failing = {
             *self.all[self.all["failed"] > 0][["arm", "cell_seed"]].itertuples(index=False, name=None)
@@ -103,17 +113,32 @@ class Home:
             for name, of_scopes in game.measures.items():
                 for scope, value in zip(SCOPES, of_scopes, strict=True):
                     ends = name == "half_life" and scope == "run" and value is None and game.spells
-                    rows.append((scope, name, game.arm, game.cell_seed, game.turns if ends else value))
+                    rows.append((scope, name, game.worded, game.cell_seed, game.turns if ends else value))
         table = pd.DataFrame(rows, columns=["scope", "name", "arm", "seed", "value"]).astype({"value": float})
         return table.groupby(["scope", "name", "arm", "seed"])["value"].mean().dropna()
 
+    def worded(self, arm: str) -> list[str]:
+        """Return the names of an arm with each of its wordings."""
+        name = self.baseline if arm == "null" else arm
+        own = self.asked["arms"][name] if "arms" in self.asked else {}
+        for key, one in (("paraphrases", "prompts"), ("models", "model")):
+            if given := own.get(key) or (None if own.get(one) else self.asked.get(key)):
+                return [f"{arm}~{in_a_name(Path(w).name if key == 'paraphrases' else w)}" for w in given]
+        return [arm]
+
+    def by_wording(self, arm: str, measure: str, scope: str = "run") -> pd.DataFrame:
+        """Return a measure of an arm, a row for each seed with which all wordings have it."""
+        found = {}
+        for name in self.worded(arm):
+            place = (scope, measure, name)
+            known = place in self.values.index.droplevel("seed")
+            found[name.partition("~")[2]] = self.values.loc[place] if known else pd.Series(dtype=float)
+        table = pd.DataFrame(found).dropna()
+        return table.reindex([seed for seed in self.seeds if seed in table.index])
+
     def by_seed(self, arm: str, measure: str, scope: str = "run") -> pd.Series:
-        """Return a measure of an arm by seed, in the order of the file."""
-        try:
-            found = self.values.loc[(scope, measure, arm)]
-        except KeyError:
-            return pd.Series(dtype=float)
-        return found.reindex([seed for seed in self.seeds if seed in found.index])
+        """Return a measure of an arm by seed, in the order of the file: the mean over wordings."""
+        return self.by_wording(arm, measure, scope).mean(axis=1)
 
     def of_arm(self, arm: str) -> pd.DataFrame:
         """Return the games of an arm on which curves rest."""
@@ -268,14 +293,19 @@ def shares(home: Home) -> list[float]:
     return list(np.diff(2 * stats.norm.sf(stats.norm.isf(0.025) / np.sqrt(times)) / 0.05, prepend=0))
 
 
-def judged(home: Home, samples: Sequence[tuple[str, pd.Series, Sequence[str]]]) -> list[Row]:
-    """Return comparisons: each has its measure, its values by seed, and its arms."""
-    rows = corrected(home, [(measure, values) for measure, values, _ in samples])
+Sample = tuple[str, pd.Series, Mapping[str, float], str]
+"""What is compared: a measure, its values by seed, the weights of arms, and whether by halves or by runs."""
+
+
+def judged(home: Home, samples: Sequence[Sample]) -> list[Row]:
+    """Return comparisons with their tests."""
+    rows = corrected(home, samples)
     clean = [
-        (measure, values[[not any((arm, seed) in home.failing for arm in arms) for seed in values.index]])
-        for measure, values, arms in samples
+        (measure, values[[not any((a, seed) in home.failing for a in arms) for seed in values.index]], *rest)
+        for measure, values, arms, scope in samples
+        for rest in [(arms, scope)]
     ]
-    for row, left, (_, values, _), (_, some) in zip(
+    for row, left, (_, values, *_), (_, some, *_) in zip(
         rows, corrected(home, clean), samples, clean, strict=True
     ):
         keys = ("n", "mean", "low", "high", "p", "p_holm")
@@ -283,31 +313,98 @@ def judged(home: Home, samples: Sequence[tuple[str, pd.Series, Sequence[str]]]) 
     return rows
 
 
-def corrected(home: Home, samples: Sequence[tuple[str, pd.Series]]) -> list[Row]:
+def worded_tables(home: Home, sample: Sample, seen: pd.Series) -> list[tuple[list[str], pd.DataFrame]]:
+    """Return the comparison with each wording alone, by seed, for the arms that share wordings."""
+    measure, _, weights, scope = sample
+    found: list[tuple[list[str], pd.DataFrame]] = []
+    for arm, weight in weights.items():
+        table = (
+            home.by_wording(arm, measure, "second-half") - home.by_wording(arm, measure, "first-half")
+            if scope == "halves"
+            else home.by_wording(arm, measure)
+        )
+        if table.shape[1] == 1:
+            continue
+        off = weight * table.loc[seen.index].sub(table.loc[seen.index].mean(axis=1), axis=0)
+        for place, (arms, others) in enumerate(found):
+            if {*others.columns} == {*off.columns}:
+                found[place] = ([*arms, arm], others + off)
+                break
+        else:
+            found.append(([arm], off.add(seen, axis=0)))
+    return found
+
+
+def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series, level: float) -> None:
+    """Widen an interval and raise p by the t tests over wordings, and by Clark's min F'."""
+    of = [stats.sem(table.mean()) ** 2 for table in tables]
+    parts = [(v if v > 1e-24 else 0.0, table.shape[1] - 1) for v, table in zip(of, tables, strict=True)]
+    row["errors"] = []
+    for some in (parts, [*parts, (stats.sem(seen) ** 2, len(seen) - 1)]):
+        variance = sum(v for v, _ in some)
+        squares = sum(v**2 / freedom for v, freedom in some)
+        row["errors"].append((math.sqrt(variance), variance**2 / squares if squares else some[0][1]))
+    for error, freedom in row["errors"]:
+        if error == 0:
+            row["p"] = max(row["p"], float(row["mean"] == 0))
+            continue
+        student = stats.t(freedom, scale=error)
+        row["p"] = max(row["p"], 2 * float(student.sf(abs(row["mean"]))))
+        if row["p_margin"] is not None:
+            row["p_margin"] = max(row["p_margin"], float(student.sf(row["margin"] - abs(row["mean"]))))
+        if len(seen) > 2:
+            off = float(student.isf(level / 2))
+            row["low"] = min(row["mean"] - off, math.inf if row["low"] is None else row["low"])
+            row["high"] = max(row["mean"] + off, -math.inf if row["high"] is None else row["high"])
+
+
+def each_wording(home: Home, arms: Sequence[str], table: pd.DataFrame) -> Row:
+    """Return the comparison with each wording alone, and the spreads of a two-way analysis of variance."""
+    asked = home.asked.get("arms", {}).get(home.baseline if arms[0] == "null" else arms[0], {})
+    is_worded = "paraphrases" in asked or ("paraphrases" in home.asked and "prompts" not in asked)
+    found: Row = {"arms": list(arms), "kind": "paraphrases" if is_worded else "models"}
+    found |= {"between": None, "of_games": None}
+    if len(table) > 2:
+        values = table.to_numpy()
+        rest = values - values.mean(0) - values.mean(1)[:, None] + values.mean()
+        noise = (rest**2).sum() / ((values.shape[0] - 1) * (values.shape[1] - 1))
+        found["between"] = math.sqrt(max(0.0, table.mean().var() - noise / len(table)))
+        found["of_games"] = math.sqrt(table.var().mean())
+    return found | {"each": [{"wording": name, **mean(table[name].to_numpy())} for name in table]}
+
+
+def corrected(home: Home, samples: Sequence[Sample]) -> list[Row]:
     """Return comparisons with their tests at the last look, corrected for looks and for their number."""
     rows: list[Row] = []
     looks = list(zip(home.looks, shares(home), strict=True)) or [(len(home.seeds), 1.0)]
-    for measure, values in samples:
+    for sample in samples:
+        measure, values, *_ = sample
         margin = home.asked.get("smallest", {}).get(measure)
         ps: list[float] = []
         within: list[float] = []
-        seen = values
+        row: Row = {}
         for seeds, share in looks:
             seen = values[[seed in home.seeds[:seeds] for seed in values.index]]
-            for of, p in zip((ps, within), tests(seen.to_numpy(), margin), strict=True):
+            row = {"measure": measure, **mean(seen.to_numpy(), 0.05 * share), "margin": margin}
+            row["p"], row["p_margin"] = tests(seen.to_numpy(), margin)
+            tables = worded_tables(home, sample, seen)
+            if tables and row["p"] is not None:
+                over_wordings(row, [table for _, table in tables], seen, 0.05 * share)
+            row["wordings"] = [each_wording(home, arms, table) for arms, table in tables]
+            for of, p in zip((ps, within), (row["p"], row["p_margin"]), strict=True):
                 of.extend([] if p is None else [min(1.0, p / share)])
-        deviation = None
-        if len(seen) > 1:
-            deviation = float(seen.std()) if np.ptp(seen.to_numpy()) > ALMOST_0 else 0.0
-        row = {"measure": measure, **mean(seen.to_numpy(), 0.05 * looks[-1][1])}
-        row |= {"p": min(ps, default=None), "p_margin": min(within, default=None), "margin": margin}
-        rows.append(row | {"spread": deviation, "effect": row["mean"] / deviation if deviation else None})
+            row["spread"] = None
+            if len(seen) > 1:
+                row["spread"] = float(seen.std()) if np.ptp(seen.to_numpy()) > ALMOST_0 else 0.0
+        row |= {"p": min(ps, default=None), "p_margin": min(within, default=None)}
+        rows.append(row | {"effect": row["mean"] / row["spread"] if row["spread"] else None})
     number = max(1, sum(row["p"] is not None for row in rows))
     level = 0.05 * looks[-1][1] / number
     for row, p, p_margin in zip(
         rows, holm([r["p"] for r in rows]), holm([r["p_margin"] for r in rows]), strict=True
     ):
         row |= {"p_holm": p, "p_margin_holm": p_margin, "detectable": detectable(row, level), "level": level}
+        row.pop("errors", None)
     return rows
 
 
@@ -315,8 +412,12 @@ def detectable(row: Row, level: float) -> Range | None:
     """Return the smallest difference found in 80% of experiments: where the lower ends are above 0."""
     if not row["spread"] or 2.0 ** (1 - row["n"]) > level:
         return None
-    effect = smallest_effect(row["n"], level)
-    return Range(0.93 * effect * row["spread"], 1.07 * effect * row["spread"])
+    found = smallest_effect(row["n"], level) * row["spread"]
+    for error, freedom in row.get("errors", ()):
+        limit = stats.t.isf(level / 2, freedom)
+        effect = optimize.brentq(lambda nc, f=freedom, x=limit: stats.nct.sf(x, f, nc) - 0.8, 0, 1e5)
+        found = max(found, effect * error)
+    return Range(0.93 * found, 1.07 * found)
 
 
 @cache
@@ -335,7 +436,8 @@ def smallest_effect(n: int, level: float) -> float:
 
 def no_larger(row: Row) -> bool:
     """Return whether a difference is no larger than its margin, or nothing differs in enough pairs."""
-    equal = row["mean"] == 0 and row["spread"] == 0 and 2.0 ** (1 - row["n"]) <= row["level"]
+    same = row["mean"] == 0 and row["spread"] == 0 and row["low"] is None
+    equal = same and 2.0 ** (1 - row["n"]) <= row["level"]
     return equal or (row["p_margin_holm"] is not None and row["p_margin_holm"] < 0.05)
 
 
@@ -343,9 +445,9 @@ def compared(home: Home, arms: Sequence[str], minus: Mapping[str, float] | None)
     """Return the comparisons of arms with the baseline, or of the halves of their runs."""
     places = list(itertools.product(arms, home.measures))
     samples = [
-        (measure, halves(home, arm, measure), [arm])
+        (measure, halves(home, arm, measure), {arm: 1.0}, "halves")
         if minus is None
-        else (measure, weighted(home, measure, {arm: 1.0, **minus}), [arm, *minus])
+        else (measure, weighted(home, measure, {arm: 1.0, **minus}), {arm: 1.0, **minus}, "runs")
         for arm, measure in places
     ]
     rows = judged(home, samples)
@@ -379,17 +481,18 @@ def hypotheses(home: Home) -> list[Row]:
         {"arm": None, "test": "baseline", "against": None, "factors": None, **one}
         for one in home.asked.get("hypothesis", ())
     ]
-    samples = []
+    samples: list[Sample] = []
     for one in asked:
         if one["test"] == "halves":
-            samples.append((one["measure"], halves(home, one["arm"], one["measure"]), [one["arm"]]))
+            of = halves(home, one["arm"], one["measure"])
+            samples.append((one["measure"], of, {one["arm"]: 1.0}, "halves"))
             continue
         weights = {one["arm"]: 1.0}
         if one["test"] == "baseline":
             weights[one["against"] or home.baseline] = -1.0
         elif one["factors"]:
             weights = contrast(home, one["factors"])
-        samples.append((one["measure"], weighted(home, one["measure"], weights), list(weights)))
+        samples.append((one["measure"], weighted(home, one["measure"], weights), weights, "runs"))
     rows = judged(home, samples)
     for row, one in zip(rows, asked, strict=True):
         row.update(one, verdict="no larger than" if no_larger(row) else "cannot tell")
@@ -453,11 +556,14 @@ def spread(home: Home) -> Iterator[Row]:
         own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
         both = pd.concat([own, base], axis=1).dropna()
         of = home.games[(home.games["arm"] == arm) | ((arm == home.baseline) & (home.games["arm"] == "null"))]
-        answers = of.assign(value=[(m.get(measure) or [None])[0] for m in of["measures"]]).groupby(
-            "cell_seed"
-        )["value"]
+        of = of.assign(
+            value=[(m.get(measure) or [None])[0] for m in of["measures"]],
+            wording=of["worded"].str.partition("~")[2],
+        )
+        answers = of.groupby(["cell_seed", "wording"])["value"]
         groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
-        seats = [np.array([*scores.values()], float) for scores in home.of_arm(arm)["scores"]]
+        own_games = home.games[home.games["cell"].isin(home.worded(arm))]
+        seats = [np.array([*scores.values()], float) for scores in own_games["scores"]]
         between, within = one_way(seats) if len(seats) > 2 else (0.0, 0.0)
         alike = between**2 / (between**2 + within**2) if between or within else None
         seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)

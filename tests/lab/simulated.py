@@ -9,8 +9,9 @@ difference per seed. What is counted are the verdicts that a report prints.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Tested, judged
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judged
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.invasion import fixation, probability_of_fixation
 from hobbes.lab.experiment.power import detectable_effect
@@ -149,6 +150,43 @@ def _judged(table: Any, of: Rules) -> list[Judged]:
     return judged(samples, of)
 
 
+GAMES_ALIKE = np.sqrt(0.5)
+"""The spread of what a seed adds to all wordings, and of what it adds to each; together they are 1."""
+
+
+@dataclass(frozen=True)
+class WordingsTally:
+    """How often something was said of several wordings in simulated experiments, as shares."""
+
+    covered: float
+    """The interval held the mean over all wordings that might have been used."""
+    called: float
+    """The hypothesis was supported or not supported, where nothing differs in this mean."""
+    over_games: float
+    """An interval over games alone held it."""
+
+
+def wordings_tally(name: str, wordings: int, seeds: int, between: float, experiments: int) -> WordingsTally:
+    """Return how often the report is right about wordings with this standard deviation between them."""
+    draw, rng = POPULATIONS[name], np.random.default_rng(seeds * 10 + wordings)
+    counts: Counter[str] = Counter()
+    of = rules(seeds)
+    for _ in range(experiments):
+        of_games = draw(rng, seeds) + [draw(rng, seeds) for _ in range(wordings)]
+        table = rng.normal(0, between, (wordings, 1)) + GAMES_ALIKE * of_games
+        crossed = {str(n): dict(enumerate(map(float, row))) for n, row in enumerate(table)}
+        pairs = dict(enumerate(map(float, table.mean(axis=0))))
+        alone = Sample("m", pairs, ("a",))
+        with_wordings = replace(alone, tables=(Table(("a",), "paraphrases", crossed),))
+        for key, sample in (("covered", with_wordings), ("over_games", alone)):
+            (one,) = judged([sample], of)
+            mean = one.difference.mean
+            counts[key] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
+            if key == "covered":
+                counts["called"] += verdict(one) in {"supported", "not supported"}
+    return WordingsTally(*(counts[key] / experiments for key in ("covered", "called", "over_games")))
+
+
 def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
     """Return how often the interval of a fixation probability holds the true one."""
     rng = np.random.default_rng(seeds)
@@ -166,6 +204,9 @@ def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
 
 
 SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
+
+WORDINGS, BETWEEN = (2, 3, 6), (0.0, 0.5, 1.0)
+"""How many wordings, and the standard deviation between them where that between games is 1."""
 
 
 def tables(experiments: int) -> Iterator[str]:
@@ -189,6 +230,15 @@ def tables(experiments: int) -> Iterator[str]:
         for words, peeking in (("with planned looks", False), ("without a plan", True)):
             of = tally(name, 20, 1, experiments, (5, 10, 20), peeking=peeking)
             yield _row((words, name, f"{of.called:.1%}", f"{of.found:.1%}" if not peeking else "-"))
+    yield ""
+    columns = ("wordings", "seeds", "between wordings", "differences")
+    yield _row((*columns, "interval holds", "false finding", "an interval over games alone holds"))
+    yield _row(["---"] * 7)
+    for wordings, seeds, between in product(WORDINGS, SEEDS, BETWEEN):
+        for name in ("normal", "skewed"):
+            told = wordings_tally(name, wordings, seeds, between, experiments)
+            found = (told.covered, told.called, told.over_games)
+            yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in found)))
     yield ""
     yield _row(("fixation: agents", "seeds", "interval holds"))
     yield _row(["---"] * 3)

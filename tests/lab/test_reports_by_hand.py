@@ -146,6 +146,45 @@ other = ["copycat", "beggar", "always-attack"]
 measures = ["cooperation"]
 """
 
+WORDED = """
+name = "worded"
+world = "mining"
+rounds = 5
+agents = 3
+seeds = 6
+answers = 2
+models = ["policy:guided?noise=0.3", "policy:raider?noise=0.2", "policy:tit-for-tat-raid?noise=0.4"]
+smallest = { raid_rate = 0.5 }
+set = { rows = 3, cols = 4 }
+
+[arms.open]
+
+[arms.immune]
+set = { immunity = 5 }
+
+[arms.others]
+models = ["policy:raider?noise=0.5", "policy:guided?noise=0.1"]
+
+[arms.alone]
+model = "policy:raider?noise=0.4"
+
+[compare]
+measures = ["efficiency", "raid_rate"]
+
+[[hypothesis]]
+text = "Protection lowers raids"
+measure = "raid_rate"
+arm = "immune"
+direction = "lower"
+
+[[hypothesis]]
+text = "Raids become more frequent"
+measure = "raid_rate"
+arm = "open"
+direction = "higher"
+test = "halves"
+"""
+
 EXEMPT = {
     "manifest hobbes": "the version that made the report",
     "manifest python": "the version that made the report",
@@ -164,7 +203,9 @@ class Played:
     asked: dict[str, Any]
 
 
-@pytest.fixture(scope="module", params=(MINING, NATIONS, TRUST, PAIRS), ids=lambda text: text.split('"')[1])
+@pytest.fixture(
+    scope="module", params=(MINING, NATIONS, TRUST, PAIRS, WORDED), ids=lambda text: text.split('"')[1]
+)
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Played:
     """An experiment that was played; no test changes it."""
     asked = tomllib.loads(request.param)
@@ -248,6 +289,7 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
             "mining": {"ratings", "rankings", "looks"},
             "nations": {"invasions", "survival", "durations", "rankings"},
             "trust": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "rankings"},
+            "worded": {"looks", "invasions", "ratings", "rankings", "doses", "durations"},
             "pairs": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "doses"},
         }[played.name]
     )
