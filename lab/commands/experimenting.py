@@ -237,6 +237,13 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         for one in found
     ]
     OUT.print(table("", columns, rows))
+    if any(made.file.of_wordings(arm) for arm in made.file.arms):
+        OUT.print(
+            plain(
+                "these sizes hold for these wordings or models alone; a claim about all that they stand for "
+                "needs larger ones"
+            )
+        )
     if any(one.smallest is None for one in found):
         OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
     if any(one.spread is None for one in found):

@@ -532,6 +532,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "set": 1,
         "smallest": 1,
     }
+    if not names:
+        return message.removeprefix("Value error, ")
     table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
     if names[0] in {"hypothesis", "invasion"}:

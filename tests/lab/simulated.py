@@ -236,9 +236,9 @@ def tables(experiments: int) -> Iterator[str]:
     yield _row(["---"] * 7)
     for wordings, seeds, between in product(WORDINGS, SEEDS, BETWEEN):
         for name in ("normal", "skewed"):
-            told = wordings_tally(name, wordings, seeds, between, experiments)
-            found = (told.covered, told.called, told.over_games)
-            yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in found)))
+            tallied = wordings_tally(name, wordings, seeds, between, experiments)
+            held = (tallied.covered, tallied.called, tallied.over_games)
+            yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in held)))
     yield ""
     yield _row(("fixation: agents", "seeds", "interval holds"))
     yield _row(["---"] * 3)

@@ -72,7 +72,10 @@ def test_a_report_has_these_keys(cli: Cli) -> None:
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
         *("n", "mean", "low", "high", "minimum", "quantile_5")
     ]
-    tested = "n mean low high p p_holm effect spread detectable margin p_margin p_margin_holm wordings without_failures"
+    tested = (
+        "n mean low high p p_holm effect spread detectable margin p_margin p_margin_holm wordings "
+        "without_failures"
+    )
     compared = f"{tested} verdict exploratory"
     assert " ".join(found["differences"][0]) == f"arm baseline measure {compared}"
     assert " ".join(found["halves"][0]) == f"arm measure {compared}"
