@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.lab.simulated import MILD, fixation_covered, tally
+from tests.lab.simulated import MILD, fixation_covered, tally, wordings_tally
 from tests.soak import SHARE, times
 
 pytestmark = pytest.mark.soak
@@ -31,3 +31,16 @@ def test_intervals_of_fixation_are_calibrated(seeds: int, tried: Callable[[str],
     covered = fixation_covered(6, seeds, EXPERIMENTS)
     tried(f"{EXPERIMENTS} invasions: {covered:.1%} covered")
     assert covered >= 0.93 - max(0.0, 1 - SHARE) - 3 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5
+
+
+@pytest.mark.parametrize("between", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("wordings", [3, 4, 6])
+@pytest.mark.parametrize("name", ["games", "normal", "skewed"])
+def test_intervals_over_wordings_hold_the_mean_over_all(
+    name: str, wordings: int, between: float, tried: Callable[[str], None]
+) -> None:
+    of = wordings_tally(name, wordings, 8, between, EXPERIMENTS)
+    tried(f"{EXPERIMENTS} experiments: {of}")
+    error = max(0.0, 1 - SHARE) + 3 * (0.05 * 0.95 / EXPERIMENTS) ** 0.5
+    assert of.covered >= 0.93 - error
+    assert of.called <= 0.07 + error
