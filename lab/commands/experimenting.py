@@ -92,6 +92,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from rich.text import Text
 
+    from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan, to_next_look
@@ -103,6 +104,9 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     caps = Caps(max_calls, max_tokens, max_usd)
     asked, content = read_experiment_file(file)
     with options.open_home(home, writes=not dry_run) as store:
+        asked, content = with_bases(store, file, asked, content)
+        for line in asked.origin.left_out if asked.origin else ():
+            remark(f"left out: {line}")
         whole = plan(store, file, asked, models, caps)
         if amend is not None:
             _amend(store, whole, content, amend)

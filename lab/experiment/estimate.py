@@ -39,12 +39,13 @@ class Estimate:
 
 
 def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
-    """Return what cells will cost. Each agent is taken to be asked in each turn."""
+    """Return what cells will cost. Each agent is taken to be asked in each turn that is not copied."""
     asked = []
     for cell in cells:
-        new = cell.new
-        players = Counter([*new.models.values(), *_observers(new)])
-        asked.append((new, {spec: n * new.setting.config.rounds for spec, n in players.items()}))
+        new, fork = cell.new, cell.fork
+        players = Counter([*(fork.asked if fork else new.models).values(), *_observers(new)])
+        rounds = new.setting.config.rounds - (fork.turn if fork else 0)
+        asked.append((new, {spec: n * rounds for spec, n in players.items()}))
     return _cost(store, asked)
 
 

@@ -96,6 +96,13 @@ def _looks(given: object) -> object:
     raise ValueError("write numbers of seeds, each larger than the one before")
 
 
+def _turn(given: object) -> object:
+    """Refuse what is neither a turn nor the first of a landmark."""
+    if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
+        return given
+    raise ValueError('write a turn, such as 12, or the first of a landmark, such as "first raid"')
+
+
 def _several(given: object) -> object:
     """Refuse what is not a list of at least two values, and one that is listed twice."""
     if not isinstance(given, list | tuple) or len(given) < 2:  # noqa: PLR2004  one is no sample
@@ -231,14 +238,59 @@ class InvasionAsked(_Table):
     mutant: Text
 
 
+class Base(_Table):
+    """A recorded run that each arm forks, and the turn at which it is forked."""
+
+    number: int
+    """What stands for it in place of a seed."""
+    run: str
+    """Its id."""
+    name: str
+    """Its name, or its id if it has none."""
+    turn: int
+
+
+FOUND = ("bases", "left_out")
+"""The fields of `From` that nobody writes into a file: they are found in a home."""
+
+
+def _without_found(schema: dict[str, Any]) -> None:
+    """Leave what nobody writes out of a schema."""
+    for name in FOUND:
+        del schema["properties"][name]
+
+
+class From(_Table):
+    """Where an experiment begins whose arms fork recorded runs."""
+
+    model_config = ConfigDict(json_schema_extra=_without_found)
+
+    runs: Annotated[list[Text], Field(min_length=1)]
+    """Names or ids; `*` stands for anything."""
+    turn: Annotated[
+        int | str,
+        BeforeValidator(
+            _turn,
+            json_schema_input_type=Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern="^first .")],
+        ),
+    ]
+    """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
+    bases: list[Base] = []
+    left_out: list[str] = []
+    """Which of the runs cannot be forked there, and why."""
+
+
 class ExperimentFile(Options):
     """An experiment file."""
 
     name: Name
-    world: str
+    world: str = ""
+    """That of the recorded runs if the arms fork some."""
     rounds: int | None = Field(None, ge=1)
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
-    """`seeds = 20` stands for the seeds 1 to 20."""
+    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)] = ()
+    """`seeds = 20` stands for the seeds 1 to 20. Where arms fork recorded runs, it is their numbers."""
+    origin: From | None = Field(None, alias="from")
+    """The recorded runs that all arms fork, so that pairs share their first turns."""
     arms: dict[Name, Options] = {}
     """Those of the factors if the file has factors."""
     factors: Factors | None = None
@@ -355,6 +407,9 @@ def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:
     if "world" in content and not {"seeds", "arms", "factors"} & content.keys():
         raise UsageError(f"{path} has no seeds, arms or factors; `hobbes run {path}` plays it as one run")
     try:
+        for name in FOUND:
+            if isinstance(origin := content.get("from"), dict) and name in origin:
+                raise ValueError(f"[from] {name}: is found by hobbes; leave it out")  # noqa: TRY301
         file = parse(content)
         _check_parameters(file)
     except ValueError as error:
@@ -369,6 +424,7 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     except ValidationError as error:
         problem = error.errors()[0]
         raise ValueError(_in_words(problem["type"], problem["msg"], problem["loc"])) from error
+    file = _with_seeds(file)
     if bool(file.arms) == bool(file.factors) or (file.factors and not file.factors.model_extra):
         raise ValueError("write either [arms] or [factors], with at least one entry")
     if file.factors:
@@ -386,12 +442,29 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    if file.looks and file.looks[-1] != len(file.seeds):
+    if file.looks and file.seeds and file.looks[-1] != len(file.seeds):
         raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
     _check_wordings(file)
     return file
+
+
+def _with_seeds(file: ExperimentFile) -> ExperimentFile:
+    """Return a file with its seeds: its own, or the numbers of the recorded runs that it forks.
+
+    Raise ValueError, in one line, if it has neither or both.
+    """
+    if file.origin is None:
+        for key in ("world", "seeds"):
+            if not getattr(file, key):
+                raise ValueError(f"{key}: is missing")
+        return file
+    if file.seeds:
+        raise ValueError("seeds: the runs in [from] take their place; leave it out")
+    if file.agents or any(arm.agents for arm in file.arms.values()):
+        raise ValueError("agents: a fork has the agents of its run; leave it out")
+    return file.model_copy(update={"seeds": tuple(base.number for base in file.origin.bases)})
 
 
 def _check_wordings(file: ExperimentFile) -> None:
@@ -526,6 +599,7 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "arms": 2,
         "compare": 1,
         "factors": 1,
+        "from": 1,
         "hypothesis": 2,
         "invasion": 2,
         "parameters": 1,
@@ -544,11 +618,12 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         of_table: dict[str, type[BaseModel]] = {
             "arms": Options,
             "compare": Compare,
+            "from": From,
             "hypothesis": Hypothesis,
             "invasion": InvasionAsked,
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
-        keys = sorted(field.alias or name for name, field in fields.items())
+        keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)
         message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"

@@ -58,7 +58,8 @@ def misfits(store: Store, run: str) -> Iterator[str]:
 def _misfit(store: Store, asked: "_Asked", arm: str, seed: int, run: str) -> str:
     """Return in words what a run has other than its cell asks for, empty if there is nothing."""
     row = store.runs.row(run)
-    differing = ", ".join(asked.differing(arm, seed, row))
+    base = next(iter(store.db.table("runs").rows_where("id = ?", [row["parent"]])), None)
+    differing = ", ".join(asked.differing(arm, seed, row, base))
     return (
         differing
         and f"the table cells has the run under arm {arm}, seed {seed}, which has another {differing}"
@@ -91,25 +92,32 @@ class _Asked:
         self._named = {part for part in PARTS if any(getattr(one, part) for one in options)}
         self._named |= {name for one in options for name in one.settings}
         self._values = cache(self._values_of)
+        self._bases = {one.number: (one.run, one.turn) for one in file.origin.bases} if file.origin else {}
 
-    def differing(self, arm: str, seed: int, row: Row) -> Iterator[str]:
-        """Yield the names of what the row of a run has other than an arm and a seed ask for."""
+    def differing(self, arm: str, seed: int, row: Row, base: Row | None) -> Iterator[str]:
+        """Yield the names of what the row of a run has other than an arm and a seed ask for.
+
+        `base` is the row of the run that it was forked from, None if there is none, or none any more.
+        """
         if row["world"] != self._world.name:
             yield "world"
             return
-        if row["seed"] != seed:
+        if seed in self._bases and (row["parent"], row["turn"]) != self._bases[seed]:
+            yield "parent"
+        if seed not in self._bases and row["seed"] != seed:
             yield "seed"
         if arm not in self._options or seed not in self._file.seeds:
             return  # the file has been changed since, so that the report leaves this cell out
         config = value_of(row, "config")
-        for name, value in self._values(arm).items():
+        values = self._values_of_fork(arm, base) if seed in self._bases else self._values(arm)
+        for name, value in values.items():
             there = _option(row, name) if name in PARTS else config.get(name)
             if name in self._named and there is not None and there != value:
                 yield name
-        for name, value in self._options[arm].of_models().items():
-            if any(getattr(one, name) != value for one in (value_of(row, "model_settings") or {}).values()):
-                yield name
-        if "model" in self._named and value_of(row, "models") != self._models(arm, seed, row):
+        models = (value_of(row, "model_settings") or {}).values()
+        asked = self._options[arm].of_models()
+        yield from (name for name, of in asked.items() if any(getattr(one, name) != of for one in models))
+        if ("model" in self._named or base) and value_of(row, "models") != self._models(arm, seed, row, base):
             yield "model"
 
     def _values_of(self, arm: str) -> dict[str, Any]:
@@ -128,17 +136,42 @@ class _Asked:
             "lang": options.lang or "en",
         }
 
-    def _models(self, arm: str, seed: int, row: Row) -> dict[str, str] | None:
+    def _values_of_fork(self, arm: str, base: Row | None) -> dict[str, Any]:
+        """Return the settings and options of the fork of a run, as its row has them, as far as known."""
+        world, options = self._world, self._options[arm]
+        if base is None:
+            named = {"prompts": options.prompts and PurePath(options.prompts).name, "lang": options.lang}
+            return {name: value for name, value in named.items() if value}
+        before, agents = value_of(base, "config"), value_of(base, "agents")
+        try:
+            was, now = (
+                make_setting(world, agents, 0, {**before, **changed}).config
+                for changed in ({}, options.settings)
+            )
+        except ValueError:  # a setting that has another name now, or other values
+            return {}
+        variant = world.prompts(now) if base["prompts"] == world.prompts(was) else base["prompts"]
+        return {
+            **now.model_dump(mode="json"),
+            "prompts": PurePath(options.prompts or variant).name,
+            "lang": options.lang or base["lang"],
+        }
+
+    def _models(self, arm: str, seed: int, row: Row, base: Row | None) -> dict[str, str] | None:
         """Return the players of an arm with a seed; None if the run cannot have them."""
         from hobbes.nodes.players import deal, with_rng  # noqa: PLC0415  slow to import
 
-        mix = self._options[arm].model or f"policy:{self._world.policies.default}"
+        mix, rng = self._options[arm].model, rng_of(arm)
+        if mix is None and seed in self._bases:
+            there: dict[str, str] = value_of(base or row, "models")
+            return {agent: with_rng(spec, rng) if rng else spec for agent, spec in there.items()}
+        mix = mix or f"policy:{self._world.policies.default}"
         try:
             named = value_of(row, "model_settings") or {}
             dealt = deal(self._world, mix, value_of(row, "models"), named)
         except ValueError:
             return None
-        if rng := rng_of(arm):
+        if rng:
             dealt = {agent: with_rng(spec, rng) for agent, spec in dealt.items()}
         return seated(dealt, self._file.seeds.index(seed))
 

@@ -83,6 +83,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
+    "the recorded runs": lambda file: file.origin and (file.origin.runs, file.origin.turn),
     "the baseline": lambda file: file.baseline,
     "the null arm": lambda file: file.compare.null,
     "measures": lambda file: file.compare.measures,

@@ -10,6 +10,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
+from hobbes.lab.play.forking import ForkOptions, Planned, planned
 from hobbes.lab.play.playing import Beginning, RunOptions, checked
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.lab.store.home import Store
@@ -21,6 +22,16 @@ from hobbes.nodes.prompting import PromptSet, check_prompts
 
 
 @dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a run begins that has its first turns from another one."""
+
+    parent: Run
+    turn: int
+    asked: Mapping[str, str]
+    """The player of each agent that acts in its first own turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One run of an experiment: an arm with a seed."""
 
@@ -28,6 +39,7 @@ class Cell:
     arm: str
     seed: int
     new: Beginning
+    fork: Fork | None = None
 
     @property
     def name(self) -> str:
@@ -62,29 +74,67 @@ def plan(
 
 def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
-    names = [wording for arm in file.arms for wording in file.wordings(arm)]
-    plain = {name: _arm(store, file, name, models_file, caps) for name in names}
+    if file.origin:
+        cells = _forks(store, file, models_file, caps)
+    else:
+        copies = _copies(file, {name: _arm(store, file, name, models_file, caps) for name in _names(file)})
+        cells = [
+            Cell(file.name, name, seed, _seated(new, seed, place))
+            for place, seed in enumerate(file.seeds)
+            for name, new in copies.items()
+        ]
+    return Plan(file, cells[0].new.world, tuple(cells))
+
+
+def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> list[Cell]:
+    """Return the cells whose runs fork others. Raise ValueError if something is wrong with the file."""
+    cells = []
+    for place, base in enumerate(file.origin.bases if file.origin else ()):
+        parent = store.runs.find(base.run)
+        forks = {
+            name: _fork(store, file, name, (parent, base.turn), models_file, caps) for name in _names(file)
+        }
+        for name, new in _copies(file, {name: fork.new for name, fork in forks.items()}).items():
+            arm, wording, _ = parts_of(name)
+            fork = forks[_name_of(file, arm, wording)]
+            models = seated(new.models, place) if file.options(name).model else new.models
+            rng = rng_of(name)
+            asked = {agent: with_rng(spec, rng) if rng else spec for agent, spec in fork.asked.items()}
+            of_cell = Fork(parent, base.turn, asked)
+            cells.append(Cell(file.name, name, base.number, replace(new, models=models), of_cell))
+    return cells
+
+
+def _names(file: ExperimentFile) -> list[str]:
+    """Return the names of the arms with their wordings, without the null arm."""
+    return [name for arm in file.arms for name in file.wordings(arm)]
+
+
+def _name_of(file: ExperimentFile, arm: str, wording: str) -> str:
+    """Return the name of an arm with a wording; that of the baseline for the null arm."""
+    base = file.baseline if arm == NULL else arm
+    return f"{base}{WORDING}{wording}" if wording else base
+
+
+def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, Beginning]:
+    """Return what the runs of each copy of each arm start with, from that of each arm with each wording.
+
+    Raise ValueError if something is wrong with an arm.
+    """
     arms = {name: _with_model_settings(file, name, new) for name, new in plain.items()}
     _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
     _check_invasions(file, list(arms.values()))
-    of_cells = dict[str, Beginning]()
+    copies = dict[str, Beginning]()
     for copy in (copy for arm in file.all_arms for copy in file.copies(arm)):
-        arm, wording, _ = parts_of(copy)
-        base = file.baseline if arm == NULL else arm
-        name = f"{base}{WORDING}{wording}" if wording else base
-        of_cells[copy] = arms[name]
+        name = _name_of(file, *parts_of(copy)[:2])
+        copies[copy] = arms[name]
         if rng := rng_of(copy):
             models = {agent: with_rng(spec, rng) for agent, spec in plain[name].models.items()}
-            of_cells[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
-    cells = tuple(
-        Cell(file.name, name, seed, _seated(new, seed, place))
-        for place, seed in enumerate(file.seeds)
-        for name, new in of_cells.items()
-    )
-    return Plan(file, cells[0].new.world, cells)
+            copies[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
+    return copies
 
 
 def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
@@ -101,6 +151,31 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
         new = checked(store, _options(file, name), caps, models_file)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
+    _check_nobody_is_asked(file, name, new)
+    return new
+
+
+def _fork(  # noqa: PLR0913, PLR0917  an arm of a file, and what it forks
+    store: Store,
+    file: ExperimentFile,
+    name: str,
+    at: tuple[Run, int],
+    models_file: Path | None,
+    caps: Caps,
+) -> Planned:
+    """Return what the fork of a run at a turn starts with. Raise ValueError if something is wrong with it."""
+    (parent, turn), arm = at, file.options(name)
+    options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
+    try:
+        fork = planned(store, parent, options, caps, models_file)
+    except UsageError as error:
+        raise ValueError(f"{file.place(name)}: {error}") from error
+    _check_nobody_is_asked(file, name, fork.new)
+    return fork
+
+
+def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> None:
+    """Raise ValueError for a run that asks a person."""
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
         raise ValueError(
             f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
@@ -109,7 +184,6 @@ def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None
         raise ValueError(
             f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
         )
-    return new
 
 
 def _with_model_settings(file: ExperimentFile, name: str, new: Beginning) -> Beginning:
@@ -211,7 +285,7 @@ def _check_played(store: Store, made: Plan) -> None:
             )
         if (cell.arm, cell.seed) in runs:
             begun = store.runs.stored(runs[cell.arm, cell.seed][0])
-            if different := list(_differences(cell.new, begun)):
+            if different := list(_differences(cell, begun)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "
                     f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
@@ -229,6 +303,8 @@ PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
 """What a run starts with, by the words for it. Of the prompts, their texts count and not their name."""
 
 
-def _differences(new: Beginning, run: Run) -> Iterator[str]:
+def _differences(cell: Cell, run: Run) -> Iterator[str]:
     """Yield the words for what a run did not start with."""
-    return (words for words, part in PARTS.items() if part(new) != part(run))
+    yield from (words for words, part in PARTS.items() if part(cell.new) != part(run))
+    if (run.parent, run.forked_at) != ((cell.fork.parent.id, cell.fork.turn) if cell.fork else (None, 0)):
+        yield "[from]"

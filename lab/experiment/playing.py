@@ -20,6 +20,7 @@ from hobbes.lab.experiment.frozen import freeze
 from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.loop import play_out
+from hobbes.lab.play.forking import write_fork
 from hobbes.lab.play.playing import Shared, go_on, write
 from hobbes.lab.play.together import Progress, most_at_once, play_runs
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells, runs_of_cells
@@ -178,11 +179,11 @@ def play_policies(store: Store, runs: Iterable[Run], count: int, ways: Ways, pro
 def _play_by_policies(home: Path, run: str, *, keep_all: bool) -> str:
     """Play a run of scripted policies to its end, and return its id.
 
-    It is played on the graph if it keeps its turns and calls, or if it was begun so.
+    It is played on the graph if it keeps its turns and calls, as a fork does, or if it was begun so.
     """
     with open_store(home) as store:
         begun = store.runs.stored(run)
-        if keep_all or begun.turns or store.calls.attempts_since(run, 0):
+        if keep_all or begun.parent or begun.turns or store.calls.attempts_since(run, 0):
             play_out(go_on(store, begun, lambda _: None))
             keep_figures(store, store.runs.stored(run))
         else:
@@ -208,6 +209,13 @@ def _runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
             yield store.runs.stored(run)
             continue
         with store.db.atomic():  # so that no run is left without its cell
-            begun = write(store, cell.new, cell.name)
+            begun = _begin(store, cell)
             add_cell(store, cell.experiment, cell.arm, cell.seed, begun.id)
         yield begun
+
+
+def _begin(store: Store, cell: Cell) -> Run:
+    """Write the run of a cell to the store, ready to be played."""
+    if fork := cell.fork:
+        return write_fork(store, cell.new, cell.name, fork.parent, fork.turn)
+    return write(store, cell.new, cell.name)

@@ -10,6 +10,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment import looks
+from hobbes.lab.experiment.branching import Origin, origin_of
 from hobbes.lab.experiment.comparing import (
     Compared,
     Rules,
@@ -90,6 +91,8 @@ class Report:
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
     manifest: dict[str, Any]
+    origin: Origin | None
+    """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
     """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
 
@@ -103,6 +106,7 @@ class Report:
         return {
             "experiment": self.experiment,
             "plan": self.plan and self.plan.to_json(),
+            "from": self.origin and self.origin.to_json(),
             "looks": [
                 {"seeds": seeds, "share": share, "reached": seeds in self.rules.reached}
                 for seeds, share in zip(self.rules.looks, _shares(self.rules), strict=True)
@@ -194,6 +198,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
         manifest(file, [known[key] for key in planned if key in known]),
+        origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
     )
 

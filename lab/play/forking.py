@@ -22,7 +22,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import update_run
-from hobbes.nodes.caps import Caps
+from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.players import deal, parse_spec
 from hobbes.nodes.prompting import (
@@ -65,14 +65,21 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
     plan = planned(store, parent, options, caps, models_file)
     with store.db.atomic():
-        run = write(store, plan.new, options.name, caps, fork_of=(parent, options.turn))
-        last = store.turns.copy(parent, options.turn, run.id)
-        store.calls.copy(parent.id, options.turn, run.id)
-        digest = run.digest_before(options.turn, last)
-        update_run(store.db.conn, run.id, {"turns": options.turn, "digest": digest})
-        run = store.runs.find(run.id)
+        run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
         RunJournal(store, run).give(plan.given)
     return run
+
+
+def write_fork(  # noqa: PLR0913, PLR0917  what a run begins with, and where
+    store: Store, new: Beginning, name: str | None, parent: Run, turn: int, caps: Caps = NO_CAPS
+) -> Run:
+    """Write a run to the store that has the first turns of its parent, ready to be played."""
+    with store.db.atomic():
+        run = write(store, new, name, caps, fork_of=(parent, turn))
+        last = store.turns.copy(parent, turn, run.id)
+        store.calls.copy(parent.id, turn, run.id)
+        update_run(store.db.conn, run.id, {"turns": turn, "digest": run.digest_before(turn, last)})
+        return store.runs.find(run.id)
 
 
 def planned(

@@ -57,6 +57,8 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
         yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     if report.rankings:
         yield from rankings(report.rankings, world_named(report.world).score)
+    if report.origin:
+        yield Section("Where it begins", list(report.origin.in_words()))
     yield Section("What was found", list(conclusions(report)))
     if told := list(explorations(report)):
         yield Section("Exploratory", told)

@@ -142,12 +142,22 @@ class Figures:
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
+        spent = self._cost(run, "turn >= ?", prices)
+        spent.seconds = run.seconds
+        return spent
+
+    def saved(self, run: Run, prices: Prices) -> Spent:
+        """Return what the turns have cost that a fork has from its parent; unknown counts stay unknown."""
+        return self._cost(run, "turn < ?", prices)
+
+    def _cost(self, run: Run, turns: str, prices: Prices) -> Spent:
+        """Return what the turns have cost that stand in this way to the turn at which a run was forked."""
         paid, values = (
-            "run = ? and turn >= ? and model not in (?, ?)",
+            f"run = ? and {turns} and model not in (?, ?)",
             [run.id, run.forked_at, *WRITTEN_BY_PEOPLE],
         )
         ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
-        spent = Spent(calls, seconds=run.seconds)
+        spent = Spent(calls)
         columns = ", ".join(("player", "arrived", "model", "tokens_in", "tokens_out", *CallDetails._fields))
         sql = f"select {columns} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
         for player, arrived, model, into, out, *details in self._db.conn.execute(sql, values):

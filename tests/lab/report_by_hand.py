@@ -180,6 +180,7 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
     return {
         "experiment": asked["name"],
         "plan": plan(home),
+        "from": None,
         "looks": [
             {"seeds": n, "share": s, "reached": True} for n, s in zip(home.looks, shares(home), strict=True)
         ],
