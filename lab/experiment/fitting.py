@@ -104,7 +104,7 @@ class _Asked:
             return
         if seed in self._bases and (row["parent"], row["turn"]) != self._bases[seed]:
             yield "parent"
-        if seed not in self._bases and row["seed"] != seed:
+        if not self._bases and row["seed"] != seed:
             yield "seed"
         if arm not in self._options or seed not in self._file.seeds:
             return  # the file has been changed since, so that the report leaves this cell out
