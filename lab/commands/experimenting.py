@@ -220,6 +220,10 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         )
         return
     OUT.print(table(f"{made.file.name}: {len(made.cells)} runs", ("", ""), _cost(cost)))
+    if made.file.origin:
+        turns = sorted({base.turn for base in made.file.origin.bases})
+        where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
+        OUT.print(plain(f"\nall arms fork {seeds} recorded runs at {where}; the turns before cost nothing"))
     if effect is None:
         few = "one seed" if seeds == 1 else f"{seeds} seeds"
         OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))

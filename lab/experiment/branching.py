@@ -130,9 +130,8 @@ class Origin:
     """What these turns cost when they were played; asked in each fork, they would have cost it again."""
 
     def in_words(self) -> Iterator[str]:
-        """Yield which runs are forked where, and what that has saved."""
-        runs = ", ".join(f"{one.name} at turn {one.turn} ({one.number})" for one in self.bases)
-        yield f"All arms fork the same recorded runs; their numbers stand in place of seeds: {runs}."
+        """Yield what that means, which runs are left out, and what it has saved."""
+        yield "All arms fork the same recorded runs, whose numbers stand in place of seeds."
         yield from (f"Left out: {line}." for line in self.left_out)
         tokens = "an unknown number of" if self.saved.tokens is None else f"{self.saved.tokens:,}"
         usd = "an unknown number of" if self.saved.usd is None else f"{self.saved.usd:,.2f}"

@@ -161,11 +161,11 @@ def _share(budget: Budget, tasks: int) -> Caps:
 
 
 def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
-    """Return the batch of some runs, with a home that has these runs alone."""
+    """Return the batch of some runs, with a home that has these runs and their parents alone."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         with open_store(Path(folder)) as target:
-            for run in runs:
-                copy_run(store, target, run.id)
+            for one in dict.fromkeys(one for run in runs for one in _with_parents(store, run.id)):
+                copy_run(store, target, one)
         files = {RUNS: (Path(folder) / RUNS).read_bytes()}
     if (prices := store.home / PRICES).exists():
         files[PRICES] = prices.read_bytes()
@@ -174,6 +174,13 @@ def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
     names = [name for name in os.environ if keys and (name in keys or name.startswith("OPENAI_"))]
     variables = {name: os.environ[name] for name in names}
     return Batch(tuple(run.id for run in runs), files, variables, ways, tasks)
+
+
+def _with_parents(store: Store, run: str) -> Iterator[str]:
+    """Yield the ids of the runs from which a run was forked, the first of them first, and then its own."""
+    if parent := store.runs.row(run)["parent"]:
+        yield from _with_parents(store, parent)
+    yield run
 
 
 @ray.remote(max_retries=2)  # from where the runs stood at first, if a process or a node dies

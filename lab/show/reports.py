@@ -58,7 +58,9 @@ def sections(store: Store, report: Report) -> Iterator[Section]:
     if report.rankings:
         yield from rankings(report.rankings, world_named(report.world).score)
     if report.origin:
-        yield Section("Where it begins", list(report.origin.in_words()))
+        bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
+        words = list(report.origin.in_words())
+        yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("What was found", list(conclusions(report)))
     if told := list(explorations(report)):
         yield Section("Exploratory", told)

@@ -1,8 +1,9 @@
 """Experiments that branch: all arms fork the same recorded runs at the same turn."""
 
 import json
+import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.experiment.report import report, stored_file
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.experiments import runs_of_cells
-from hobbes.lab.store.home import Store
+from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.run import HOBBES, Run
 from hobbes.lab.store.timelines import marks_in
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -57,11 +59,22 @@ def play_all(store: Store, path: Path, ways: Ways | None = None) -> list[str | N
     return watched.runs
 
 
+@pytest.fixture(scope="module")
+def after_home(small_experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the experiment AFTER has been played; no test changes it."""
+    folder = tmp_path_factory.mktemp("after")
+    shutil.copytree(small_experiment, folder / "home")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, AFTER))
+    return folder / "home"
+
+
 @pytest.fixture
-def after(small: Store, tmp_path: Path) -> Store:
-    """A home in which the experiment AFTER has been played."""
-    play_all(small, written(tmp_path, AFTER))
-    return small
+def after(after_home: Path, home: Path) -> Iterator[Store]:
+    """A home of its own in which that experiment has been played."""
+    shutil.copytree(after_home, home)
+    with open_store(home) as found:
+        yield found
 
 
 def bases(file: ExperimentFile) -> dict[int, str]:
@@ -112,7 +125,7 @@ def test_the_report_says_which_runs_were_forked_where_and_what_that_saved(after:
     }
     assert calls == 9 * 2 * 3
     printed = " ".join(cli("report", "after").stdout.split())
-    assert "small.open.1 at turn 2 (1), small.open.2 at turn 2 (2), small.open.3 at turn 2 (3)." in printed
+    assert "number run forked at turn 1 small.open.1 2 2 small.open.2 2 3 small.open.3 2" in printed
     assert "The 9 forks have 18 turns from these runs, which were not played again. That saved 54" in printed
     assert told["manifest"]["calls"] == 9 * 2 * 3  # of four turns, two were played
     assert [one["n"] for one in told["differences"]] == [3] * 4
@@ -185,6 +198,28 @@ def test_an_experiment_that_branches_goes_on_after_a_stop(
     play_all(small, path)
     assert Counter(small.runs.find(run).digest for run in _runs(small)) == stopped
     assert play_all(small, path) == []
+
+
+def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(
+    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = pytest.importorskip("hobbes.lab.experiment.cluster")
+
+    def play_elsewhere(store: Store, runs: Sequence[Run], *_: Any) -> None:
+        """Play the runs as one task does, without a cluster."""
+        batch = cluster._batch(store, runs, Ways(), 1)  # noqa: SLF001  a cluster takes seconds to start
+        played_there = cluster.play_batch(HOBBES, "node", batch)
+        assert played_there.error is None
+        cluster._take_in(store, runs, played_there.rows)  # noqa: SLF001
+
+    monkeypatch.setattr(cluster, "play_elsewhere", play_elsewhere)
+    play_all(small, written(tmp_path, AFTER), Ways(on="ray"))
+    elsewhere = {run.name: run.digest for run in map(small.runs.find, _runs(small))}
+    small.db.execute("delete from cells where experiment = 'after'")
+    small.db.execute("update runs set name = null where name glob 'after.*'")
+    small.db.conn.commit()
+    play_all(small, tmp_path / "small.toml")
+    assert {run.name: run.digest for run in map(small.runs.find, _runs(small))} == elsewhere
 
 
 BASE = """
