@@ -286,11 +286,29 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
     assert (
         empty
         == {
-            "mining": {"ratings", "rankings", "looks"},
-            "nations": {"invasions", "survival", "durations", "rankings"},
-            "trust": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "rankings"},
-            "worded": {"looks", "invasions", "ratings", "rankings", "doses", "durations"},
-            "pairs": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "doses"},
+            "mining": {"from", "ratings", "rankings", "looks"},
+            "nations": {"from", "invasions", "survival", "durations", "rankings"},
+            "trust": {
+                "from",
+                "hypotheses",
+                "looks",
+                "invasions",
+                "survival",
+                "durations",
+                "ratings",
+                "rankings",
+            },
+            "worded": {"from", "looks", "invasions", "ratings", "rankings", "doses", "durations"},
+            "pairs": {
+                "from",
+                "hypotheses",
+                "looks",
+                "invasions",
+                "survival",
+                "durations",
+                "ratings",
+                "doses",
+            },
         }[played.name]
     )
 
