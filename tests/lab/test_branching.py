@@ -34,7 +34,7 @@ name = "after"
 
 [from]
 runs = ["small.open.*"]
-turn = 2
+turn = 1
 
 [arms.plain]
 
@@ -90,14 +90,20 @@ def digests(store: Store, run: str, turns: int) -> list[str]:
 def test_all_arms_share_the_turns_before_the_fork_and_part_after_it(after: Store) -> None:
     for number in (1, 2, 3):
         arms = [f"after.{arm}.{number}" for arm in ("plain", "immune", "null")]
-        first = {tuple(digests(after, run, 2)) for run in (f"small.open.{number}", *arms)}
+        first = {tuple(digests(after, run, 1)) for run in (f"small.open.{number}", *arms)}
         assert len(first) == 1
         whole = {after.runs.find(run).digest for run in (f"small.open.{number}", *arms)}
         assert len(whole) > 1
         assert after.runs.find(arms[0]).digest == after.runs.find(f"small.open.{number}").digest
         assert {(run.parent, run.forked_at) for run in map(after.runs.find, arms)} == {
-            (after.runs.find(f"small.open.{number}").id, 2)
+            (after.runs.find(f"small.open.{number}").id, 1)
         }
+
+
+def test_a_fork_at_the_first_turn_keeps_its_turns_too(small: Store, tmp_path: Path) -> None:
+    play_all(small, written(tmp_path, AFTER.replace("turn = 1", "turn = 0").replace("*", "1")))
+    assert digests(small, "after.plain.1", 4) == digests(small, "small.open.1", 4)
+    assert len(digests(small, "after.null.1", 4)) == 4
 
 
 def test_verify_proves_the_forks(after: Store, cli: Cli) -> None:
@@ -113,21 +119,21 @@ def test_verify_proves_the_forks(after: Store, cli: Cli) -> None:
 
 
 def test_the_report_says_which_runs_were_forked_where_and_what_that_saved(after: Store, cli: Cli) -> None:
-    shared = "select count(*) from calls join runs on id = run where name glob 'after.*' and calls.turn < 2"
+    shared = "select count(*) from calls join runs on id = run where name glob 'after.*' and calls.turn < 1"
     ((calls,),) = after.db.execute(shared)
     told = json.loads(cli("report", "after", "--json").stdout)
     assert told["from"] == {
-        "turn": 2,
-        "runs": [{"number": n, "run": f"small.open.{n}", "turn": 2} for n in (1, 2, 3)],
+        "turn": 1,
+        "runs": [{"number": n, "run": f"small.open.{n}", "turn": 1} for n in (1, 2, 3)],
         "left_out": [],
         "forks": 9,
-        "saved": {"turns": 18, "calls": calls, "tokens": 0, "usd": 0.0},
+        "saved": {"turns": 9, "calls": calls, "tokens": 0, "usd": 0.0},
     }
-    assert calls == 9 * 2 * 3
+    assert calls == 9 * 3
     printed = " ".join(cli("report", "after").stdout.split())
-    assert "number run forked at turn 1 small.open.1 2 2 small.open.2 2 3 small.open.3 2" in printed
-    assert "The 9 forks have 18 turns from these runs, which were not played again. That saved 54" in printed
-    assert told["manifest"]["calls"] == 9 * 2 * 3  # of four turns, two were played
+    assert "number run forked at turn 1 small.open.1 1 2 small.open.2 1 3 small.open.3 1" in printed
+    assert "The 9 forks have 9 turns from these runs, which were not played again. That saved 27" in printed
+    assert told["manifest"]["calls"] == 9 * 3 * 3  # of four turns, three were played
     assert [one["n"] for one in told["differences"]] == [3] * 4
 
 
@@ -137,18 +143,17 @@ def test_the_plan_keeps_the_runs_and_knows_a_changed_turn(after: Store, tmp_path
     assert kept.changes == ()
     assert bases(kept.file) == {n: f"small.open.{n}" for n in (1, 2, 3)}
     with pytest.raises(UsageError, match=r"other values of \[from\] \(arm plain, seed 1\)"):
-        planned(after, written(tmp_path, AFTER.replace("turn = 2", "turn = 1")))
+        planned(after, written(tmp_path, AFTER.replace("turn = 1", "turn = 2")))
 
 
 def test_a_run_that_comes_later_gets_the_next_number(after: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, AFTER.replace('["small.open.*"]', '["small.*.3", "small.open.*"]'))
+    path = written(tmp_path, AFTER.replace('["small.open.*"]', '["small.immune.1", "small.open.*"]'))
     assert {*play_all(after, path)} == {
         f"after.{arm}.{n}" for arm in ("plain", "immune", "null") for n in (4, 5)
     }
     assert bases(stored_file(after, "after")) == {
         **{n: f"small.open.{n}" for n in (1, 2, 3)},
-        4: "small.immune.3",
-        5: "small.null.3",
+        4: "small.immune.1",
     }
     found = report(after, "after")
     assert found.extended
@@ -159,7 +164,7 @@ def test_a_run_without_the_landmark_is_left_out_with_a_line_that_says_so(
     small: Store, tmp_path: Path, cli: Cli
 ) -> None:
     played(small, RunOptions("mining", 3, 1, "policy:guided", name="small.open.calm", values={"rounds": 3}))
-    path = written(tmp_path, AFTER.replace("turn = 2", 'turn = "first capture"'))
+    path = written(tmp_path, AFTER.replace("turn = 1", 'turn = "first capture"'))
     runs = [f"small.open.{number}" for number in (1, 2, 3)]
     turns = {run: marks_in(small, small.runs.find(run)).landmarks["capture"] for run in runs}
     first = {run: min(turn for turn, _ in of) for run, of in turns.items()}
@@ -285,26 +290,26 @@ def test_cells_that_were_exchanged_are_left_out_of_the_report(after: Store) -> N
 WRONG = {
     "no such run": ('"small.open.*"', '"smal.open.*"', r"\[from\] runs: no run is called 'smal.open.\*'"),
     "no such landmark": (
-        "turn = 2",
+        "turn = 1",
         'turn = "first raids"',
         r"\[from\] turn: mining has no landmark 'raids'; did you mean 'raid'",
     ),
-    "no turn": ("turn = 2", 'turn = "last"', r"\[from\] turn: write a turn, such as 12, or the first of a "),
-    "a turn before the first": ("turn = 2", "turn = -1", r"\[from\] turn: write a turn, such as 12, or the "),
+    "no turn": ("turn = 1", 'turn = "last"', r"\[from\] turn: write a turn, such as 12, or the first of a "),
+    "a turn before the first": ("turn = 1", "turn = -1", r"\[from\] turn: write a turn, such as 12, or the "),
     "a turn after the last": (
-        "turn = 2",
+        "turn = 1",
         "turn = 4",
         r"\[from\] turn: no run can be forked there; small.open",
     ),
     "no runs": ('["small.open.*"]', "[]", r"\[from\] runs: .*at least 1 item"),
     "an unknown key": (
-        "turn = 2",
-        "turn = 2\nround = 2",
+        "turn = 1",
+        "turn = 1\nround = 2",
         r"\[from\]: unknown key 'round'; the keys are runs, turn$",
     ),
     "what hobbes finds": (
-        "turn = 2",
-        "turn = 2\nbases = []",
+        "turn = 1",
+        "turn = 1\nbases = []",
         r"\[from\] bases: is found by hobbes; leave it",
     ),
     "seeds": (
