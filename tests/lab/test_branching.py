@@ -148,9 +148,7 @@ def test_the_plan_keeps_the_runs_and_knows_a_changed_turn(after: Store, tmp_path
 
 def test_a_run_that_comes_later_gets_the_next_number(after: Store, tmp_path: Path) -> None:
     path = written(tmp_path, AFTER.replace('["small.open.*"]', '["small.immune.1", "small.open.*"]'))
-    assert {*play_all(after, path)} == {
-        f"after.{arm}.{n}" for arm in ("plain", "immune", "null") for n in (4, 5)
-    }
+    assert {*play_all(after, path)} == {f"after.{arm}.4" for arm in ("plain", "immune", "null")}
     assert bases(stored_file(after, "after")) == {
         **{n: f"small.open.{n}" for n in (1, 2, 3)},
         4: "small.immune.1",
