@@ -447,6 +447,7 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     _check_measures(file)
     _check_hypotheses(file)
     _check_wordings(file)
+    _check_forks(file)
     return file
 
 
@@ -462,9 +463,13 @@ def _with_seeds(file: ExperimentFile) -> ExperimentFile:
         return file
     if file.seeds:
         raise ValueError("seeds: the runs in [from] take their place; leave it out")
-    if file.agents or any(arm.agents for arm in file.arms.values()):
-        raise ValueError("agents: a fork has the agents of its run; leave it out")
     return file.model_copy(update={"seeds": tuple(base.number for base in file.origin.bases)})
+
+
+def _check_forks(file: ExperimentFile) -> None:
+    """Raise ValueError, in one line, for forks that would have other agents than their runs."""
+    if file.origin and (file.agents or any(arm.agents for arm in file.arms.values())):
+        raise ValueError("agents: a fork has the agents of its run; leave it out")
 
 
 def _check_wordings(file: ExperimentFile) -> None:

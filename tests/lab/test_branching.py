@@ -320,6 +320,11 @@ WRONG = {
         "[arms.plain]\nagents = 4",
         r"agents: a fork has the agents of its run; leave",
     ),
+    "agents as a factor": (
+        "[arms.plain]\n\n[arms.immune]\nset = { immunity = 3 }",
+        "[factors]\nagents = [2, 3]",
+        r"agents: a fork has the agents of its run; leave",
+    ),
     "another world": (
         'name = "after"',
         'name = "after"\nworld = "trust"',
