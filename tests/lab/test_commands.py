@@ -408,7 +408,7 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
             "report last --format x",
             (
                 "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md', "
-                "See `hobbes report --help`"
+                "'paper'. See `hobbes report --help`"
             ),
         ),
     ],
