@@ -274,6 +274,8 @@ def verdict_in_words(found: Report, one: Compared | Tested) -> str:
         told += "; not all of the planned runs have been played"
     if verdict == "cannot tell" and one.difference.mean.n < of.fewest:
         told += f"; the test needs {of.fewest} pairs or more"
+    if isinstance(one, Compared) and (pairs := _same(found, one.arm)):
+        told += f"; no turn differs in {pairs} pairs"
     if of.may_be_failures:
         told += "; it may be that of the failed calls"
     return told

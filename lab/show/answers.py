@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
+from pathlib import Path
 from typing import TypeAlias
 
 from hobbes.lab.errors import LabError
@@ -16,7 +17,7 @@ from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.findings import Section, definition_of, interval, unit_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.prompting import system_text
+from hobbes.nodes.prompting import is_path, system_text
 
 MAX_ROWS = 20
 """How many rows the tables before the details have at most. Of more, the details have all."""
@@ -133,6 +134,8 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
                 continue
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
+            if "prompts" in differing:
+                differing["prompts"] = [variant_name(variant) for variant in differing["prompts"]]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -142,6 +145,11 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
 def _told(value: object) -> str:
     """Return a value of a setting in words."""
     return value if isinstance(value, str) else "-" if value is None else str(value)
+
+
+def variant_name(variant: str) -> str:
+    """Return what a variant of prompts is called: a folder without the path to it."""
+    return Path(variant).name if is_path(variant) else variant
 
 
 def _prompts(a: Run, b: Run) -> Pieces:

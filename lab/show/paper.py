@@ -1,7 +1,7 @@
 """A report as an appendix of a paper: Markdown, with its figures as SVG and PDF, its data and its plan."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -10,7 +10,7 @@ from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, CALIBRATED, MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import cautions, explorations, short
-from hobbes.lab.show.answers import COLUMNS, answers, answers_about_invasions, asked_of, changed
+from hobbes.lab.show.answers import COLUMNS, answers, answers_about_invasions, asked_of, changed, variant_name
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings, with_unit
 from hobbes.lab.show.reports import (
@@ -22,6 +22,7 @@ from hobbes.lab.show.reports import (
 )
 from hobbes.lab.store.home import Store
 from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.rng_name import without_rng
 
 APPENDIX, FIGURES, PLAN = "appendix.md", "report.json", "plan.json"
 """The files beside the pictures: the text, all figures, and the frozen plan."""
@@ -190,7 +191,12 @@ def _lines(store: Store, report: Report, captions: list[str]) -> Iterator[str]:
     for number, caption in enumerate(captions, start=1):
         label = f"Figure {number}. {escape_markdown(caption.rstrip('.'))}."
         yield from (f"![{label}](figure-{number}.svg)", "", f"*{label}* ([PDF](figure-{number}.pdf))", "")
-    yield from ("## What this cannot say", "", *(f"- {escape_markdown(one)}" for one in _limits(report)), "")
+    yield from (
+        "## What this cannot say",
+        "",
+        *(f"- {escape_markdown(one)}" for one in _limits(report, file)),
+        "",
+    )
     yield from ("## Data, and how to run it again", "", *_data(report), "")
     yield from ("## References", "", *(f"- {one}" for one in works.listed()), "")
 
@@ -234,18 +240,38 @@ def _games(report: Report, file: ExperimentFile) -> Iterator[str]:
         f"{versions}), with {agents} agents and at most {config.rounds} rounds unless Table 1 says otherwise."
     )
     yield f"The agents were played by {', '.join(_players(report, file))}."
-    for one in made["model_settings"]:
-        for spec, settings in one["model_settings"].items():
-            asked = ", ".join(f"{name} {json.dumps(value)}" for name, value in settings.items())
-            yield f"{spec} was asked with {asked}."
-    prompts = (f"{one['prompts']} ({one['lang']}, SHA-256 {one['prompts_hash']})" for one in made["prompts"])
+    yield from _how_asked(report)
+    prompts = (
+        f"{variant_name(one['prompts'])} ({one['lang']}, SHA-256 {one['prompts_hash']})"
+        for one in made["prompts"]
+    )
     yield f"The prompts were {' and '.join(prompts)}."
     yield (
         f"There are {len(arms)} arms ({', '.join(arms)}), each played with the same {len(file.seeds)} seeds "
-        f"({', '.join(map(str, file.seeds))}); the baseline is {report.baseline}."
+        f"({_in_short(file.seeds)}); the baseline is {report.baseline}."
     )
     if NULL in report.arms:
         yield "A null arm repeats the baseline with answers of its own, to check the test."
+
+
+def _how_asked(report: Report) -> Iterator[str]:
+    """Yield with which settings chat models were asked, those of the null arm apart."""
+    by_settings: dict[str, dict[str, None]] = {}
+    for one in report.manifest["model_settings"]:
+        for spec, settings in one["model_settings"].items():
+            others = {name: value for name, value in settings.items() if name not in {"api", "model"}}
+            told = ", ".join(f"{name} {value}" for name, value in others.items())
+            by_settings.setdefault(told, {})[without_rng(spec)] = None
+    for told, specs in by_settings.items():
+        if told:
+            yield f"Calls to {', '.join(specs)} had {told}."
+
+
+def _in_short(seeds: Sequence[int]) -> str:
+    """Return seeds in words: the first and the last if they are those from one to the other."""
+    if len(seeds) > 1 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(map(str, seeds))
 
 
 def _tests(report: Report, works: Bibliography) -> Iterator[str]:
@@ -306,7 +332,9 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
 def _players(report: Report, file: ExperimentFile) -> list[str]:
     """Return the players of all arms but the null arm."""
     if report.plan is None:
-        return sorted({model for arm in file.arms if (model := file.options(arm).model)})
+        default = f"{PlayerKind.POLICY.value}:{world_named(report.world).policies.default}"
+        mixes = [file.options(arm).model or default for arm in file.arms]
+        return sorted({spec.partition("*")[0] for mix in mixes for spec in mix.split(",")})
     models = report.plan.kept.plan["models"]
     return sorted({spec for arm in file.arms for spec in models.get(arm, ())})
 
@@ -329,16 +357,15 @@ def _plan(report: Report, file: ExperimentFile) -> Iterator[str]:
         yield f"Planned: {one.text.rstrip('.')} ({one.measure} {one.direction}; {one.test})."
 
 
-def _limits(report: Report) -> Iterator[str]:
+def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
     """Yield what cannot be concluded."""
-    file = report.plan.file if report.plan else None
     ns = [one.difference.mean.n for one in report.differences] or [0]
     pairs = f"{ns[0]} pairs" if len({*ns}) == 1 else f"{min(ns)} to {max(ns)} pairs"
     yield (
         f"Each comparison rests on {pairs} of games in one world with the settings above. Nothing is known "
         "about other settings, longer games or more agents."
     )
-    yield from _limits_of_players(_players(report, file) if file else list(report.manifest["models"]))
+    yield from _limits_of_players(_players(report, file))
     told = [one.one.verdict() for one in answers(report)]
     if unknown := told.count("cannot tell"):
         yield (
@@ -360,7 +387,8 @@ def _limits(report: Report) -> Iterator[str]:
 
 def _limits_of_players(players: list[str]) -> Iterator[str]:
     """Yield what cannot be concluded because of who has played."""
-    chat = [one for one in players if one.startswith(PlayerKind.CHAT) and not one.startswith(STAND_IN)]
+    others = tuple(kind.value for kind in PlayerKind if kind is not PlayerKind.CHAT)
+    chat = [one for one in players if not one.startswith((STAND_IN, *others))]
     if any(one.startswith(STAND_IN) for one in players):
         yield (
             "Models of the stand-in server have played. They read the view and not the prompt, so a change "
