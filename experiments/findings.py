@@ -36,7 +36,7 @@ SEEDS = re.compile(r'^seeds = "(\d+)-(\d+)"$', re.MULTILINE)
 FURTHER = 50_000
 """How far the seeds of a rerun are from those of the experiment."""
 
-RERUN = 20
+RERUN = 10
 """How many seeds a rerun has at most."""
 
 Report: TypeAlias = Mapping[str, Any]
