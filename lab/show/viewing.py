@@ -336,8 +336,8 @@ def view(home: Path, host: str, port: int) -> None:
         if token:
             remark(
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
-                "read all runs, answer for a person, play forks, ask models, and write tests and prompts into this folder; "
-                "nothing is encrypted"
+                "read all runs, answer for a person, play forks, ask models, and write tests and prompts "
+                "into this folder; nothing is encrypted"
             )
         show_links(home, url(host, listening))
         try:
