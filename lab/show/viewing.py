@@ -142,9 +142,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     form_token, probes_asked = secrets.token_urlsafe(), BackgroundProbes(home)
 
     def pages(opened: Store) -> Pages:
-        return Pages(
-            opened, link, live=True, form_token=form_token, started=_started(), probes_asked=probes_asked
-        )
+        asking = probes_asked.asking()
+        return Pages(opened, link, live=True, form_token=form_token, started=_started(), asking=asking)
 
     def page(show: Callable[[Pages, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
