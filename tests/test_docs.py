@@ -22,7 +22,8 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_new_run
 from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.probe.situations import Situation
-from hobbes.lab.show.prompt_edits import Edits, News
+from hobbes.lab.probe.versions import Tried
+from hobbes.lab.show.prompt_edits import Edits, News, Probed
 from hobbes.lab.store.canned import queries
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import columns_of, kinds_of
@@ -303,6 +304,7 @@ def test_the_page_describes_what_watch_prints(opened: Store) -> None:
     assert keys(heading, 1) == list(answer)
     (line,) = [meaning for key, meaning in listed(sections()[heading])[1] if key == "card"]
     assert [name for name in code(line) if name != "rulings"] == list(answer["card"])
+    assert keys(heading, 2) == list(Probed(0, Tried(None)).to_json())
 
 
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:

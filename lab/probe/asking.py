@@ -10,8 +10,7 @@ from hobbes.engine.answer import NO_ANSWER, ParsedAnswer
 from hobbes.engine.record import Drop
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.together import play_side_by_side
-from hobbes.lab.probe.planning import Cell, Column, Plan
-from hobbes.lab.probe.situations import MAX_TIMES
+from hobbes.lab.probe.planning import MAX_CELLS, Cell, Column, Plan
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe
@@ -243,10 +242,10 @@ class Asker:
         The first answers of all cells come first, so that a probe that stops tells something of each. The
         attempts of a column stay as they are if the probe gets more columns.
         """
-        place = {column.name: n for n, column in enumerate(self._plan.columns)}
+        place = {column.name: n for n, column in enumerate(self._plan.columns, start=1)}
         for number in range(1, self._plan.times + 1):
             for cell in self._plan.cells:
-                yield cell, number, place[cell.column] * MAX_TIMES + number
+                yield cell, number, (number - 1) * MAX_CELLS + place[cell.column]
 
     async def _ask(self, cell: Cell, number: int, attempt: int) -> None:
         """Ask a cell once, and ask the follow-up question if the run has them."""

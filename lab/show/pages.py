@@ -115,8 +115,8 @@ class Pages:
     """What the forms of the pages send back, so that only they can change something."""
     started: frozenset[str] = frozenset()
     """The runs that are played behind the pages, or are about to be."""
-    probes_asked: try_form.BackgroundProbes | None = None
-    """The probes that are asked behind the pages, None for pages on disk."""
+    asking: Mapping[str, str] = field(default_factory=dict)
+    """The probes that were asked behind the pages: why each stopped, empty for one that is asked now."""
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
@@ -404,7 +404,7 @@ class Pages:
         preview = try_form.preview(self.store, run, fields)
         asked = try_form.told_of(self.store, run, fields)
         probe = fields["name"].strip()
-        is_asked = probe in try_form.asked_now()
+        stopped = self.asking.get(probe)
         _, tally, _, costs = probes.sections(asked) if asked else [None] * 4
         return self._page(
             "try.html",
@@ -421,15 +421,15 @@ class Pages:
             cost=probes.cost_in_words(preview.cost) if preview.cost else "",
             fingerprint=page_forms.fingerprint(fields) if preview.cost else "",
             problem=problem,
-            stopped=self.probes_asked.problem(probe) if self.probes_asked and not is_asked else "",
-            is_asked=is_asked,
+            stopped=stopped,
+            is_asked=stopped == "",
             probe=probe,
             tally=tally,
             costs=costs,
-            answers=list(probes.answers_in_words(asked, 1)) if asked else [],
+            answers=probes.answers_by_column(asked, 1) if asked else {},
             found=list(sentences(asked)) if asked else [],
             looks=self._looks(run),
-            reload=reload_after(monotonic() - began) if is_asked else None,
+            reload=reload_after(monotonic() - began) if stopped == "" else None,
             command=self._command("probe", "show", probe) if asked else None,
         )
 

@@ -1,7 +1,7 @@
 """A probe for people: in the terminal, as Markdown, and as pages."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hobbes.engine.memory import reason
 from hobbes.engine.turn import meanings
@@ -125,17 +125,27 @@ def by_the_rules(told: ProbeTold, answer: Answer) -> str:
     return "" if answer.acts is None else "; ".join(told.world.telling.meant(answer.intent))
 
 
-def answers_in_words(told: ProbeTold, situation: int) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each answer in a situation, those of the last column first.
+class AnswerInWords(NamedTuple):
+    """An answer: what it does by the rules or how it failed, what of it is rejected, and why it was given."""
 
-    It has the column, the number, what the rules accept, what they reject, and the reasoning.
-    """
-    for column in reversed([one.column.name for one in told.columns]):
-        for one in told.cell(situation, column).answers:
-            failed = f"failed, {one.call.outcome}: {one.call.reply.error}"
-            done = failed if one.acts is None else by_the_rules(told, one) or ", ".join(one.acts) or "no act"
-            reasoning = one.call.reply.reasoning or one.intent.reflection.reasoning
-            yield column, str(one.number), done, _rejected(told, one) or "nothing", reasoning
+    number: int
+    done: str
+    rejected: str
+    reasoning: str
+
+
+def answers_by_column(told: ProbeTold, situation: int) -> dict[str, list[AnswerInWords]]:
+    """Return the answers in a situation in words, by column."""
+    columns = [one.column.name for one in told.columns]
+    return {column: list(_answers_in_words(told, situation, column)) for column in columns}
+
+
+def _answers_in_words(told: ProbeTold, situation: int, column: str) -> Iterator[AnswerInWords]:
+    for one in told.cell(situation, column).answers:
+        failed = f"failed, {one.call.outcome}: {one.call.reply.error}"
+        done = failed if one.acts is None else by_the_rules(told, one) or ", ".join(one.acts) or "no act"
+        reasoning = one.call.reply.reasoning or one.intent.reflection.reasoning
+        yield AnswerInWords(one.number, done, _rejected(told, one), reasoning)
 
 
 def cost_in_words(cost: Cost) -> str:

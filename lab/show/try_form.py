@@ -293,9 +293,10 @@ class BackgroundProbes:
             name = f"{ASKING}{planned.name}"
             Thread(target=self._ask, args=(planned, caps), name=name, daemon=True).start()
 
-    def problem(self, name: str) -> str:
-        """Return why a probe stopped, empty if it did not."""
-        return self._problems.get(name, "")
+    def asking(self) -> dict[str, str]:
+        """Return why each probe stopped, and an empty text for those that are being asked."""
+        under_way = dict.fromkeys(asked_now(), "")  # first: one that stops meanwhile is told of next time
+        return {**self._problems, **under_way}
 
     def _ask(self, planned: Plan, caps: Caps) -> None:
         try:

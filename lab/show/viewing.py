@@ -152,9 +152,8 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
     form_token, probes_asked = secrets.token_urlsafe(), BackgroundProbes(home)
 
     def pages(opened: Store) -> Pages:
-        return Pages(
-            opened, link, live=True, form_token=form_token, started=_started(), probes_asked=probes_asked
-        )
+        asking = probes_asked.asking()
+        return Pages(opened, link, live=True, form_token=form_token, started=_started(), asking=asking)
 
     def page(show: Callable[[Pages, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
@@ -365,8 +364,8 @@ def view(home: Path, host: str, port: int) -> None:
         if token:
             remark(
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
-                "read all runs, answer for a person, play forks and write tests into this folder; "
-                "nothing is encrypted"
+                "read all runs, answer for a person, play forks, ask models, and write tests and prompts "
+                "into this folder; nothing is encrypted"
             )
         show_links(home, url(host, listening))
         try:

@@ -162,6 +162,23 @@ def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
         asked(opened, **ways)
 
 
+def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
+    with heeding() as server:
+        for times, prompts, calls in ((2, [mine], 4), (2, [mine, other], 6), (3, [mine, other], 9)):
+            asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
+            assert len(server.asked) == len({*server.asked}) == calls
+        with pytest.raises(UsageError, match="grows: there is a probe of this name that has other columns"):
+            planned_and_kept(opened, name="grows", situation=five[:1], prompts=[other, mine])
+    assert [one.answers for one in tell(opened, "grows").columns] == [3, 3, 3]
+
+
+def planned_and_kept(store: Store, **ways: Any) -> None:
+    kept_calls(store, planned(store, **ways))
+
+
 def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
     opened: Store, five: list[Situation]
 ) -> None:

@@ -409,9 +409,19 @@ const hobbes = (() => {
     const html = await served(address, request).catch((error) => said(error.message));
     const page = new DOMParser().parseFromString(html, "text/html");
     if (!wanted()) return page;
+    const before = document.getElementById(id);
     const part = page.getElementById(id);
-    if (part) document.getElementById(id).replaceWith(part);
-    else document.getElementById(id).replaceChildren(...page.body.children);
+    if (!part) {
+      before.replaceChildren(...page.body.children);
+      return page;
+    }
+    const details = all("details", part);
+    all("details", before).forEach((one, n) => {
+      if (one.open && details[n]) details[n].open = true;
+    });
+    const scrolled = before.scrollTop;
+    before.replaceWith(part);
+    part.scrollTop = scrolled;
     reachable();
     return page;
   }
