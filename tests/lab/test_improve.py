@@ -311,6 +311,9 @@ def beginning(store: Store, world: str, **values: Any) -> Beginning:
     ("world", "text", "why"),
     [
         ("mining", "Mine with 3 stamina.", "the number 3 is typed in"),
+        ("mining", 'Answer {"mine": [[0, 1]]}.', "the number 0 is typed in, in code or JSON"),
+        ("mining", "Mine `3` plots.", "the number 3 is typed in, in code or JSON"),
+        ("mining", "1. Mine.\n2. Fill plots up to {{ mine_cap - 1 }}.", ""),
         ("mining", "Raids never succeed.", "no mark covers this sentence about rules"),
         ("mining", "Whoever raids is punished.", "no mark covers this sentence about rules"),
         ("mining", "{# rule: raid #}\nRaids never succeed.", "it has a mark or a tag"),
