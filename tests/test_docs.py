@@ -31,8 +31,6 @@ from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
-from tests.conftest import Cli
-from tests.lab.improving import USELESS, situations, village, written
 from tests.lab.play import played
 from tests.lab.probing import asked, duel, heeding
 
@@ -221,19 +219,6 @@ def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> No
     assert keys("hobbes probe show PROBE SITUATION COLUMN --json") == list(cell)
     (answers,) = (line for key, line in listed(sections()["hobbes probe RUN --json"])[0] if key == "cells")
     assert set(code(answers)) == set(document["cells"][0])
-
-
-def test_the_page_describes_what_an_improvement_prints(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    path = written(tmp_path, max_calls=200)
-    with village("page", USELESS[0]):
-        situations(opened)
-        done = cli("improve", str(path), "--to", str(tmp_path / "calm"), "--yes", "--json")
-    document = json.loads(done.stdout)
-    assert keys("hobbes improve FILE --json") == list(document)
-    (candidates,) = (
-        line for key, line in listed(sections()["hobbes improve FILE --json"])[0] if key == "candidates"
-    )
-    assert set(code(candidates)) - {" ", "-", "+"} == set(document["candidates"][0])
 
 
 def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -> None:

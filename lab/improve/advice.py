@@ -28,6 +28,11 @@ TITLES = {"en": "Advice", "zh": "建议"}
 MAX_LENGTH = 4_000
 """The most characters of proposed advice."""
 
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+
+_CODE = re.compile(r"`[^`]*`|\{[^\n]*\}|\[[^\n]*\]")
+"""What `hobbes prompts check` reads no numbers in."""
+
 _TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
 
 
@@ -117,6 +122,8 @@ def refusals(new: Beginning, text: str, folder: Path) -> Iterator[str]:
     yield from map(_without_place, check_prompts(new.world, prompts))
     known = Counter(_warnings(new.world, new.prompts.variant, new.prompts.lang))
     yield from (Counter(_warnings(new.world, str(folder), new.prompts.lang)) - known).elements()
+    if in_code := re.findall(r"\d+", "".join(_CODE.findall(_PLACEHOLDER.sub("", text)))):
+        yield f"the number {in_code[0]} is typed in, in code or JSON"
     for name in absent_actions(new.world, new.setting, text):
         yield f"it speaks of {name}, which answers do not have under these settings"
 

@@ -450,6 +450,16 @@ WRONG = {
         expecting(arm="open"),
         r"small.toml: \[\[hypothesis\]\] 1 arm: 'open' is the baseline itself; name another arm$",
     ),
+    "a hypothesis against a null arm that is not played": (
+        'baseline = "open"',
+        "null = false\n" + expecting(against="null"),
+        r"small.toml: \[\[hypothesis\]\] 1 against: there is no arm 'null'; arms: open, immune$",
+    ),
+    "a share of nothing": (
+        'baseline = "open"',
+        expecting(test="halves") + "\nshare = 0.9",
+        r"small.toml: \[\[hypothesis\]\] 1 share: the test halves compares no arms; leave it out$",
+    ),
     "a hypothesis about no measure": (
         'baseline = "open"',
         expecting(measure="raids"),
