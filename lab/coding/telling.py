@@ -119,7 +119,7 @@ def _work(store: Store, found: Sequence[Coding]) -> Iterator[Work]:
 def _shares(store: Store, book: Codebook, runs: Sequence[str], found: Sequence[Coding]) -> Iterator[Share]:
     """Yield how often each code was found by each coder: in all decisions, then by the acts that occur."""
     by_coder = {
-        coder: list(coded_runs(store, runs, coder, book.names))
+        coder: list(coded_runs(store, runs, coder, book.names, book.hash))
         for coder in sorted({one.coder for one in found})
     }
     plays = [one for of_coder in by_coder.values() for one in of_coder]

@@ -69,9 +69,14 @@ class CodedRun:
         }
 
 
-def coded_runs(store: Store, runs: Iterable[str], coder: str, codes: Iterable[str]) -> Iterator[CodedRun]:
-    """Yield the runs with these ids, each with what a coder found. Raise DamagedError at a damaged one."""
-    shares = {code: shares_of_code(store, coder, code) for code in codes}
+def coded_runs(
+    store: Store, runs: Iterable[str], coder: str, codes: Iterable[str], codebook: str | None = None
+) -> Iterator[CodedRun]:
+    """Yield the runs with these ids, each with what a coder found by a codebook, by default by the newest.
+
+    Raise DamagedError at a damaged run.
+    """
+    shares = {code: shares_of_code(store, coder, code, codebook) for code in codes}
     for reference in runs:
         run = store.runs.find(reference)
         of_run = {code: of_code.get(run.id, {}) for code, of_code in shares.items()}

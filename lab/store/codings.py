@@ -210,11 +210,13 @@ def coders_and_codes(store: Store) -> list[tuple[str, str]]:
     return [(row["coder"], row["code"]) for row in _rows(store, sql)]
 
 
-def shares_of_code(store: Store, coder: str, code: str) -> dict[str, dict[tuple[int, str], float]]:
+def shares_of_code(
+    store: Store, coder: str, code: str, codebook: str | None = None
+) -> dict[str, dict[tuple[int, str], float]]:
     """Return by run how often a coder found a code in each decision, by turn and agent, from 0 to 1.
 
-    It is the mean over the coder's codings by the newest codebook by which this coder has coded the code.
-    Decisions without a value are left out.
+    It is the mean over the coder's codings by a codebook, by default by the newest one by which this coder
+    has coded the code. Decisions without a value are left out.
     """
     sql = (
         "select codebook, run, turn, agent, avg(value) as share from codings join codes on id = coding"
@@ -222,10 +224,10 @@ def shares_of_code(store: Store, coder: str, code: str) -> dict[str, dict[tuple[
     )
     rows = _rows(store, sql, {"coder": coder, "code": code})
     there = {row["codebook"] for row in rows}
-    newest = next((one.hash for one in codebooks(store) if one.hash in there), None)
+    wanted = codebook or next((one.hash for one in codebooks(store) if one.hash in there), None)
     found: dict[str, dict[tuple[int, str], float]] = {}
     for row in rows:
-        if row["codebook"] == newest:
+        if row["codebook"] == wanted:
             found.setdefault(row["run"], {})[row["turn"], row["agent"]] = row["share"]
     return found
 

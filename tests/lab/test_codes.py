@@ -172,6 +172,10 @@ def test_a_changed_codebook_is_asked_anew_and_not_mixed(
     assert first["codebook"] != second["codebook"]
     assert [one["coder"] for one in second["coders"]] == ["openai:m"]
     assert second["coders"][0]["decisions"] == 4
+    assert [one["decisions"] for one in second["shares"] if not one["act"]] == [4, 4]
+    codes.write_text(CODES, encoding="utf-8")
+    again = json.loads(cli("codes", "a", "--codes", str(codes), "--json").stdout)
+    assert again == first, "the codings by the first codebook are still there"
     assert {one.decision.turn for one in codings(opened, codebook=second["codebook"], run=run.id)} == {1}
 
 

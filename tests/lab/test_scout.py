@@ -3,11 +3,13 @@
 docs/inspect.md shows the same; what it shows is run here.
 """
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -61,7 +63,6 @@ class Scanning:
         return JSONResponse({**head, "choices": [choice], "usage": usage})
 
 
-@pytest.mark.filterwarnings("ignore")  # those of the libraries that Scout uses
 def test_scout_reads_a_log_and_is_judged_by_what_people_coded(
     opened: Store, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,47 +72,38 @@ def test_scout_reads_a_log_and_is_judged_by_what_people_coded(
     decisions = dict(decisions_of(opened, [run], None, (), None))
     keep_codebook(opened, book)
     keep_queue(opened, book, "ada", decisions)
+    raiders = {one.agent for one, call in decisions.items() if RAID.search(call.reply.text)}
+    wrong = min(raiders)
     for number, decision in enumerate(queue_of(opened, "ada").queue.decisions, start=1):
-        said = "yes" if RAID.search(decisions[decision].reply.text) else "no"
-        code_by_hand(opened, queue_of(opened, "ada"), number, {"raids": said})
+        raids = RAID.search(decisions[decision].reply.text) and decision.agent != wrong
+        code_by_hand(opened, queue_of(opened, "ada"), number, {"raids": "yes" if raids else "no"})
     (tmp_path / "logs").mkdir()
     export(opened, run, "inspect", tmp_path / "logs" / "run.eval")
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOBBES_HOME", str(home))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    # Scout counts the tokens of each question, with an encoding that is fetched from the internet.
-    of_bytes = tiktoken.Encoding(
-        "o200k_base", pat_str=".|\n", mergeable_ranks={bytes([k]): k for k in range(256)}, special_tokens={}
-    )
-    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", of_bytes)
     exec(snippet("import hobbes"), {})  # noqa: S102  the page's own
-    scanners: dict[str, Any] = {}
-    exec(snippet("from inspect_scout"), scanners)  # noqa: S102  as above
+    (tmp_path / "scanning.py").write_text(snippet("from inspect_scout"), encoding="utf-8")
     model = Scanning()
     with in_thread(model.app) as url:
-        monkeypatch.setenv("CODER_BASE_URL", url)
-        monkeypatch.setenv("CODER_API_KEY", "none")
-        status = scout.scan(
-            [scanners["raids"]()],
-            transcripts=scout.transcripts_from("logs"),
-            scans="scans",
-            validation={"raids": scout.validation_set("raids.csv")},
-            model="openai-api/coder/any",
-            max_processes=1,
-            display="none",
+        known = {"CODER_BASE_URL": url, "CODER_API_KEY": "none", "PYTHONPATH": str(ROOT)}
+        scan = (sys.executable, "-W", "ignore", "-m", "tests.lab.scan")
+        ended = subprocess.run(
+            scan,
+            env={**os.environ, **known, "XDG_DATA_HOME": str(tmp_path / "data")},
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    assert status.complete
-    found = scout.scan_results_df(status.location).scanners["raids"].set_index("transcript_task_id")
-    assert {*found.index} == {*run.setting.agents}, "a transcript is an agent"
+    assert ended.returncode == 0, ended.stderr
+    found = {one["transcript_task_id"]: one for one in json.loads(ended.stdout.splitlines()[-1])}
+    assert found.keys() == {*run.setting.agents}, "a transcript is an agent"
+    assert {one["transcript_id"] for one in found.values()} == {f"{run.id}-{agent}" for agent in found}
     scores = opened.figures.result(run)["scores"]
-    assert {agent: int(score) for agent, score in found["transcript_score"].items()} == scores
-    raiders = {one.agent for one, call in decisions.items() if RAID.search(call.reply.text)}
-    assert raiders
-    assert {agent: bool(value) for agent, value in found["value"].items()} == {
-        agent: agent in raiders for agent in run.setting.agents
-    }
-    assert pd.Series(found["validation_result"]).map(str).str.lower().eq("true").all()
-    assert len(model.asked) == len(run.setting.agents)
-    whole = next(asked for asked in model.asked if '"you":"miner-01"' in asked.replace('\\"', '"'))
-    assert all(f'"turn":{turn}' in whole.replace('\\"', '"') for turn in range(3)), "all turns are in it"
+    assert {agent: int(one["transcript_score"]) for agent, one in found.items()} == scores
+    assert {agent for agent, one in found.items() if one["value"] in {True, "True", "true"}} == raiders
+    right = {agent for agent, one in found.items() if str(one["validation_result"]).lower() == "true"}
+    assert right == found.keys() - {wrong}
+    assert len(model.asked) == len(found)
+    asked = [one.replace("\\", "") for one in model.asked]
+    (whole,) = (one for one in asked if '"you":"miner-01"' in one)
+    assert all(f'"turn":{turn}' in whole for turn in range(3)), "all turns are in it"
