@@ -59,7 +59,8 @@ def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
 class Graph:
     """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG.
 
-    `ends` are the labels at the ends of the lines: how far down each lies, and of which agents it is.
+    `ends` are the labels at the ends of the lines: how far down each lies, and of which agents it is. That of
+    a graph with one line is its `last` figure.
     """
 
     name: str
@@ -68,7 +69,6 @@ class Graph:
     svg: Markup
     ends: tuple[tuple[str, tuple[str, ...]], ...]
     last: float | None
-    """The last figure of a graph that has one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ class _Columns:
             round(least, 2),
             round(most, 2),
             self._svg(Markup().join(drawn), 100),
-            tuple((f"{at:.1f}%", agents) for at, agents in _labels(ends)) if looks else (),
+            tuple((f"{at:.1f}%", agents) for at, agents in _labels(ends)),
             None if looks else round(figures[-1], 2),
         )
 

@@ -85,7 +85,8 @@ def test_clicks_lead_to_the_first_attack_and_to_what_was_said_before_and_after(s
 
 def test_keys_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
     page = shown.at(f"{shown.child}#0")
-    kind, did = page.locator("[data-key=m]"), page.locator("#moment .did", has_text="AgentB attacks")
+    kind = page.locator("[data-key=m]")
+    did = page.locator("#moment li[data-of=AgentB] .did", has_text="attacked")
     for _ in range(kind.locator("option").count()):
         if kind.input_value() != "attack":
             page.keyboard.press("m")
