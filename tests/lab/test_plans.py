@@ -14,7 +14,7 @@ from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.findings import over_time
 from hobbes.lab.experiment.frozen import frozen_plan
 from hobbes.lab.experiment.report import report
-from hobbes.lab.store.experiments import keep_plan, plans_of
+from hobbes.lab.store.experiments import keep_experiment, keep_plan, plans_of
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.simulated import rules
@@ -59,6 +59,7 @@ def told(cli: Cli, *arguments: str) -> Any:
 
 def test_a_question_that_was_changed_is_told(opened: Store) -> None:
     content = {**tomllib.loads(FILE), "question": "Does immunity change anything?"}
+    keep_experiment(opened, "small", "mining", content)
     keep_plan(opened, "small", {"file": content, "prompts": {}, "models": {}})
     now = parse({**content, "question": "Does immunity lower raids?"})
     kept = frozen_plan(opened, now)
