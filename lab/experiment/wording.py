@@ -266,7 +266,7 @@ def _verdict(one: Compared | Tested) -> str:
 def verdict_in_words(found: Report, one: Compared | Tested) -> str:
     """Return a verdict with its p, and what has to be known beside it."""
     of, verdict = one.judged, one.verdict()
-    p = of.p_margin_holm if verdict == "no larger than" and one.difference.margin is not None else of.p_holm
+    p = of.p_margin_holm if verdict == "no larger than" else of.p_holm
     told = f"{_verdict(one)}{'' if p is None else f', p {short(p)}'}"
     if isinstance(one, Compared) or one.exploratory:
         told += EXTENDED * (found.extended and p is not None)

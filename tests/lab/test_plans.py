@@ -1,6 +1,7 @@
 """The plan of an experiment: seeds for a difference that matters, looks, amendments, further answers."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.comparing import judged
-from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.findings import over_time
+from hobbes.lab.experiment.frozen import frozen_plan
 from hobbes.lab.experiment.report import report
-from hobbes.lab.store.experiments import plans_of
+from hobbes.lab.store.experiments import keep_experiment, keep_plan, plans_of
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.simulated import rules
@@ -53,6 +55,17 @@ def told(cli: Cli, *arguments: str) -> Any:
     result = cli(*arguments, "--json")
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)
+
+
+def test_a_question_that_was_changed_is_told(opened: Store) -> None:
+    content = {**tomllib.loads(FILE), "question": "Does immunity change anything?"}
+    keep_experiment(opened, "small", "mining", content)
+    keep_plan(opened, "small", {"file": content, "prompts": {}, "models": {}})
+    now = parse({**content, "question": "Does immunity lower raids?"})
+    kept = frozen_plan(opened, now)
+    assert kept is not None
+    assert kept.file.question == "Does immunity change anything?"
+    assert kept.changes == ("the question changed",)
 
 
 def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
