@@ -77,6 +77,16 @@ class Disagreement(NamedTuple):
         return {"code": self.code, **self.decision._asdict(), "values": said}
 
 
+def check_installed() -> None:
+    """Raise LabError if the library of alpha is not installed."""
+    try:
+        import krippendorff  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise LabError(
+            "agreement needs krippendorff; install it in the checkout: pip install -e '.[stats]'"
+        ) from error
+
+
 def values_of(codings: Sequence[Coding], code: str) -> Values:
     """Return what each coder said about each decision for a code; nothing where they did not say."""
     found: dict[Decision, dict[Coder, bool]] = {}
@@ -111,14 +121,9 @@ Counts: TypeAlias = "Sequence[Sequence[int]] | np.ndarray[Any, np.dtype[np.int64
 
 def alpha(counts: Counts) -> float | None:
     """Return Krippendorff's alpha for nominal values, None if it is undefined."""
+    import krippendorff  # noqa: PLC0415  it is optional
     import numpy as np  # noqa: PLC0415  slow to import
 
-    try:
-        import krippendorff  # noqa: PLC0415  it is optional
-    except ImportError as error:
-        raise LabError(
-            "agreement needs krippendorff; install it in the checkout: pip install -e '.[stats]'"
-        ) from error
     table = np.asarray(counts)
     if not table.size or (table.sum(axis=0) > 0).sum() < 2:  # noqa: PLR2004  with one value nothing differs
         return None

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from hobbes.engine.answer import NO_ANSWER
+from hobbes.lab.coding.agreement import check_installed
 from hobbes.lab.coding.questions import question, schema, values_in
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.modelsfile import read_models
@@ -59,6 +60,7 @@ def plan(  # noqa: PLR0913, PLR0917  what is coded, by whom
     caps: Caps,
 ) -> Plan:
     """Return the plan of a coding. Raise UsageError if the coder is no chat model or cannot be asked."""
+    check_installed()  # better now than when the answers have been paid for
     if not decisions:
         raise UsageError("there is no such decision; choose other runs, --turns, --agents or --where")
     policies = store.runs.stored(next(iter(decisions)).run).world.policies

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.lab.coding.agreement import Agreement, Disagreement, agreements, disagreements
+from hobbes.lab.coding.agreement import Agreement, Disagreement, agreements, check_installed, disagreements
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.coded import CodedRun, CodeMeasure, coded_runs
 from hobbes.lab.play.modelsfile import read_models
@@ -78,8 +78,9 @@ class CodesTold:
 def tell(store: Store, runs: Iterable[str] = (), codebook: Codebook | None = None) -> CodesTold:
     """Return what codings say: of these runs, given by id, or of all; by default by the newest codebook.
 
-    Raise MissingError if nothing has been coded.
+    Raise MissingError if nothing has been coded, LabError if the library of alpha is missing.
     """
+    check_installed()
     book = codebook or next(iter(codebooks(store)), None)
     wanted = {*runs}
     found = (

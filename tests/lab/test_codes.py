@@ -4,6 +4,7 @@ import json
 import random
 import re
 import sqlite3
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import closing
@@ -202,6 +203,17 @@ def test_what_cannot_be_coded_is_refused(
     assert told in str(error)
     assert not codings(opened)
     assert not queues(opened)
+
+
+def test_without_the_library_of_alpha_nothing_is_asked(
+    cli: Cli, run: Run, codes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del run
+    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    with word_coder() as coder:
+        error = error_of(cli, "code", "a", "--codes", str(codes), "--model", "openai:m", "--yes")
+        assert not coder.asked
+    assert "agreement needs krippendorff; install it in the checkout" in str(error)
 
 
 def test_without_codings_the_command_says_how_to_begin(cli: Cli, run: Run) -> None:
