@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared, Tested
-from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.invasion import Invasion, beside_drift
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
@@ -109,6 +109,8 @@ def _changed(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     known = {report.baseline, NULL, *(one.arm for one in arms)}
     if waiting := [arm for arm in report.arms if arm not in known]:
         yield f"There is no pair of runs of {_some(waiting)} that can be read."
+    if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
+        yield f"Of the wordings or models of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
         yield f"null is {report.baseline}, played a second time with answers of its own."
 
@@ -124,12 +126,12 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
     runs: dict[str, dict[int, str]] = {}
     for cell in report.cells:
         runs.setdefault(cell.arm, {})[cell.seed] = cell.id
-    of_baseline = runs.get(report.baseline, {})
+    of_baseline = runs.get(report.shown[report.baseline], {})
     for arm in report.arms:
-        seed = next((seed for seed in runs.get(arm, {}) if seed in of_baseline), None)
+        seed = next((seed for seed in runs.get(report.shown[arm], {}) if seed in of_baseline), None)
         if arm not in {report.baseline, NULL} and seed is not None:
             try:
-                a, b = (store.runs.find(of[seed]) for of in (of_baseline, runs[arm]))
+                a, b = (store.runs.find(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
             except LabError:  # another version of hobbes has recorded it
                 continue
             differing = settings_that_differ(a, b)
@@ -246,7 +248,11 @@ def _share_of_tested(report: Report, one: Tested) -> float | None:
 def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
     """Return a difference as a share of an arm's mean over the same seeds; None if that is not above 0."""
     place = ("run", measure_of(one))
-    values = [report.values.get((arm, seed), {}).get(place) for seed in one.judged.pairs]
+    values = [
+        measures.get(place)
+        for (name, seed), measures in report.values.items()
+        if parts_of(name)[0] == arm and seed in one.judged.pairs
+    ]
     known = [value for value in values if value is not None]
     mean = one.difference.mean.mean
     if mean is None or not known or len(known) < len(values) or fsum(known) <= 0:

@@ -365,7 +365,8 @@ def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
         f"Each comparison rests on {pairs} of games in one world with the settings above. Nothing is known "
         "about other settings, longer games or more agents."
     )
-    yield from _limits_of_players(_players(report, file))
+    sampled = any(one.judged.wordings for one in report.differences)
+    yield from _limits_of_players(_players(report, file), sampled=sampled)
     told = [one.one.verdict() for one in answers(report)]
     if unknown := told.count("cannot tell"):
         yield (
@@ -385,7 +386,7 @@ def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
     yield from (f"Left out: {one}" for one in report.left_out)
 
 
-def _limits_of_players(players: list[str]) -> Iterator[str]:
+def _limits_of_players(players: list[str], *, sampled: bool) -> Iterator[str]:
     """Yield what cannot be concluded because of who has played."""
     others = tuple(kind.value for kind in PlayerKind if kind is not PlayerKind.CHAT)
     chat = [one for one in players if not one.startswith((STAND_IN, *others))]
@@ -395,9 +396,10 @@ def _limits_of_players(players: list[str]) -> Iterator[str]:
             "of words cannot reach them."
         )
     if chat:
+        wordings = "the wordings above" if sampled else "one wording of each prompt"
         yield (
-            f"The language models ({', '.join(chat)}) were asked as they were at that time, with one wording "
-            "of each prompt. Other models, versions and wordings may play otherwise."
+            f"The language models ({', '.join(chat)}) were asked as they were at that time, with {wordings}. "
+            "Other models, versions and wordings may play otherwise."
         )
     else:
         yield "No language model has played, so nothing here says how language models play."
