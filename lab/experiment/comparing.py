@@ -269,7 +269,7 @@ def _sample(
 ) -> Sample:
     """Return the weighted sum of arms. The value of an arm is the mean of its wordings, if all have one."""
     names = {arm: file.wordings(arm) for arm in of_arms}
-    pairs, means = dict[int, float](), dict[tuple[str, int], float]()
+    sums, means = dict[int, float](), dict[tuple[str, int], float]()
     for seed in file.seeds:
         for arm, of_arm in names.items():
             known = [one for name in of_arm if (one := value(name, seed)) is not None]
@@ -277,21 +277,22 @@ def _sample(
                 means[arm, seed] = fsum(known) / len(known)
         there = [means[arm, seed] * weight for arm, weight in of_arms.items() if (arm, seed) in means]
         if len(there) == len(of_arms):
-            pairs[seed] = rounded(sum(there))
+            sums[seed] = sum(there)
 
     def alone(arms: Sequence[str], wording: str, seed: int) -> float:
         """Return the sum with one wording of these arms in place of the mean of their wordings."""
         own = {arm: value(f"{arm}{WORDING}{wording}", seed) or 0.0 for arm in arms}
-        return rounded(pairs[seed] + sum(of_arms[arm] * (own[arm] - means[arm, seed]) for arm in arms))
+        return rounded(sums[seed] + sum(of_arms[arm] * (own[arm] - means[arm, seed]) for arm in arms))
 
     tables = tuple(
         Table(
             tuple(arms),
             "paraphrases" if file.paraphrases_of(arms[0]) else "models",
-            {name: {seed: alone(arms, name, seed) for seed in pairs} for name in file.of_wordings(arms[0])},
+            {name: {seed: alone(arms, name, seed) for seed in sums} for name in file.of_wordings(arms[0])},
         )
         for arms in _sharing(file, of_arms)
     )
+    pairs = {seed: rounded(value) for seed, value in sums.items()}
     return Sample(measure, pairs, tuple(of_arms), tables)
 
 

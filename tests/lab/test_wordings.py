@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, judged
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, judged, weighted
+from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.frozen import plan_to_keep
 from hobbes.lab.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
@@ -130,6 +131,21 @@ def of_wordings(*wordings: list[float]) -> Judged:
     seeds = tuple(range(len(pairs)))
     sample = Sample("m", pairs, ("a",), (Table(("a",), "paraphrases", crossed),))
     return judged([sample], Rules(seeds, (), (), {"m": 2.5}, frozenset()))[0]
+
+
+def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
+    """A rounding error would have an interval."""
+    models = ["policy:guided", "policy:raider"]
+    arms = {"plain": {}, "several": {"models": models}}
+    file = parse({"name": "small", "world": "mining", "seeds": 20, "arms": arms})
+    same, other = file.wordings("several")
+    values = {
+        (name, seed): {("run", "m"): seed / by}
+        for name, by in (("plain", 7), (same, 7), (other, 0.3))
+        for seed in file.seeds
+    }
+    (table,) = weighted(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
+    assert {*table.crossed["policy-guided"].values()} == {0}
 
 
 NOISE = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.1, -0.1]
