@@ -30,6 +30,7 @@ EXAMPLES = {
     "/{run}/judgements": "/one/judgements?turn=1",
     "/{run}/diary": "/one/diary",
     "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
+    "/{run}/try": "/one/try?turn=1&agent=AgentA",
     "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:number}": "/one/1",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
