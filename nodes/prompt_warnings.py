@@ -57,10 +57,10 @@ _VALUES = {"ten": "10", "十": "10"}
 # A sentence with one of these says what happens. Advice says what to do, and needs none of them.
 _STATEMENTS = {
     "en": r"\b(?:always|never|cannot|can't|impossible|free|costs?|gains?|loses?|wins?|earns?|fails?|succeeds?"
-    r"|works|gives|takes|pays|receives?|rewards|rewarded|punishes|punished|bonus|penalty"
+    r"|works|gives|takes|receives?|rewards|rewarded|punishes|punished|bonus|penalty"
     r"|(?:each|every|per) (?:round|turn))\b",
     "zh": "总是|永远|从不|不能|不会|必定|一定会|总会|成功|失败|花费|消耗|获得|失去|损失|产出|免费|每回合"
-    "|奖励|惩罚|得到",
+    "|奖励|惩罚",
 }
 
 # Names that every world has, and names of single worlds that are words of everyday speech.

@@ -80,7 +80,7 @@ def test_a_number_that_is_no_placeholder_is_a_warning(
         ("mining", "en", "It costs nothing to defend.", "defend, costs"),
         ("mining", "en", "Whoever raids is punished.", "raids, punished"),
         ("mining", "zh", "抢夺总是成功。", "抢夺, 总是"),
-        ("mining", "zh", "抢夺会得到奖励。", "抢夺, 得到"),
+        ("mining", "zh", "抢夺会得到奖励。", "抢夺, 奖励"),
         ("mining", "zh", "`raid` 永远有效。", "raid, 永远"),
         ("nations", "en", "Territories cannot be lost.", "Territories, cannot"),
         ("nations", "en", "Your income is free of upkeep.", "income, free"),

@@ -30,6 +30,11 @@ class CodeMeasure(NamedTuple):
         condition = f"{IF}{'' if self.has_act else NOT}{self.act}" if self.act else ""
         return f"{PREFIX}{self.code}{condition}"
 
+    def in_words(self) -> str:
+        """Return what the measure is, in a sentence."""
+        condition = f" {'with' if self.has_act else 'without'} the act {self.act}" if self.act else ""
+        return f"Decisions{condition} in which the code {self.code} was found / all that were coded."
+
 
 def code_measure(name: str) -> CodeMeasure | None:
     """Return the measure of a code that a name stands for, None for any other name."""

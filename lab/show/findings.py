@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
+from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.findings import Duration, RatingCurve, SurvivalCurve, TimeCurve
 from hobbes.lab.experiment.ranking import Place, Rankings
@@ -120,6 +121,8 @@ def with_unit(report: Report, measure: str) -> str:
 
 def definition_of(report: Report, measure: str) -> str:
     """Return in one line what a measure is."""
+    if of_code := code_measure(measure):
+        return of_code.in_words()
     return meaning_of(world_named(report.world).formulas[_of_anybody(measure)])
 
 
