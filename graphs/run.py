@@ -10,7 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 import aiosqlite
 from filelock import FileLock
@@ -26,7 +26,8 @@ from hobbes.nodes.state import TurnState
 BUSY_SECONDS = 30.0
 """How many seconds to wait while another process writes."""
 
-S = TypeVar("S", bound=AsyncSqliteSaver)
+Checkpoints: TypeAlias = aiosqlite.Connection
+"""An open database of checkpoints."""
 
 LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
@@ -74,9 +75,8 @@ class TurnSaver(AsyncSqliteSaver):
         return {"configurable": {**config["configurable"], "checkpoint_id": parent}}
 
 
-@asynccontextmanager
-async def open_saver(path: Path, saver: type[S]) -> AsyncIterator[S]:
-    """Open the checkpoint database with a saver, and close it at the end."""
+def create_checkpoints(path: Path) -> None:
+    """Create the checkpoint database if there is none. Raise sqlite3.DatabaseError if it is damaged."""
     # SQLite does not wait for another process that switches the same new file to WAL mode. While the lock is
     # held, nothing is awaited: other runs of this event loop need it, too.
     with (
@@ -84,12 +84,20 @@ async def open_saver(path: Path, saver: type[S]) -> AsyncIterator[S]:
         closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as first,
     ):
         first.execute("PRAGMA journal_mode=WAL")
+
+
+@asynccontextmanager
+async def open_checkpoints(path: Path) -> AsyncIterator[Checkpoints]:
+    """Open the checkpoint database, and close it at the end.
+
+    Runs of one event loop share a connection: LangGraph's saver awaits between a write and its commit, and
+    with connections of their own all other runs would wait for that.
+    """
+    create_checkpoints(path)
     async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
-        opened = saver(connection)
-        await opened.setup()
         # Safe in WAL mode: a power cut may lose the checkpoints of the last turns, and damages nothing.
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield opened
+        yield connection
 
 
 def remove_checkpoints(path: Path) -> None:

@@ -219,7 +219,8 @@ def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
         others = [run for run in runs if run not in policies]
         at_once = ways.at_once or max(1, most_at_once(others) // batch.tasks)
         shared = Shared(budget if capped else None, OwnRateLimiter(batch.tasks))
-        play_runs(store, others, at_once, shared, Progress(), partial(keep_figures, store))
+        if others:
+            play_runs(store, others, at_once, shared, Progress(), partial(keep_figures, store))
 
 
 def _take_in(store: Store, runs: Sequence[Run], rows: bytes) -> None:

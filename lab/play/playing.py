@@ -16,7 +16,15 @@ from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
 from hobbes.engine.world import LONGEST_NAME, MAX_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.graphs.run import TurnSaver, WaitingError, copy_history, open_saver, play_run, remove_checkpoints
+from hobbes.graphs.run import (
+    Checkpoints,
+    TurnSaver,
+    WaitingError,
+    copy_history,
+    open_checkpoints,
+    play_run,
+    remove_checkpoints,
+)
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
@@ -109,6 +117,8 @@ class Shared:
     """What the runs together may cost."""
     limiter: RateLimiter | None = None
     """Counts the requests of all runs for the limits of the models."""
+    checkpoints: Checkpoints | None = None
+    """The open database of checkpoints of the event loop in which all are played."""
 
 
 ALONE = Shared()
@@ -307,7 +317,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
             journal = RunJournal(store, run)
-            last = await _play_to_the_end(store, run, journal, meter, shared.limiter, on_turn, late)
+            last = await _play_to_the_end(store, run, journal, meter, shared, on_turn, late)
         except WaitingError as waiting:
             # Those who were asked before a stop have no more time for it.
             before = {one.address: one.since for one in run.questions}
@@ -424,7 +434,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
     run: Run,
     journal: RunJournal,
     meter: Meter,
-    limiter: RateLimiter | None,
+    shared: Shared,
     on_turn: OnTurn,
     late: Mapping[str, str],
 ) -> TurnState:
@@ -437,14 +447,14 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         models=run.model_settings,
         answered=store.calls.answered(run.id),
         late=late,
-        limiter=limiter,
+        limiter=shared.limiter,
         past=partial(past_turns, store, run.id),
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
     try:
         _make_players(players, run)
         try:
-            return await _play_on(store, run, nodes, on_turn)
+            return await _play_on(store, run, nodes, on_turn, shared.checkpoints)
         except DAMAGE as error:
             if not may_be_damage(error):
                 raise
@@ -455,9 +465,17 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         await players.close()
 
 
-async def _play_on(store: Store, run: Run, nodes: dict[str, Node], on_turn: OnTurn) -> TurnState:
+async def _play_on(
+    store: Store,
+    run: Run,
+    nodes: dict[str, Node],
+    on_turn: OnTurn,
+    checkpoints: Checkpoints | None = None,
+) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
-    async with open_saver(store.home / CHECKPOINTS, TurnSaver) as saver:
+    opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
+    async with opened as connection:
+        saver = TurnSaver(connection)
         if run.parent:
             await copy_history(saver, run.parent, run.forked_at, run.id)
         async for state in play_run(nodes, saver, run.id, state_after_log(store, run)):

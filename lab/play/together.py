@@ -4,12 +4,15 @@ import asyncio
 import math
 import os
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
+from hobbes.graphs.run import create_checkpoints, open_checkpoints, remove_checkpoints
 from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import Beginning, Shared, go_on, specs_of
-from hobbes.lab.store.home import Store
+from hobbes.lab.play.playing import CHECKPOINTS, Beginning, Shared, go_on, specs_of
+from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.run import Run
 from hobbes.nodes.models import Models
 
@@ -42,7 +45,7 @@ def play_runs(  # noqa: PLR0913, PLR0917  how they are played is no part of what
     Raise the error of the first one that halts, with its name.
     """
 
-    async def play(run: Run) -> None:
+    async def play(shared: Shared, run: Run) -> None:
         progress.on_cell(run)
         try:
             await go_on(store, run, lambda state: progress.on_turn(run.id, state["turn"]), shared=shared)
@@ -51,7 +54,19 @@ def play_runs(  # noqa: PLR0913, PLR0917  how they are played is no part of what
         on_end(store.runs.stored(run.id))
         progress.on_ended(run.id)
 
-    play_out(play_side_by_side(runs, at_once, play))
+    async def play_all() -> None:
+        path = store.home / CHECKPOINTS
+        try:
+            create_checkpoints(path)
+        except DAMAGE as error:
+            if not may_be_damage(error):
+                raise
+            remove_checkpoints(path)
+        async with open_checkpoints(path) as checkpoints:
+            with_checkpoints = replace(shared, checkpoints=checkpoints)
+            await play_side_by_side(runs, at_once, partial(play, with_checkpoints))
+
+    play_out(play_all())
 
 
 async def play_side_by_side(games: Iterable[T], at_once: int, play: Callable[[T], Awaitable[None]]) -> None:
