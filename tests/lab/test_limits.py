@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from hobbes.graphs import run as graphs_run
 from hobbes.lab.play.playing import RunOptions, Shared, begin
 from hobbes.lab.play.together import most_at_once, play_runs
 from hobbes.lab.store.home import Store
@@ -113,3 +114,13 @@ def test_a_minute_after_a_request_another_one_fits_however_its_time_is_rounded()
     second = window.begin(seen, Limits(1, calls=1), 0)
     assert second is not None
     assert second.seconds == pytest.approx(60)
+
+
+def test_games_side_by_side_do_not_wait_for_one_anothers_checkpoints(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A game that waited for another one's write would find the checkpoints locked at once."""
+    monkeypatch.setattr(graphs_run, "BUSY_SECONDS", 0.0)
+    runs = [begin(opened, RunOptions("mining", 2, seed, values={"rounds": 5})) for seed in range(10)]
+    play_runs(opened, runs, len(runs), Shared(), Quiet())
+    assert {opened.runs.stored(run.id).status for run in runs} == {"finished"}
