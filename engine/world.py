@@ -74,10 +74,10 @@ def hashed_settings(config: Config) -> dict[str, Json]:
     }
 
 
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 """Seeds are whole numbers from its negative to it, which any database and any language can hold."""
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 """The most characters of a name that people give: to a run, experiment, arm, agent, model or test."""
 
 MAX_AGENTS = 1_000
@@ -551,14 +551,14 @@ def make_setting(
         names = world.config.model_fields
         there = did_you_mean(unknown[0], names, f"settings: {' '.join(names)}")
         raise ValueError(f"{world.name} has no setting named {', '.join(unknown)}{there}")
-    if any(len(agent) > LONGEST_NAME for agent in agents):
-        raise ValueError(f"agents: a name has at most {LONGEST_NAME} characters")
+    if any(len(agent) > MAX_NAME for agent in agents):
+        raise ValueError(f"agents: a name has at most {MAX_NAME} characters")
     if not agents or len(set(agents)) != len(agents) or not all(agents):
         raise ValueError("agents: give at least one name; names must be unique and not empty")
     if len(agents) > MAX_AGENTS:
         raise ValueError(f"agents: a run has at most {MAX_AGENTS}")
-    if abs(seed) > LARGEST_SEED:
-        raise ValueError(f"seed: give a whole number from {-LARGEST_SEED} to {LARGEST_SEED}")
+    if abs(seed) > MAX_SEED:
+        raise ValueError(f"seed: give a whole number from {-MAX_SEED} to {MAX_SEED}")
     try:
         # Validated as JSON text, where strict mode accepts a list for a tuple but no text for a number.
         config = world.config.model_validate_json(json.dumps(values), strict=True)

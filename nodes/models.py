@@ -15,7 +15,7 @@ from hobbes.nodes.secrecy import KEY, key_in, without_secrets
 if TYPE_CHECKING:
     import httpx2
 
-HIGHEST_TEMPERATURE = 2
+MAX_TEMPERATURE = 2
 """The highest temperature that the chat-completions protocol allows."""
 
 TIMEOUT = 600.0
@@ -69,7 +69,7 @@ class ModelSettings(_Strict):
     """The environment variable with the key; None for OPENAI_API_KEY without a base_url, else for no key."""
     api: Literal["chat", "responses"] = "chat"
     """Whether the server is asked for a chat completion, or for a response of OpenAI's Responses API."""
-    temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
+    temperature: float | None = Field(None, ge=0, le=MAX_TEMPERATURE)
     top_p: float | None = Field(None, ge=0, le=1)
     seed: int | None = None
     max_tokens: Limit | None = None

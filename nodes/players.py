@@ -28,7 +28,7 @@ from hobbes.nodes.journal import (
     policy_model,
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import HIGHEST_TEMPERATURE, NO_MODELS, Models, ModelSettings
+from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rng_name import without_rng
@@ -223,7 +223,7 @@ def _with_parameters(model: str, api: str, said: str) -> ModelSettings:
         return ModelSettings.model_validate({"model": model, "api": api, **given})
     except ValueError as error:
         raise ValueError(
-            f"{said[1:]}: temperature must be a number from 0 to {HIGHEST_TEMPERATURE}, "
+            f"{said[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
             "max_tokens a whole number of at least 1"
         ) from error
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import compact
-from hobbes.engine.world import LONGEST_NAME, in_one_line
+from hobbes.engine.world import MAX_NAME, in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
 from hobbes.lab.probe.situations import picked
@@ -73,10 +73,10 @@ def read_codebook(path: Path) -> Codebook:
     if not tables:
         raise UsageError(f"{path} has no codes; docs/codes.md shows a codebook")
     for name in tables:
-        if NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
+        if NAME.fullmatch(name) is None or len(name) > MAX_NAME:
             raise UsageError(
                 f"{path}: {name!r} is not a name of a code; use letters, digits, hyphens and underscores, "
-                f"{LONGEST_NAME} at most"
+                f"{MAX_NAME} at most"
             )
     return Codebook(
         tuple(Code(name, one.definition.strip(), tuple(one.examples)) for name, one in tables.items())

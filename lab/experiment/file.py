@@ -18,10 +18,10 @@ from pydantic import (
     model_validator,
 )
 
-from hobbes.engine.world import LARGEST_SEED, LONGEST_NAME
+from hobbes.engine.world import MAX_NAME, MAX_SEED
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
-from hobbes.nodes.models import HIGHEST_TEMPERATURE
+from hobbes.nodes.models import MAX_TEMPERATURE
 
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
@@ -32,10 +32,10 @@ COPY = "@"
 WORDING = "~"
 """What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
 
-MOST_SEEDS = 100_000
+MAX_SEEDS = 100_000
 """More seeds than this are a slip of the keyboard."""
 
-MOST_ARMS = 1_000
+MAX_ARMS = 1_000
 """More arms than this, made of factors, are a slip of the keyboard, too."""
 
 MODEL_SETTINGS = ("temperature", "top_p", "reasoning_effort", "response_format")
@@ -53,9 +53,9 @@ _FROM_TO = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 def _name(given: object) -> object:
     """Refuse names that could not be a part of a run's name."""
-    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > LONGEST_NAME):
+    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > MAX_NAME):
         raise ValueError(
-            f"{given!r} is not a name; use letters, digits, hyphens and underscores, {LONGEST_NAME} at most"
+            f"{given!r} is not a name; use letters, digits, hyphens and underscores, {MAX_NAME} at most"
         )
     return given
 
@@ -64,14 +64,14 @@ def _seeds(given: object) -> tuple[int, ...]:
     """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
     if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
         first, last = int(ends[1]), int(ends[2])
-        if not first <= last <= LARGEST_SEED or last - first >= MOST_SEEDS:
-            raise ValueError(f"{given!r}: write the smaller seed first, and at most {MOST_SEEDS} seeds")
+        if not first <= last <= MAX_SEED or last - first >= MAX_SEEDS:
+            raise ValueError(f"{given!r}: write the smaller seed first, and at most {MAX_SEEDS} seeds")
         return tuple(range(first, last + 1))
-    if type(given) is int and given > MOST_SEEDS:
-        raise ValueError(f"{given} are too many seeds; write at most {MOST_SEEDS}")
+    if type(given) is int and given > MAX_SEEDS:
+        raise ValueError(f"{given} are too many seeds; write at most {MAX_SEEDS}")
     if type(given) is int and given > 0:
         return tuple(range(1, given + 1))
-    if isinstance(given, list) and given and all(type(s) is int and abs(s) <= LARGEST_SEED for s in given):
+    if isinstance(given, list) and given and all(type(s) is int and abs(s) <= MAX_SEED for s in given):
         if len(set(given)) == len(given):
             return tuple(given)
         raise ValueError("a seed is listed twice")
@@ -95,7 +95,7 @@ def _text(given: object) -> object:
 
 
 _SeedsAsWritten: TypeAlias = (
-    Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+    Annotated[int, Field(ge=1, le=MAX_SEEDS)]
     | Annotated[str, Field(pattern=f"^{_FROM_TO.pattern}$")]
     | Annotated[list[int], Field(min_length=1)]
 )
@@ -148,7 +148,7 @@ class Options(_Table):
     """Prompts that say the same in other words: a claim about the arm is one about wordings like these."""
     lang: Text | None = None
     agents: int | None = Field(None, ge=1)
-    temperature: float | None = Field(None, ge=0, le=HIGHEST_TEMPERATURE)
+    temperature: float | None = Field(None, ge=0, le=MAX_TEMPERATURE)
     top_p: float | None = Field(None, ge=0, le=1)
     reasoning_effort: Text | None = None
     response_format: Literal["json_object", "json_schema", "none"] | None = None
@@ -578,8 +578,8 @@ def _check_parameters(file: ExperimentFile) -> None:
 
 def _arms(file: ExperimentFile, factors: Factors) -> dict[str, Options]:
     """Return the arms of factors by their names. Raise ValueError, in one line, for a wrong value."""
-    if factors.count() > MOST_ARMS:
-        raise ValueError(f"[factors]: {factors.count():,} are too many arms; make at most {MOST_ARMS:,}")
+    if factors.count() > MAX_ARMS:
+        raise ValueError(f"[factors]: {factors.count():,} are too many arms; make at most {MAX_ARMS:,}")
     arms: dict[str, Options] = {}
     for levels in factors.combinations():
         name = ",".join(f"{factor}={_level(level)}" for factor, level in levels.items()) or "baseline"

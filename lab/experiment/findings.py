@@ -22,7 +22,7 @@ from hobbes.nodes.rng_name import without_rng
 if TYPE_CHECKING:
     import numpy as np
 
-MOST_AGES = 200
+MAX_AGES = 200
 """How many points a survival curve has at most."""
 
 BAND_RESAMPLES = 999
@@ -305,7 +305,7 @@ def survival(arms: ByArm) -> Iterator[SurvivalCurve]:
         curve = _surviving(ended.sum(axis=0), at_risk.sum(axis=0))
         low, high = _band(ended, at_risk)
         ages = (
-            [0, *(last + 1 for _, last in _stretches(longest, stretch(longest, MOST_AGES)))]
+            [0, *(last + 1 for _, last in _stretches(longest, stretch(longest, MAX_AGES)))]
             if longest
             else [0]
         )

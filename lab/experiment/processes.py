@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 CONTEXT = get_context("forkserver")
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """How many processes may die of one run, until it is given up."""
 
 PLAYING = "hobbes.lab.experiment.playing"
@@ -70,7 +70,7 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
                     result, error = connection.recv()
                 except (EOFError, OSError):
                     deaths[argument] += 1
-                    if deaths[argument] == MOST_DEATHS:
+                    if deaths[argument] == MAX_DEATHS:
                         raise LabError(_too_many_deaths(argument)) from None
                     waiting = chain([argument], waiting)
                     started.pop(connection).join()
@@ -102,7 +102,7 @@ def _started(task: Callable[[T], R], lifeline: Connection) -> tuple[Any, BasePro
 def _too_many_deaths(run: object) -> str:
     """Return what is said of a run that ends its process again and again."""
     return (
-        f"run {run}: the process that played it died {MOST_DEATHS} times; see whether memory ran out, "
+        f"run {run}: the process that played it died {MAX_DEATHS} times; see whether memory ran out, "
         "then play the experiment again to go on"
     )
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.file import MOST_SEEDS, Name, Options, Text
+from hobbes.lab.experiment.file import MAX_SEEDS, Name, Options, Text
 from hobbes.lab.files import read_toml
 from hobbes.lab.probe.situations import MAX_TIMES
 
@@ -75,7 +75,7 @@ class ImproveFile(Options):
     world: str
     rounds: int | None = Field(None, ge=1)
     seeds: (
-        Annotated[int, Field(ge=1, le=MOST_SEEDS)]
+        Annotated[int, Field(ge=1, le=MAX_SEEDS)]
         | Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]
     )
     """The seeds of the games that decide: a number of fresh ones, or a list."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from hobbes.engine.world import LONGEST_NAME
+from hobbes.engine.world import MAX_NAME
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
 from hobbes.lab.store.prices import Prices, known_price
 from hobbes.nodes.journal import PlayerKind
-from hobbes.nodes.models import HIGHEST_TEMPERATURE, Models, ModelSettings
+from hobbes.nodes.models import MAX_TEMPERATURE, Models, ModelSettings
 from hobbes.nodes.players import NAME, RESPONSES
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ VALUES: Mapping[str, str] = {
     "base_url": "a URL in quotes",
     "key": "the name of an environment variable, in quotes",
     "api": '"chat" or "responses"',
-    "temperature": f"a number from 0 to {HIGHEST_TEMPERATURE}",
+    "temperature": f"a number from 0 to {MAX_TEMPERATURE}",
     "top_p": "a number from 0 to 1",
     "seed": "a whole number",
     "max_tokens": _WHOLE,
@@ -66,10 +66,10 @@ def _settings(path: Path, name: str, table: object) -> ModelSettings:
         raise UsageError(
             f"{path}: the name {name} is reserved; reserved names: {', '.join(RESERVED)}; choose another name"
         )
-    if NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
+    if NAME.fullmatch(name) is None or len(name) > MAX_NAME:
         raise UsageError(
             f"{path}: {name!r} is not a name for a model; use letters, digits, dots, hyphens and "
-            f"underscores, {LONGEST_NAME} at most, and begin with a letter or a digit"
+            f"underscores, {MAX_NAME} at most, and begin with a letter or a digit"
         )
     if (whole := _full_name(name, table)) != name:
         raise UsageError(f'{path}: {whole}: a name with a dot needs quotes; write ["{whole}"]')

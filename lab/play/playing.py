@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.record import Drop, Json
 from hobbes.engine.turn import answer_fields, meanings
-from hobbes.engine.world import LONGEST_NAME, MAX_AGENTS, OBSERVER, AnyWorld, Setting, make_setting
+from hobbes.engine.world import MAX_AGENTS, MAX_NAME, OBSERVER, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import (
     Checkpoints,
@@ -175,8 +175,8 @@ def checked(
 
 def check_name(name: str | None) -> None:
     """Raise ValueError if a name is too long for a run."""
-    if name is not None and len(name) > LONGEST_NAME:
-        raise ValueError(f"--name {name[:MAX_SHOWN_LENGTH]!r}…: a name has at most {LONGEST_NAME} characters")
+    if name is not None and len(name) > MAX_NAME:
+        raise ValueError(f"--name {name[:MAX_SHOWN_LENGTH]!r}…: a name has at most {MAX_NAME} characters")
 
 
 def absolute_variant(variant: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from hobbes.engine.world import LONGEST_NAME, OBSERVER, in_one_line
+from hobbes.engine.world import MAX_NAME, OBSERVER, in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import check_path, read_toml
 from hobbes.lab.store.history import intents_of, state_before, stored_turn
@@ -42,7 +42,7 @@ class ProbeFile(_Table):
     """A file of situations. It may say how they are asked, too."""
 
     situation: list[Situation] = Field([], max_length=10_000)
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$", max_length=LONGEST_NAME)] | None = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$", max_length=MAX_NAME)] | None = None
     prompts: list[Text] = []
     model: list[Text] = []
     lang: list[Text] = []

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hobbes.lab.experiment.statistics import ALPHA
 
-FEWEST = 3
+MIN_SITUATIONS = 3
 """The fewest situations from which an interval says something about others like them."""
 
 TIE = 1e-9
@@ -78,8 +78,8 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     """Return the mean difference over the situations, with its interval over situations and answers.
 
     The spread of the differences between situations holds the chance of the answers, too. It may be small by
-    chance, so the interval is never narrower than that of the answers alone. With less than FEWEST situations
-    it is that of the answers alone: it says nothing of other situations.
+    chance, so the interval is never narrower than that of the answers alone. With fewer than
+    MIN_SITUATIONS it is that of the answers alone: it says nothing of other situations.
     """
     n, differences = len(pairs), [one.now / one.of_now - one.before / one.of_before for one in pairs]
     mean = fmean(differences)
@@ -88,7 +88,7 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     middle = fmean(now.mean - before.mean for before, now in shares)
     reach = NormalDist().inv_cdf(1 - ALPHA / 2) * of_answers
     low, high = middle - reach, middle + reach
-    if n >= FEWEST:
+    if n >= MIN_SITUATIONS:
         from scipy import special  # noqa: PLC0415  slow to import
 
         reach = float(special.stdtrit(n - 1, 1 - ALPHA / 2)) * stdev(differences) / math.sqrt(n)

@@ -18,7 +18,7 @@ from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
-from hobbes.lab.probe.statistics import FEWEST, Interval, Pair, interval, p_value
+from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -319,7 +319,9 @@ def sentences(told: ProbeTold) -> Iterator[str]:
         for one in found:
             low, high = map(points, (one.difference.low, one.difference.high))
             over = (
-                "situations of this kind" if one.situations >= FEWEST else "the answers of these situations"
+                "situations of this kind"
+                if one.situations >= MIN_SITUATIONS
+                else "the answers of these situations"
             )
             yield (
                 f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "

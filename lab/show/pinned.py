@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel
 
-from hobbes.engine.world import LONGEST_NAME
+from hobbes.engine.world import MAX_NAME
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
@@ -37,10 +37,10 @@ class Files(NamedTuple):
 def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
     files = files_of(name, folder)
-    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME or not _function(files).isidentifier():
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME or not _function(files).isidentifier():
         raise UsageError(
             f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
-            f"and _, {LONGEST_NAME} at most"
+            f"and _, {MAX_NAME} at most"
         )
     for path in files:
         if check_path(path, "--to").exists():

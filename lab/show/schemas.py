@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hobbes.engine.world import LONGEST_NAME
+from hobbes.engine.world import MAX_NAME
 from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.play.modelsfile import RESERVED, VALUES
 from hobbes.nodes.models import ModelSettings
@@ -38,7 +38,7 @@ def _of_models() -> dict[str, Any]:
         "type": "object",
         "propertyNames": {
             "pattern": f"^{NAME.pattern}$",
-            "maxLength": LONGEST_NAME,
+            "maxLength": MAX_NAME,
             "not": {"enum": list(RESERVED)},
         },
         "additionalProperties": table,

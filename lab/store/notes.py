@@ -16,7 +16,7 @@ from hobbes.lab.store.runs import now
 NAME = "notes.db"
 """The name of the file."""
 
-LONGEST_TAG, LONGEST_TEXT = 60, 100_000
+MAX_TAG, MAX_TEXT = 60, 100_000
 """How many characters a tag and a text have at most."""
 
 SCHEMA = """
@@ -115,8 +115,8 @@ class Notes:
         Raise UsageError for a tag or a text that cannot be kept, LabError if the file cannot be written.
         """
         wanted = sorted({checked_tag(tag) for tag in tags})
-        if len(text) > LONGEST_TEXT:
-            raise UsageError(f"the note has {len(text)} characters; the most is {LONGEST_TEXT}")
+        if len(text) > MAX_TEXT:
+            raise UsageError(f"the note has {len(text)} characters; the most is {MAX_TEXT}")
         note = Note(*place, star, tuple(wanted), text.strip(), now())
         with open_notes(self._home, "rwc") as connection:
             connection.executescript(SCHEMA)
@@ -162,8 +162,8 @@ def open_notes(home: Path, mode: str) -> Iterator[sqlite3.Connection]:
 
 def checked_tag(tag: str) -> str:
     """Return a tag; raise UsageError if it is empty, too long, or has blanks or commas in it."""
-    if not tag or len(tag) > LONGEST_TAG or any(letter.isspace() or letter == "," for letter in tag):
+    if not tag or len(tag) > MAX_TAG or any(letter.isspace() or letter == "," for letter in tag):
         raise UsageError(
-            f"tag {tag[:LONGEST_TAG]!r}: write at most {LONGEST_TAG} characters, without blanks and commas"
+            f"tag {tag[:MAX_TAG]!r}: write at most {MAX_TAG} characters, without blanks and commas"
         )
     return tag

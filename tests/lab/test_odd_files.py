@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from hobbes.engine.world import LONGEST_NAME
+from hobbes.engine.world import MAX_NAME
 from hobbes.lab.cli import main
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
@@ -198,7 +198,7 @@ def test_prompts_in_a_folder_whose_path_is_not_utf8_are_refused(
 
 def test_names_have_a_length(opened: Store, cli: Cli, tmp_path: Path) -> None:
     mining(opened)
-    allowed = "n" * LONGEST_NAME
+    allowed = "n" * MAX_NAME
     models = tmp_path / "models.toml"
     models.write_text(f'[{LONG}]\nmodel = "m"\n')
     request = '{"agents": ["%s"]}\n'
@@ -211,7 +211,7 @@ def test_names_have_a_length(opened: Store, cli: Cli, tmp_path: Path) -> None:
         refused(cli, "make-test", "last", "--turns", "1", "--name", LONG, "--to", str(tmp_path)),
         cli("step", "mining", input=request % LONG).stdout,
     ]
-    assert [str(LONGEST_NAME) in line for line in told] == [True] * len(told)
+    assert [str(MAX_NAME) in line for line in told] == [True] * len(told)
     assert "error" not in cli("step", "mining", input=request % allowed).stdout
     assert begin(opened, RunOptions("mining", name=allowed)).name == allowed
 

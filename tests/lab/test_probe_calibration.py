@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hobbes.lab.experiment.statistics import ALPHA, holm
-from hobbes.lab.probe.statistics import FEWEST, Pair, interval, p_value
+from hobbes.lab.probe.statistics import MIN_SITUATIONS, Pair, interval, p_value
 from tests.soak import times
 
 PROBES = 1_200
@@ -71,7 +71,7 @@ def test_the_p_of_one_situation_is_fishers_with_the_observed_outcome_by_half() -
 
 
 def test_columns_with_the_same_answers_have_a_large_p_and_no_difference() -> None:
-    same = [Pair(5, 10, 5, 10)] * FEWEST
+    same = [Pair(5, 10, 5, 10)] * MIN_SITUATIONS
     assert p_value(same) > 0.8
     assert interval(same).mean == 0
 
