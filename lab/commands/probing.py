@@ -231,7 +231,8 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home) as store:
         asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
         one = situations.named(store, situations.found(store, asked))
-    say(f"{to} has {situations.add(to, one)} situations")
+    count = situations.add(to, one)
+    say(f"{to} has {count} situation{'s' * (count != 1)}")
 
 
 @app.command("show", context_settings=options.ENV)
