@@ -275,7 +275,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
 def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp_path: Path) -> None:
     run, file = duel(opened), tmp_path / "situations.toml"
     added = cli("probe", "add", run.id, "2", "unit-a", "--to", str(file), "--note", "early")
-    assert added.stdout == f"{file} has 1 situations\n"
+    assert added.stdout == f"{file} has 1 situation\n"
     how = ("--model", MODEL, "--prompts", variant(tmp_path, "Be peaceful."), "--times", "3")
     dry = cli("probe", str(file), "duel", "--turns", "0,3-4", "--agents", "unit-a", *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
