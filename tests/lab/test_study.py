@@ -1,0 +1,57 @@
+"""The games of docs/study.md, which language models played: the page has the figures of their reports."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hobbes.lab.experiment.report import report
+from hobbes.lab.proof.verifying import faults
+from hobbes.lab.show.paper import appendix
+from hobbes.lab.show.reports import markdown
+from hobbes.lab.store.home import Store, open_store
+
+ROOT = Path(__file__).parents[2]
+STUDY = ROOT / "experiments" / "study"
+CLAIMS = ("| Misses end", "| gain, often", "| Talk changes", "| efficiency, talking")
+"""How the rows of the tables on the page begin."""
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """The home of the study, unpacked as the page says."""
+    home = tmp_path_factory.mktemp("study")
+    (home / "runs.db").write_bytes(gzip.decompress((STUDY / "runs.db.gz").read_bytes()))
+    with open_store(home) as opened:
+        yield opened
+
+
+def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
+    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8").splitlines()
+    told = "".join(
+        markdown(study, report(study, name)) for name in ("study-misses", "study-talk")
+    ).splitlines()
+    rows = [line for line in page if line.startswith(CLAIMS)]
+    assert len(rows) == len(CLAIMS)
+    assert rows == [line for line in told if line.startswith(CLAIMS)]
+
+
+def test_the_games_are_as_they_were_recorded(study: Store) -> None:
+    finished = [run for run in map(study.runs.stored, _ids(study)) if run.status == "finished"]
+    assert len(finished) == 21
+    assert [fault for run in finished for fault in faults(study, run)] == []
+    assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 282
+
+
+def test_the_appendix_is_that_of_the_games(study: Store) -> None:
+    """The versions of the software may be others; the tables are not."""
+    kept = (STUDY / "misses" / "appendix.md").read_text(encoding="utf-8")
+    now = appendix(study, report(study, "study-misses"))["appendix.md"].decode()
+    tables = [[line for line in text.splitlines() if line.startswith("|")] for text in (kept, now)]
+    assert tables[0] == tables[1]
+    assert tables[0]
+
+
+def _ids(study: Store) -> list[str]:
+    return [str(row["id"]) for row in study.runs.rows()]
