@@ -39,15 +39,16 @@ def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
 
 def test_the_games_are_as_they_were_recorded(study: Store) -> None:
     finished = [run for run in map(study.runs.stored, _ids(study)) if run.status == "finished"]
-    assert len(finished) == 21
+    assert len(finished) == 24
     assert [fault for run in finished for fault in faults(study, run)] == []
-    assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 282
+    assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 312
 
 
-def test_the_appendix_is_that_of_the_games(study: Store) -> None:
+@pytest.mark.parametrize("name", ["misses", "talk"])
+def test_the_appendix_is_that_of_the_games(study: Store, name: str) -> None:
     """The versions of the software may be others; the tables are not."""
-    kept = (STUDY / "misses" / "appendix.md").read_text(encoding="utf-8")
-    now = appendix(study, report(study, "study-misses"))["appendix.md"].decode()
+    kept = (STUDY / name / "appendix.md").read_text(encoding="utf-8")
+    now = appendix(study, report(study, f"study-{name}"))["appendix.md"].decode()
     tables = [[line for line in text.splitlines() if line.startswith("|")] for text in (kept, now)]
     assert tables[0] == tables[1]
     assert tables[0]
