@@ -370,7 +370,8 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
     rows = run.world.picture(state_before(store, run, run.turns))
     OUT.print(picture(rows, words_of(run, looks_in(store, run))))
     OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
-    trace, replay = store.command("trace", run.id, run.turns - 1), store.command("replay", run.id)
+    name = run.name or run.id
+    trace, replay = store.command("trace", name, run.turns - 1), store.command("replay", name)
     next_step(f"{trace}   {replay}")
 
 
@@ -449,4 +450,4 @@ def _show_question(store: "Store", run: "Run") -> None:
     ]
     OUT.print(table("\nwhat may be answered", ("option", "KEY", "VALUE", ""), rows))
     more = ("--agent", first.agent) if others else ()
-    next_step(store.command("answer", run.id, *more))
+    next_step(store.command("answer", run.name or run.id, *more))

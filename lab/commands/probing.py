@@ -15,6 +15,7 @@ from hobbes.lab.errors import LabError, UsageError
 if TYPE_CHECKING:
     from hobbes.lab.probe.planning import Cost
     from hobbes.lab.probe.situations import Situation
+    from hobbes.lab.probe.telling import ProbeTold
     from hobbes.lab.store.home import Store
 
 SUFFIX = ".toml"
@@ -57,7 +58,10 @@ class ProbeGroup(TyperGroup):
 app = typer.Typer(
     name="probe",
     cls=ProbeGroup,
-    help="Ask about recorded situations with other prompts and models.",
+    help=(
+        "Ask about recorded situations with other prompts and models.\n\n"
+        "`hobbes probe RUN ...` is short for `hobbes probe ask RUN ...`."
+    ),
     no_args_is_help=True,
 )
 
@@ -86,6 +90,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     model: Annotated[
         str | None,
         typer.Option(
+            "--model",
+            "--models",
             callback=options.not_empty,
             autocompletion=completion.models,
             help="chat models to ask, separated by commas; by default the one that plays the agent",
@@ -100,7 +106,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(callback=options.not_empty, help="the name of the probe; called again, it goes on"),
+        typer.Option(
+            callback=options.not_empty, help="the name of the probe, required; called again, it goes on"
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="say what would be asked and what it would cost; ask nothing")
@@ -116,6 +124,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Nothing is played on. The prompt that the run itself used is always asked, too, as the column `recorded`.
     The result says how often each act occurs, and what differs. The caps hold over all calls of the probe.
+    The exit code is 1 if no call brought a decision.
 
     Example: hobbes probe baseline --turns 3,7 --prompts ./mine --times 10 --name peaceful
     """
@@ -158,7 +167,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         except KeyboardInterrupt:
             remark("stopped; the same command goes on with the probe")
             sys.exit(130)
-        _show(store, planned.name, as_json=as_json)
+        if not _show(store, planned.name, as_json=as_json).has_decisions:
+            sys.exit(1)
 
 
 def turn_numbers(text: str) -> list[int]:
@@ -289,12 +299,13 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             print_json(probes.told_cell(store, tell(store, probe), situation, column))
         else:
             told = tell(store, probe)
+            sections = list(probes.answers(store, told, situation, column))
             title = f"{probe}, {column}, {probes.situation_in_words(told, situation)}"
-            OUT.print(printed(title, probes.answers(store, told, situation, column)))
+            OUT.print(printed(title, sections))
 
 
-def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> None:
-    """Print what a probe found."""
+def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
+    """Print what a probe found, and return it."""
     from hobbes.lab.probe.telling import tell
     from hobbes.lab.show import probes, reports
     from hobbes.lab.show.terminal import OUT, next_step, print_json
@@ -308,3 +319,4 @@ def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -
         OUT.print(reports.printed(probes.title_of(told), probes.sections(told)))
         last = told.columns[-1].column.name
         next_step(store.command("probe", "show", name, 1, last))
+    return told

@@ -255,7 +255,8 @@ def _check_the_models_can_be_reached(chats: Models) -> None:
             )
         if not os.environ.get("OPENAI_BASE_URL"):
             raise UsageError(
-                "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them"
+                "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them. "
+                "`hobbes serve` is a stand-in server, for a look without a model"
             )
     if not chats:
         return

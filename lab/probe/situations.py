@@ -119,14 +119,34 @@ def picked(
 ) -> Iterator[Situation]:
     """Yield the situations of a run: of these turns, or of all; of these agents, or of all that act.
 
-    With an act, only those in which the recorded decision has it.
+    With an act, only those in which the recorded decision has it. Raise UsageError if one of the agents never
+    acts in these turns, or if none of these decisions has the act.
     """
-    for turn in range(run.turns) if turns is None else turns:
-        intents = intents_of(run, stored_turn(store, run, turn)) if act else {}
-        for agent in _asked(store, run, turn):
-            wanted = not agents or agent in agents
-            if wanted and (not act or (agent in intents and act in run.world.acts(intents[agent]))):
-                yield Situation(run=run.id, turn=turn, agent=agent)
+    acting = {turn: _asked(store, run, turn) for turn in (range(run.turns) if turns is None else turns)}
+    there = {agent: None for of_turn in acting.values() for agent in of_turn}
+    if unknown := [agent for agent in agents if agent not in there]:
+        raise UsageError(
+            f"--agents: {unknown[0]!r} does not act in these turns of run {run.id}; the agents that do: "
+            f"{', '.join(there) or 'none'}"
+        )
+    wanted = [(turn, agent) for turn in acting for agent in acting[turn] if not agents or agent in agents]
+    if act:
+        done = {turn: _acts(store, run, turn) for turn in acting}
+        occurring = sorted({one.split()[0] for turn, agent in wanted for one in done[turn].get(agent, ())})
+        wanted = [(turn, agent) for turn, agent in wanted if act in done[turn].get(agent, ())]
+        if not wanted:
+            raise UsageError(
+                f"--where: no decision picked from run {run.id} has the act {act!r}; those that occur: "
+                f"{', '.join(occurring) or 'none'}"
+            )
+    for turn, agent in wanted:
+        yield Situation(run=run.id, turn=turn, agent=agent)
+
+
+def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:
+    """Return the acts of each agent's recorded decision in a turn."""
+    intents = intents_of(run, stored_turn(store, run, turn))
+    return {agent: run.world.acts(intent) for agent, intent in intents.items()}
 
 
 def _asked(store: Store, run: Run, turn: int) -> tuple[str, ...]:

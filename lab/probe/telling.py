@@ -116,6 +116,16 @@ class ProbeTold:
     columns: tuple[ColumnTold, ...]
     cells: Mapping[tuple[int, str], CellTold]
 
+    @property
+    def has_decisions(self) -> bool:
+        """Whether any of its answers is a decision."""
+        return any(cell.decisions for cell in self.cells.values())
+
+    @property
+    def failed(self) -> tuple[Answer, ...]:
+        """The answers that are failed calls."""
+        return tuple(one for cell in self.cells.values() for one in cell.answers if one.acts is None)
+
     @cached_property
     def acts(self) -> tuple[str, ...]:
         """The acts that occur. One with its object is left out if the same answers have the act alone."""
@@ -310,7 +320,15 @@ def _column(
 
 
 def sentences(told: ProbeTold) -> Iterator[str]:
-    """Yield what a probe found, in words."""
+    """Yield what a probe found, in words: first what failed."""
+    if told.failed:
+        outcomes = Counter(str(one.call.outcome) for one in told.failed)
+        ended = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.items())
+        error = next((one.call.reply.error for one in told.failed if one.call.reply.error), "")
+        yield (
+            f"{len(told.failed)} of {sum(one.answers for one in told.columns)} calls failed ({ended}), and "
+            f"are no decisions.{f' The first error: {error}' if error else ''}"
+        )
     if not told.acts:
         yield "No answer has an act that is counted."
         return
@@ -325,8 +343,8 @@ def sentences(told: ProbeTold) -> Iterator[str]:
             )
             yield (
                 f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "
-                f"{one.against}. This is {points(one.difference.mean)} points, p {p_in_words(one.p_holm)} in "
-                f"these situations; the 95% interval over {over} is {low} to {high}."
+                f"{one.against}. This is {points(one.difference.mean)} points, p {p_in_words(one.p_holm)} "
+                f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
             )
         if not found:
             yield f"{column.name}: no difference from {told.against(column)} was found."

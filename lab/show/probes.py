@@ -7,6 +7,7 @@ from hobbes.engine.memory import reason
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import UsageError
 from hobbes.lab.probe.planning import Cost
+from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
@@ -14,6 +15,9 @@ from hobbes.lab.store.home import Store
 
 MARK = "●"
 """Stands in the cell of an act that the recorded decision has."""
+
+ANY_ACT = "any act"
+"""Stands for the acts of a situation in which none occurs."""
 
 
 def title_of(told: ProbeTold) -> str:
@@ -28,9 +32,9 @@ OF_CELLS = (
 
 OF_DIFFERENCES = (
     "Shares are means over the situations. An interval is over situations and answers: other situations of "
-    "their kind would differ. With fewer than three it is over the answers alone. p is that of "
-    "an exact test within situations (Cochran, Mantel and Haenszel, mid-p). Holm's method corrects it for "
-    "the number of rows."
+    f"their kind would differ. With fewer than {MIN_SITUATIONS} situations it is over the answers alone. "
+    "p is that of an exact test within situations (Cochran, Mantel and Haenszel, mid-p). Holm's method "
+    "corrects it for the number of rows. An act that all answers have, or none, cannot differ: it has no row."
 )
 
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
@@ -42,7 +46,8 @@ def sections(told: ProbeTold) -> Iterator[Section]:
     yield Section("What was found", list(sentences(told)))
     yield Section("Situations", [OF_CELLS], ("situation", "act", *names), list(_rows(told)))
     rows = [_difference(one) for one in told.differences]
-    yield Section("Differences", [OF_DIFFERENCES], (*DIFFERENCES, "p", "p (Holm)"), rows)
+    if rows:
+        yield Section("Differences", [OF_DIFFERENCES], (*DIFFERENCES, "p", "p (Holm)"), rows)
     columns = ("column", "answers", "failures", "rejections", "calls", "tokens", "dollars")
     yield Section("Each column", (), columns, [_costs(one) for one in told.columns])
 
@@ -75,15 +80,15 @@ def situation_in_words(told: ProbeTold, number: int) -> str:
 
 
 def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each situation and act that occurs in it."""
+    """Yield a row for each situation and act that occurs in it; one of `any act` if none does."""
     for n in range(1, len(told.situations) + 1):
         recorded = told.recorded[n - 1] or ()
         words = situation_in_words(told, n)
-        for act in told.acts:
-            counts = {one.column.name: told.cell(n, one.column.name).having(act) for one in told.columns}
-            if act in recorded or any(counts.values()):
-                yield words, act, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
-                words = ""
+        cells = [told.cell(n, one.column.name) for one in told.columns]
+        acts = [act for act in told.acts if act in recorded or any(cell.having(act) for cell in cells)]
+        for act in acts or [ANY_ACT]:
+            yield words, act, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
+            words = ""
 
 
 def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str:

@@ -24,7 +24,7 @@ from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire.recording import in_thread
+from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
@@ -256,6 +256,40 @@ def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) 
         if run.world.intent.from_json(turn.record.intents["unit-a"]).action == "attack"
     }
     assert done == recorded != set()
+
+
+def test_what_cannot_be_picked_is_told_with_what_could_be(opened: Store) -> None:
+    run = duel(opened)
+    for agents, act, problem in (
+        (["unit-z"], None, "'unit-z' does not act in these turns .*: unit-a, unit-b$"),
+        ([], "steal", "has the act 'steal'; those that occur: .*attack"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            list(picked(opened, run, None, agents, act))
+
+
+def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
+    five: list[Situation], cli: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "situations.toml"
+    for one in five[:2]:
+        add(file, one)
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
+        asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
+    assert asked.exit_code == 1
+    found = asked.stdout.partition("What was found")[2].strip()
+    assert found.startswith("2 of 2 calls failed (provider-error 2), and are no decisions. The first error: ")
+    assert asked.stdout.count("any act  0/0, 1 failed") == 2
+
+
+def test_a_cell_that_is_not_there_is_told_with_those_that_are(
+    opened: Store, five: list[Situation], cli: Cli
+) -> None:
+    with heeding():
+        asked(opened, name="small", situation=five[:2], times=1)
+    for situation in ("0", "3"):
+        refused = cli("probe", "show", "small", situation, "recorded")
+        assert "its situations are 1 to 2" in str(refused.exception)
 
 
 def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
