@@ -57,7 +57,7 @@ def test_improvements_in_which_no_sentence_can_help(tmp_path: Path, tried: Calla
 def test_an_improvement_whose_process_is_killed(
     opened: Store, tmp_path: Path, cli: Cli, process: Start, tried: Callable[[str], None]
 ) -> None:
-    """What was under way when it was killed is asked again, and nothing else; the cure is found all the same."""
+    """What was under way when it was killed is asked again, and nothing else; the cure is found."""
     command = ("improve", str(written(tmp_path)), "--to", str(tmp_path / "calm"), "--yes", "--json")
     moments = range(5, 200, 15)
     killed_at_once = 0
