@@ -447,7 +447,7 @@ WAR_AND_TRADE: Answers = {
 }
 
 
-@plays("view-others", "in the same words.", "写法相同。", observability="full")
+@plays("view-others", "in the same words.", "有几项从略。", observability="full")
 def the_news_tell_everything_at_full_observability(config: Values) -> None:
     view = see(turn(board(**config), WAR_AND_TRADE).after, C)
     did = {"attacked": {B: 2}, "granted_to": {B: 1}, "ceded_to": {B: ["T1"]}, "mils": {"disbanded": -1}}

@@ -715,7 +715,8 @@ def others_see_a_miss_as_an_attack(config: Values) -> None:
 @plays("advice-block")
 def a_block_pays_if_an_attack_comes(config: Values) -> Numbers:
     alone, attacked = (gains(config, a="block", b=line)["a"] for line in ("do_nothing", "attack"))
-    return {-alone, attacked - alone}
+    unblocked = gains(config, a="do_nothing", b="attack")["a"]
+    return {-alone, attacked - alone, -unblocked}
 
 
 @plays("advice-aggression")
