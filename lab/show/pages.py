@@ -18,6 +18,7 @@ from markupsafe import Markup
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
+from hobbes.lab.coding.telling import codes_of
 from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
@@ -348,6 +349,7 @@ class Pages:
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
+            codes=coding.of_card(codes_of(self.store, run.id, number, agent)),
             note=self.store.notes.at(Place(run.id, number, agent)),
             tags=self.store.notes.tags(),
         )
