@@ -386,7 +386,7 @@ class _Drawing:
     def _arrow(self, arrow: Arrow, shaft: Shaft) -> Iterator[str]:
         """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something."""
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
-        yield shaft.drawn(ink)
+        yield shaft.draw(ink)
         if shaft.sign == "help":
             yield circle(ink, shaft.middle, 3.6 * shaft.size)
         if shaft.sign == "meet":
@@ -508,7 +508,7 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
         case "harm" | "help" | "meet":
             shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
             at = {"help": shaft.middle, "meet": shaft.tip}.get(kind.sign)
-            return shaft.drawn("g") + (circle("g", at, 3.4) if at else "")
+            return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
         case "new" if not is_on_disc:
             return rectangle("n", corner, 12, 12) + fold("g", corner, 8)
         case "taken":
