@@ -13,7 +13,7 @@ from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import run_server
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import axe_findings, chromium
 from tests.lab.play import go
 
 NARROW = ViewportSize(width=400, height=800)
@@ -61,7 +61,7 @@ def check(page: Page) -> None:
     schemes: tuple[Literal["dark", "light"], ...] = ("dark", "light")
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme)
-        assert serious_findings(page) == []
+        assert axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
