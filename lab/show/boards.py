@@ -42,6 +42,9 @@ from hobbes.lab.show.strokes import (
 MAX_HEIGHT = 480
 """How high the plane of the places may be."""
 
+MAX_SQUARE = 84
+"""How wide and high a square may be: a board of few squares leaves room for its figures on the screen."""
+
 LINE = 11
 """How high a line of text below a disc is."""
 
@@ -142,6 +145,9 @@ class _Drawing:
         self.titles = wrap(board.title, 48)[:3]
         self.top = 8 + 16 * len(self.titles)
         self.scale = min((WIDTH - 2 * MARGIN) / board.width, MAX_HEIGHT / board.height)
+        squares = [max(place.width, place.height) for place in board.places if place.shape == "square"]
+        if squares:
+            self.scale = min(self.scale, MAX_SQUARE / min(squares))
         self.left = (WIDTH - board.width * self.scale) / 2
         self.middle = WIDTH / 2, self.top + board.height * self.scale / 2
         self.spots = {place.name: self._spot(place) for place in board.places}
