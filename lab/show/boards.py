@@ -66,6 +66,9 @@ MAX_PLACES_WITH_HINTS = 600
 MAX_LINES = 12
 """How many arrows the text form lists."""
 
+BOLD = 1.2
+"""How much wider a bold letter is."""
+
 READABLE = 7.5
 """The smallest size of a word in a square; in smaller ones, only the mark of the owner stands."""
 
@@ -493,8 +496,8 @@ class _Drawing:
 
 
 def _long(text: str) -> float:
-    """Return about how long a text of a board is."""
-    return len(text) * 10 * LETTER
+    """Return about how long a text of a board is, if it is bold."""
+    return len(text) * 10 * LETTER * BOLD
 
 
 def _overlap(one: Box, other: Box) -> bool:

@@ -85,6 +85,12 @@ def _change(correction: Mapping[str, Any]) -> tracing.Pieces:
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
 
 
+def _wanted(run: Run, decision: Mapping[str, Any] | None) -> list[str]:
+    """Return what an agent wanted to do, in words, in each of two decisions."""
+    intents = [run.world.intent.from_json(intent) for intent in decision["intents"]] if decision else []
+    return ["; ".join(run.world.telling.meant(intent)) for intent in intents]
+
+
 @dataclass(slots=True)
 class Kept:
     """What several pages of a run show, so that it is read once."""
@@ -480,6 +486,7 @@ class Pages:
             ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
+            wanted=_wanted(a, comparison["decision"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
