@@ -81,7 +81,7 @@ def played(here: Board, moves: Moves, rng: random.Random) -> Board:
     return {"turn": here["turn"] + 1, "owner": owner, "gold": gold}
 
 
-def checked(owner: Mapping[Plot, str | None], answers: Answers, rng: random.Random) -> Outcome:
+def check_answers(owner: Mapping[Plot, str | None], answers: Answers, rng: random.Random) -> Outcome:
     """Return owners, gold, events and refusals of a round: the answers of hobbes, checked in plain Python."""
     orders: dict[str, dict[Plot, list[tuple[str, int]]]] = {kind: {} for kind in KINDS}
     refused: list[dict[str, Any]] = []
@@ -135,7 +135,7 @@ def checked_rounds(rounds: Iterable[tuple[Mapping[Plot, str | None], Answers]]) 
     """Yield what each round comes to, from the owners of the plots at its start and the answers."""
     rng = random.Random(1)  # noqa: S311  no secrets
     for owner, answers in rounds:
-        yield checked(owner, answers, rng)
+        yield check_answers(owner, answers, rng)
 
 
 def linked(digest: str, here: Board, moves: Moves) -> str:

@@ -156,8 +156,8 @@ def spread(n: int) -> Spread:
     room = min(ROOMIEST, round(SIDE * apart / (1 + apart), 2))
     radius = (SIDE - room) / 2
     angles = [2 * pi * k / n for k in range(n)]
-    ring = [(SIDE / 2 + radius * sin(a), SIDE / 2 - radius * cos(a)) for a in angles]
-    return Spread(SIDE, room, tuple((round(x, 2), round(y, 2)) for x, y in ring))
+    ring = [(round(SIDE / 2 + radius * sin(a), 2), round(SIDE / 2 - radius * cos(a), 2)) for a in angles]
+    return Spread(max(y for _, y in ring) + room / 2, room, tuple(ring))  # an odd ring ends above its circle
 
 
 MAX_WORD_LENGTH = 24

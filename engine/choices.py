@@ -25,7 +25,8 @@ class Choice:
 class Budget:
     """What choices are paid from: its name, its amount, and the price of one unit of each field.
 
-    `note` says what else the amount depends on.
+    `note` says what else the amount depends on. Of a field with several amounts for each option, only those
+    under the name of the budget are paid from it.
     """
 
     name: str

@@ -102,7 +102,7 @@ def check_channels(name: str, node: Node) -> Node:
     LangGraph alone would drop it silently.
     """
 
-    async def checked(state: TurnState) -> Update:
+    async def guard(state: TurnState) -> Update:
         update = await node(state)
         if undeclared := update.keys() - CHANNELS:
             raise KeyError(
@@ -110,4 +110,4 @@ def check_channels(name: str, node: Node) -> Node:
             )
         return update
 
-    return checked
+    return guard

@@ -56,11 +56,11 @@ class Budget:
 
     def take(self) -> str:
         """Count one more call. Return which cap does not allow it, empty if all do."""
-        reason = self.reached()
+        reason = self.reached_cap()
         self.spent.calls += not reason
         return reason
 
-    def reached(self) -> str:
+    def reached_cap(self) -> str:
         """Return which cap is reached or cannot be enforced; empty if all allow another call."""
         return reached_cap(self.caps, self.spent)
 

@@ -26,8 +26,7 @@ def choices(config: MiningConfig, view: JsonObject) -> Choices:
     protected = {f"{r} {c}" for r, c, _ in shown.get("protected", ())}
     others = tuple(plot for plot in owners if plot not in {*own, *free, *protected})
     everyone = tuple(shown["plots_held"])
-    # With messages to all as well, a message is a text or names with texts: it is written.
-    addressed = {"message"} if config.private_messages and not config.communication else set()
+    addressed = {"message"} if config.private_messages else set()
     return Choices(
         {
             "claim": Choice(free, 1),

@@ -12,11 +12,12 @@ from hobbes.engine.nations.state import NationsConfig
 from hobbes.engine.record import JsonObject
 
 
-def choices(_: NationsConfig, view: JsonObject) -> Choices:
+def choices(config: NationsConfig, view: JsonObject) -> Choices:
     """Return whom each field may name, and what the army and the money of this turn pay for.
 
     Source: docs/rules/nations.md#action-fields, docs/rules/nations.md#allocation,
-    docs/rules/nations.md#income, docs/rules/nations.md#upkeep, docs/rules/nations.md#purchases.
+    docs/rules/nations.md#income, docs/rules/nations.md#upkeep, docs/rules/nations.md#purchases,
+    docs/rules/nations.md#resource-grants.
     """
     shown: dict[str, Any] = {**view}
     agent, constants = shown["self"], shown["constants"]
@@ -24,6 +25,8 @@ def choices(_: NationsConfig, view: JsonObject) -> Choices:
     others = Choice(tuple(other for other in everyone if other != agent))
     army = shown["army"][agent]
     income = len(shown["territories"][agent]) * constants["c_money_per_territory"]
+    supply = shown["resources"]["supply"][agent] if config.resources else {}
+    missing = " and missing resources" if supply else ""
     upkeep = army * constants["c_mil_upkeep_price"]
     return Choices(
         {
@@ -38,8 +41,9 @@ def choices(_: NationsConfig, view: JsonObject) -> Choices:
                 "money",
                 max(income - upkeep, 0),
                 {"purchase_mils": constants["c_mil_purchase_price"], "money_grants": 1},
-                f"income {income} less upkeep {upkeep}; attacks on you leave less",
+                f"income {income} less upkeep {upkeep}; attacks on you{missing} leave less",
             ),
+            *(Budget(name, amount, {"resource_grants": 1}) for name, amount in supply.items()),
         ),
     )
 

@@ -16,8 +16,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from hobbes.engine.chance import draw
-from hobbes.engine.chance import happens as drawn
+from hobbes.engine.chance import draw, happens
 from hobbes.engine.record import Draw, Event, Json, message
 from hobbes.engine.trust import alliances
 from hobbes.engine.trust.actions import NEEDS
@@ -82,7 +81,7 @@ def draw_shock(state: State) -> tuple[int, tuple[Draw, ...]]:
     """
     if not state.config.shock:
         return 0, ()
-    comes = drawn(state.setting.seed, state.turn, None, "shock", state.config.shock)
+    comes = happens(state.setting.seed, state.turn, None, "shock", state.config.shock)
     if comes.winner == "no":
         return 0, (comes,)
     kind = draw(state.setting.seed, state.turn, None, "shock-kind", ("gives", "takes"))

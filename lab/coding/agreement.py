@@ -73,8 +73,12 @@ class Disagreement(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the disagreement as plain JSON."""
-        said = [{**coder._asdict(), "value": value} for coder, value in self.values.items()]
-        return {"code": self.code, **self.decision._asdict(), "values": said}
+        return {"code": self.code, **self.decision._asdict(), "values": values_json(self.values)}
+
+
+def values_json(values: Mapping[Coder, bool]) -> list[dict[str, Any]]:
+    """Return what coders said about a decision for one code as plain JSON."""
+    return [{**coder._asdict(), "value": value} for coder, value in values.items()]
 
 
 def check_installed() -> None:

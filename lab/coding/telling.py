@@ -1,16 +1,32 @@
 """What codings say: how often each code applies, how far coders agree, and where they do not."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.lab.coding.agreement import Agreement, Disagreement, agreements, check_installed, disagreements
+from hobbes.lab.coding.agreement import (
+    Agreement,
+    Coder,
+    Disagreement,
+    agreements,
+    check_installed,
+    disagreements,
+    values_json,
+)
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.coded import CodedRun, CodeMeasure, coded_runs
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.codings import Codebook, Coding, codebooks, codings
+from hobbes.lab.store.codings import (
+    Codebook,
+    Coding,
+    Decision,
+    codebooks,
+    codings,
+    still_to_code,
+    values_of_decision,
+)
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.caps import Spent
@@ -73,6 +89,34 @@ class CodesTold:
             "agreement": [one.to_json() for one in self.agreements],
             "disagreements": [one.to_json() for one in self.disagreements],
         }
+
+
+class CodesOfDecision(NamedTuple):
+    """What coders said about one decision.
+
+    `codes` has what each coder said for each code. It is empty while there are people in `waiting_for`, who
+    have yet to code the decision, so that a card cannot tell them what others found.
+    """
+
+    codes: Mapping[str, Mapping[Coder, bool]]
+    waiting_for: Sequence[str] = ()
+
+    def to_json(self) -> list[dict[str, Any]] | None:
+        """Return the codes as plain JSON, None while they are hidden."""
+        if self.waiting_for:
+            return None
+        return [{"code": code, "values": values_json(values)} for code, values in self.codes.items()]
+
+
+def codes_of(store: Store, run: str, turn: int, agent: str) -> CodesOfDecision:
+    """Return what a card shows of the codes of its decision."""
+    decision = Decision(run, turn, agent)
+    if waiting_for := still_to_code(store, decision):
+        return CodesOfDecision({}, waiting_for)
+    codes: dict[str, dict[Coder, bool]] = {}
+    for name, number, code, value in values_of_decision(store, decision):
+        codes.setdefault(code, {})[Coder(name, number)] = value
+    return CodesOfDecision(codes)
 
 
 def tell(store: Store, runs: Iterable[str] = (), codebook: Codebook | None = None) -> CodesTold:

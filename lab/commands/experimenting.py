@@ -199,14 +199,14 @@ def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> N
 
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and what it could find by each of its comparisons."""
-    from hobbes.lab.experiment.planning import level_of, planned
+    from hobbes.lab.experiment.planning import level_of, planned_comparisons
     from hobbes.lab.experiment.power import detectable_effect
     from hobbes.lab.experiment.statistics import fewest_pairs
     from hobbes.lab.experiment.wording import short
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
     seeds, level = len(made.file.seeds), level_of(made.file)
-    found, effect = planned(store, made.file), detectable_effect(seeds, level)
+    found, effect = planned_comparisons(store, made.file), detectable_effect(seeds, level)
     if as_json:
         print_json(
             {

@@ -197,17 +197,19 @@ def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None
 
 def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: bool) -> None:
     """Show everything about one agent in one turn."""
-    from hobbes.lab.show import cards, tracing
+    from hobbes.lab.coding.telling import codes_of
+    from hobbes.lab.show import cards, coding, tracing
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
     from hobbes.lab.show.told import told
 
     full = tracing.full_turn(store, run, turn)
     card = tracing.agent_card(store, run, turn, agent, lambda *_: full)
+    codes = codes_of(store, run.id, turn, agent)
     if as_json:
-        print_json(card)
+        print_json({**card, "codes": codes.to_json()})
     else:
-        cards.show_card(card, told(run, full, card), looks_in(store, run))
+        cards.show_card(card, told(run, full, card), looks_in(store, run), coding.of_card(codes))
 
 
 def _trace_diary(  # noqa: PLR0913  what is asked for

@@ -70,7 +70,7 @@ class Played(NamedTuple):
 
 def play_elsewhere(store: Store, runs: Sequence[Run], budget: Budget, ways: Ways, progress: Progress) -> None:
     """Play runs on the nodes of a cluster, and copy them back. Raise LabError if one cannot be played."""
-    if reason := budget.reached():
+    if reason := budget.reached_cap():
         raise HaltedRunError(reason)
     errors: list[LabError] = []
     with _cluster(ways):

@@ -16,7 +16,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.lab.experiment.contrasts import levels_of, values_of
 from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.statistics import ALPHA, MIN_VALUES, Mean, means_of, rounded
-from hobbes.lab.store.reported import Figures, drawn, stretch
+from hobbes.lab.store.reported import Figures, measures_over_time, stretch
 from hobbes.nodes.rng_name import without_rng
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def over_time(world: AnyWorld, arms: ByArm, *, keep_last: bool = False) -> Itera
         if not (turns := max((one.row["turns"] for one in games), default=0)):
             continue
         ends = _stretches(turns, stretch(games[0].row["rounds"]))
-        for measure in drawn(world):
+        for measure in measures_over_time(world):
             values = np.full((len(games), len(ends)), np.nan)
             for place, one in enumerate(games):
                 of_game = one.row["over_time"][measure]

@@ -14,7 +14,7 @@ from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parse, rng_of
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.experiments import PlayedCell, experiment_file
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.runs import value_of
@@ -36,7 +36,7 @@ def fitting(
     for cell in cells:
         try:
             if misfit := _misfit(store, asked, cell.arm, cell.seed, cell.id):
-                raise damaged(cell.id, "", misfit)
+                raise damage_error(cell.id, "", misfit)
         except DamagedError as error:
             left_out.append(str(error))
         else:

@@ -21,6 +21,6 @@ def shares(looks: Sequence[int]) -> list[float]:
     return [now - before for now, before in zip(spent, [0.0, *spent], strict=False)]
 
 
-def reached(looks: Sequence[int], complete: int) -> list[int]:
+def reached_looks(looks: Sequence[int], complete: int) -> list[int]:
     """Return the looks that have been reached when so many seeds are complete."""
     return [seeds for seeds in looks if seeds <= complete]

@@ -11,8 +11,8 @@ from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
 from hobbes.lab.experiment.fitting import seated
 from hobbes.lab.experiment.invasion import mutants_of
-from hobbes.lab.play.forking import ForkOptions, Planned, planned
-from hobbes.lab.play.playing import Beginning, RunOptions, checked
+from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
+from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run, observer_asked
@@ -149,7 +149,7 @@ def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
-        new = checked(store, _options(file, name), caps, models_file)
+        new = beginning_of_run(store, _options(file, name), caps, models_file)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
     _check_nobody_is_asked(file, name, new)
@@ -168,7 +168,7 @@ def _fork(  # noqa: PLR0913, PLR0917  an arm of a file, and what it forks
     (parent, turn), arm = at, file.options(name)
     options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
     try:
-        fork = planned(store, parent, options, caps, models_file)
+        fork = plan_of_fork(store, parent, options, caps, models_file)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
     _check_nobody_is_asked(file, name, fork.new)

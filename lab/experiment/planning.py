@@ -44,7 +44,7 @@ def level_of(file: ExperimentFile) -> float:
     return ALPHA / comparisons * (looks.shares(file.looks)[-1] if file.looks else 1.0)
 
 
-def planned(store: Store, file: ExperimentFile) -> list[Planned]:
+def planned_comparisons(store: Store, file: ExperimentFile) -> list[Planned]:
     """Return what an experiment can find, by each of its comparisons: its hypotheses, or all arms.
 
     Raise LabError if the libraries of statistics are missing, UsageError if there is no such pilot.

@@ -85,7 +85,7 @@ def play_experiment(
             else:
                 _play_here(store, cells, budget, ways, progress)
         except HaltedRunError as error:
-            if reason := budget.reached():
+            if reason := budget.reached_cap():
                 raise HaltedRunError(
                     f"{reason} by the experiment; play it again with a higher cap to go on"
                 ) from error

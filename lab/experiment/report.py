@@ -233,7 +233,7 @@ def rules_of(
         complete += 1
     with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
     return Rules(
-        file.seeds, file.looks, tuple(looks.reached(file.looks, complete)), file.smallest, with_failures
+        file.seeds, file.looks, tuple(looks.reached_looks(file.looks, complete)), file.smallest, with_failures
     )
 
 

@@ -21,7 +21,7 @@ from hobbes.lab.improve.lineage import Candidate, Lineage, begun
 from hobbes.lab.improve.proposing import Proposer
 from hobbes.lab.improve.screening import Screened, Screening, shares_of_acts
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.play.playing import Beginning, absolute_variant
+from hobbes.lab.play.playing import Beginning
 from hobbes.lab.play.together import Progress
 from hobbes.lab.probe.situations import Situation, found, picked, read_probe_file
 from hobbes.lab.store.experiments import runs_of_cells
@@ -106,7 +106,7 @@ def check(store: Store, path: Path, file: ImproveFile, content: dict[str, Any], 
     seeds = fresh_seeds(file.seeds, {run.setting.seed for run in runs})
     before = begun(folder, content)
     # Once games have begun, a plan with other prompts would not fit them.
-    prompts = before.candidates[before.chosen].prompts if before and before.chosen else None
+    prompts = before.candidates[before.chosen].prompts_in(folder) if before and before.chosen else None
     experiment = experiment_of(file, content, seeds, prompts)
     made = plan_of(store, path, experiment, Caps(usd=file.max_usd))
     baseline = made.cells[0].new
@@ -233,7 +233,7 @@ class Improvement:
         number = self.lineage.chosen
         if number is None:
             return None
-        return self._asked.plan(self._store, self.lineage.candidates[number].prompts)
+        return self._asked.plan(self._store, self.lineage.candidates[number].prompts_in(self._asked.folder))
 
     def decide(self, progress: Progress) -> Improved:
         """Play the games that decide about the chosen candidate, and copy its prompts if it is accepted.
@@ -246,12 +246,14 @@ class Improvement:
         chosen = self.lineage.candidates[self.lineage.chosen or 0]
         before = total((self.lineage.screening, self.lineage.proposals))
         caps = _left(Caps(asked.file.max_calls, usd=asked.file.max_usd), before)
-        play_experiment(self._store, made, asked.experiment(chosen.prompts), progress, Ways(caps=caps))
+        play_experiment(
+            self._store, made, asked.experiment(chosen.prompts_in(asked.folder)), progress, Ways(caps=caps)
+        )
         improved = Improved(
             asked, self.lineage, report(self._store, asked.file.name), spent_so_far(self._store, made)
         )
         if improved.is_accepted:
-            shutil.copytree(chosen.prompts, asked.folder / PROMPTS, dirs_exist_ok=True)
+            shutil.copytree(chosen.prompts_in(asked.folder), asked.folder / PROMPTS, dirs_exist_ok=True)
             for shared in (asked.folder / CANDIDATES).glob("*.md"):
                 shutil.copyfile(shared, asked.folder / shared.name)
         return improved
@@ -264,11 +266,12 @@ class Improvement:
         if not by_text:
             new = Candidate(0, _key(text), None, text, self._asked.prompts)
         else:
-            folder = self._asked.folder / CANDIDATES / _key(text)
+            prompts = f"{CANDIDATES}/{_key(text)}"
+            folder = self._asked.folder / prompts
             write_candidate(self._asked.baseline, self._advice, text, folder)
             why = [*refusals(self._asked.baseline, text, folder)]
             of = by_text[parent].number if parent is not None else 0
-            new = Candidate(len(by_text), _key(text), of, text, absolute_variant(str(folder)), why)
+            new = Candidate(len(by_text), _key(text), of, text, prompts, why)
         self.lineage.candidates.append(new)
         self._last_new = self._proposer.spent.calls
         self._write()
@@ -280,7 +283,8 @@ class Improvement:
         """Return what a candidate does in situations, None if the budget does not allow to ask."""
         number = candidate.number
         if number not in self._plans:
-            self._plans[number] = self._screening.plan(candidate.key, candidate.prompts, self._caps)
+            prompts = candidate.prompts_in(self._asked.folder)
+            self._plans[number] = self._screening.plan(candidate.key, prompts, self._caps)
         others = total(spent for of, spent in self._spent.items() if of != number)
         caps = _left(self._of_search(), total((others, self._proposer.spent)))
         found, self._spent[number] = self._screening.screen(self._plans[number], numbers, caps)

@@ -10,6 +10,7 @@ from typing import Any
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import read_json
 from hobbes.lab.improve.file import BUDGET
+from hobbes.lab.play.playing import absolute_variant
 from hobbes.lab.proof.comparing import word_diff
 from hobbes.nodes.caps import Spent
 
@@ -28,7 +29,7 @@ class Candidate:
     parent: int | None
     text: str
     prompts: str
-    """The variant or folder of its prompts."""
+    """The folder of its prompts in the result folder; of the baseline, its variant or folder."""
     refused: list[str] = field(default_factory=list)
     """Why it was not asked, empty if it was."""
     values: dict[int, float | None] = field(default_factory=dict)
@@ -41,6 +42,10 @@ class Candidate:
         """The mean over the situations that have a value, None if none has."""
         known = [value for value in self.values.values() if value is not None]
         return fmean(known) if known else None
+
+    def prompts_in(self, folder: Path) -> str:
+        """Return the variant or the absolute folder of its prompts, if `folder` is the result folder."""
+        return self.prompts if self.parent is None else absolute_variant(str(folder / self.prompts))
 
     def to_json(self, before: str) -> dict[str, Any]:
         """Return the candidate as plain JSON, with how its words differ from its parent's."""

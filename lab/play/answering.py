@@ -259,12 +259,12 @@ def as_json(form: Form, text: str) -> str:
 def answer_from_form(form: Form, posted: Iterable[tuple[str, str]]) -> str:
     """Return the answer that the page's form posts, each field by its name.
 
-    Pairs may be posted one by one, each by the name of the field, a slash and its own name. As browsers have
-    it, a box that is not ticked is not posted: that is a no.
+    Pairs may be posted one by one, each by the name of the field, a slash and its own name, and so may the
+    amounts of each. As browsers have it, a box that is not ticked is not posted: that is a no.
     """
     fields = {field.name: field for field in form.fields}
     values: dict[forms.Path, Json] = {}
-    pairs: dict[forms.Path, dict[str, Json]] = {}
+    pairs: dict[forms.Path, dict[str, Any]] = {}
     for name, text in _once_each(posted, fields):
         field = _posted_field(fields, name)
         if not text and field.left_out:
@@ -275,9 +275,13 @@ def answer_from_form(form: Form, posted: Iterable[tuple[str, str]]) -> str:
             raise UsageError(f"{name}: {error}") from error
         if name in fields:
             values[field.path] = value
-        else:
-            pairs.setdefault(field.path[:-1], {})[field.path[-1]] = value
-    if twice := values.keys() & pairs.keys():
+            continue
+        whole = next(one.path for one in fields.values() if one.path == field.path[: len(one.path)])
+        place = pairs.setdefault(whole, {})
+        for key in field.path[len(whole) : -1]:
+            place = place.setdefault(key, {})
+        place[field.path[-1]] = value
+    if twice := [path for path in pairs if values.get(path)]:
         raise UsageError(f"{' and '.join(path[-1] for path in twice)}: write it as a whole or one by one")
     values |= pairs
     unticked = {field.path: False for field in fields.values() if field.is_box}
@@ -303,6 +307,6 @@ def _posted_field(fields: Mapping[str, Field], name: str) -> Field:
     if name in fields:
         return fields[name]
     holder, _, key = name.rpartition("/")
-    if holder in fields and fields[holder].kind is Kind.PAIRS:
-        return forms.pair_field(fields[holder], key.replace("~1", "/").replace("~0", "~"))
+    if holder and (of := _posted_field(fields, holder)).kind in forms.NAMED:
+        return forms.pair_field(of, key.replace("~1", "/").replace("~0", "~"))
     raise UsageError(f"the form has no field {name!r}; it has: {', '.join(fields)}")

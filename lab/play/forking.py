@@ -63,7 +63,7 @@ class Planned:
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
-    plan = planned(store, parent, options, caps, models_file)
+    plan = plan_of_fork(store, parent, options, caps, models_file)
     with store.db.atomic():
         run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
         RunJournal(store, run).give(plan.given)
@@ -82,7 +82,7 @@ def write_fork(  # noqa: PLR0913, PLR0917  what a run begins with, and where
         return store.runs.find(run.id)
 
 
-def planned(
+def plan_of_fork(
     store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None
 ) -> Planned:
     """Return what a fork with these options starts with. Raise UsageError if the options are wrong."""

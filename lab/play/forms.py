@@ -52,6 +52,8 @@ class Kind(StrEnum):
     CHOICE = "one of"
     TEXTS = "texts separated by commas"
     PAIRS = "NAME=VALUE, one per line"
+    TEXT_OR_PAIRS = "one text, or NAME=VALUE, one per line"
+    AMOUNTS = "whole numbers"
     NUMBERS = "whole numbers, one entry per line"
     JSON = "JSON"
 
@@ -59,8 +61,11 @@ class Kind(StrEnum):
 SIMPLE = {"integer": Kind.WHOLE, "number": Kind.NUMBER, "string": Kind.TEXT, "boolean": Kind.YES_NO}
 """The kinds of simple types of JSON schema."""
 
-PAIRED = {Kind.WHOLE, Kind.TEXT, Kind.TEXTS, Kind.CHOICE}
+PAIRED = {Kind.WHOLE, Kind.TEXT, Kind.TEXTS, Kind.CHOICE, Kind.AMOUNTS}
 """The kinds of values that may stand behind the names of pairs."""
+
+NAMED = {Kind.PAIRS, Kind.TEXT_OR_PAIRS, Kind.AMOUNTS}
+"""The kinds of fields whose value holds values under names."""
 
 LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "minimum": ("at least {}", operator.ge),
@@ -93,7 +98,7 @@ class Field:
 
     A field that is neither `required` nor `defaulted` may be left out; the model then fills it in. A
     `nullable` one may be left empty. `slots` are what an entry of whole numbers holds; `values` is the kind
-    of what stands behind the names of pairs, and `choices` are then those of each value.
+    of what stands behind the names of pairs, and `choices` and `slots` are then those of each value.
     """
 
     path: Path
@@ -233,7 +238,8 @@ def _field(
     if len(others) == 1:
         schema = {**resolve_reference(others[0], defs), **schema}
     kind = _kind(schema, defs)
-    each = resolve_reference(schema["additionalProperties"], defs) if kind is Kind.PAIRS else schema
+    each = _value_of_pairs(schema, defs) if kind in {Kind.PAIRS, Kind.TEXT_OR_PAIRS} else schema
+    values = Kind.TEXT if each is schema else _kind_in_pairs(each, defs)
     return Field(
         path,
         kind,
@@ -245,14 +251,22 @@ def _field(
         nullable,
         tuple(each.get("enum", ())) or ((each["const"],) if "const" in each else ()),
         _limits(schema, kind),
-        _slots(schema, defs) if kind is Kind.NUMBERS else (),
-        _kind(each, defs) if kind is Kind.PAIRS else Kind.TEXT,
+        _slots(schema if kind is Kind.NUMBERS else {"items": each}, defs),
+        values,
     )
 
 
+def _value_of_pairs(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+    """Return the schema of the values of pairs, which may stand beside a text."""
+    holders = (schema, *schema.get("anyOf", ()))
+    each = next(one["additionalProperties"] for one in holders if "additionalProperties" in one)
+    return resolve_reference(each, defs)
+
+
 def pair_field(of: Field, name: str) -> Field:
-    """Return the field of one value of pairs, which may be left out."""
-    return Field((*of.path, name), of.values, name, choices=of.choices)
+    """Return the field of one value of pairs, or of one amount, which may be left out."""
+    values = Kind.WHOLE if of.kind is Kind.AMOUNTS else of.values
+    return Field((*of.path, name), values, name, choices=of.choices, slots=of.slots)
 
 
 def _limits(schema: Schema, kind: Kind) -> dict[str, Any]:
@@ -278,9 +292,17 @@ def _kind(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
     if schema.get("type") == "array" and _slots(schema, defs):
         return Kind.NUMBERS
     each = schema.get("additionalProperties")
-    if isinstance(each, Mapping) and _kind(resolve_reference(each, defs), defs) in PAIRED:
+    if isinstance(each, Mapping) and _kind_in_pairs(resolve_reference(each, defs), defs) in PAIRED:
         return Kind.PAIRS
+    if [_kind(one, defs) for one in schema.get("anyOf", ())] == [Kind.TEXT, Kind.PAIRS]:
+        return Kind.TEXT_OR_PAIRS
     return SIMPLE.get(schema.get("type", ""), Kind.JSON)
+
+
+def _kind_in_pairs(schema: Schema, defs: Mapping[str, Schema]) -> Kind:
+    """Return what is written for a value of pairs; an object of whole numbers is written as these."""
+    slots = _slots({"items": schema}, defs) if schema.get("type") == "object" else ()
+    return Kind.AMOUNTS if slots and all(slot.alone for slot in slots) else _kind(schema, defs)
 
 
 def _slots(schema: Schema, defs: Mapping[str, Schema]) -> tuple[Slot, ...]:
@@ -311,6 +333,8 @@ def hint(of: Field) -> str:
         words += " " + ", ".join(text_of_value(of, choice) for choice in of.choices)
     if of.kind is Kind.NUMBERS:
         words += f", such as {_example(of)}"
+    if of.values is Kind.AMOUNTS:
+        words += f", such as NAME={_example(of)}"
     limits = dict(of.limits)
     if {"minimum", "maximum"} <= set(limits):
         words += f" from {limits.pop('minimum')} to {limits.pop('maximum')}"
@@ -335,7 +359,7 @@ def text_of_value(of: Field, value: Json) -> str:
         return "yes" if value else "no"
     if of.kind in {Kind.PAIRS, Kind.NUMBERS} and not value:
         return ""
-    if of.kind in {Kind.TEXT, Kind.CHOICE} and isinstance(value, str):
+    if of.kind in {Kind.TEXT, Kind.TEXT_OR_PAIRS, Kind.CHOICE} and isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)
 
@@ -369,11 +393,11 @@ def _value(of: Field, kind: Kind, text: str) -> Json:  # noqa: PLR0911  one for 
             return {"yes": True, "true": True, "no": False, "false": False}[text.lower()]
         case Kind.CHOICE:
             return {text_of_value(of, choice): choice for choice in of.choices}[text]
-        case Kind.PAIRS if not text.lstrip().startswith("{"):
-            return _pairs(of, text)
-        case Kind.NUMBERS if not text.lstrip().startswith("["):
+        case Kind.PAIRS | Kind.TEXT_OR_PAIRS if not text.lstrip().startswith(("{", '"')):
+            return _pairs(of, text) if kind is Kind.PAIRS or "=" in text else _value(of, Kind.TEXT, text)
+        case Kind.NUMBERS | Kind.AMOUNTS if not text.lstrip().startswith("["):
             return _numbers(of, text)
-        case Kind.PAIRS | Kind.NUMBERS | Kind.JSON:
+        case Kind.PAIRS | Kind.TEXT_OR_PAIRS | Kind.NUMBERS | Kind.JSON:
             value: Json = json.loads(text)
             return value
     raise ValueError(text)
@@ -399,7 +423,7 @@ def _pairs(of: Field, text: str) -> Json:
 
 
 def _numbers(of: Field, text: str) -> Json:
-    """Read entries of whole numbers."""
+    """Read entries of whole numbers; of amounts there is only one."""
     entries: list[Json] = []
     for entry in _entries(text):
         numbers = [_value(of, Kind.WHOLE, one) for one in re.split(r"[\s,]+", entry)]
@@ -408,6 +432,9 @@ def _numbers(of: Field, text: str) -> Json:
         left = iter(numbers)
         parts = {slot.key: next(left) if slot.alone else list(islice(left, slot.count)) for slot in of.slots}
         entries.append(parts.get("", parts))
+    if of.kind is Kind.AMOUNTS:
+        (amounts,) = entries
+        return amounts
     return entries
 
 

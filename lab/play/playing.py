@@ -134,7 +134,7 @@ def names_of(store: Store, name: str | None, times: int | None) -> list[str | No
 
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
-    return write(store, checked(store, options, caps, models_file), options.name, caps)
+    return write(store, beginning_of_run(store, options, caps, models_file), options.name, caps)
 
 
 def write(
@@ -153,7 +153,7 @@ def write(
     )
 
 
-def checked(
+def beginning_of_run(
     store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None
 ) -> Beginning:
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from hobbes.engine.world import MAX_NAME, OBSERVER, in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import check_path, read_toml
-from hobbes.lab.store.history import intents_of, state_before, stored_turn
+from hobbes.lab.store.history import intents_of, missing_turn, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 
@@ -96,8 +96,6 @@ def found(store: Store, situation: Situation) -> Situation:
     run = store.runs.find(situation.run)
     if situation.agent == OBSERVER:
         raise UsageError("a probe asks agents; an observer's ruling has no acts to count")
-    if situation.turn > run.turns:
-        raise UsageError(f"turn {situation.turn}: run {run.id} has {run.turns} turns so far, from turn 0 on")
     asked = _asked(store, run, situation.turn)
     if situation.agent not in asked:
         agents = ", ".join(asked) or "none"
@@ -150,6 +148,8 @@ def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:
 
 
 def _asked(store: Store, run: Run, turn: int) -> tuple[str, ...]:
-    """Return the agents that act in a turn."""
-    state = state_before(store, run, turn)
-    return () if run.world.over(state) else run.world.actors(state)
+    """Return the agents that act in a turn, also in the next. Raise MissingError without it."""
+    state = state_before(store, run, turn) if turn <= run.turns else None
+    if state is None or run.world.over(state):
+        raise missing_turn(run, turn)
+    return run.world.actors(state)

@@ -42,6 +42,9 @@ from hobbes.lab.show.strokes import (
 MAX_HEIGHT = 480
 """How high the plane of the places may be."""
 
+MAX_SQUARE = 84
+"""How wide and high a square may be: a board of few squares leaves room for its figures on the screen."""
+
 LINE = 11
 """How high a line of text below a disc is."""
 
@@ -62,6 +65,9 @@ MAX_PLACES_WITH_HINTS = 600
 
 MAX_LINES = 12
 """How many arrows the text form lists."""
+
+BOLD = 1.2
+"""How much wider a bold letter is."""
 
 READABLE = 7.5
 """The smallest size of a word in a square; in smaller ones, only the mark of the owner stands."""
@@ -142,6 +148,9 @@ class _Drawing:
         self.titles = wrap(board.title, 48)[:3]
         self.top = 8 + 16 * len(self.titles)
         self.scale = min((WIDTH - 2 * MARGIN) / board.width, MAX_HEIGHT / board.height)
+        squares = [max(place.width, place.height) for place in board.places if place.shape == "square"]
+        if squares:
+            self.scale = min(self.scale, MAX_SQUARE / min(squares))
         self.left = (WIDTH - board.width * self.scale) / 2
         self.middle = WIDTH / 2, self.top + board.height * self.scale / 2
         self.spots = {place.name: self._spot(place) for place in board.places}
@@ -386,7 +395,7 @@ class _Drawing:
     def _arrow(self, arrow: Arrow, shaft: Shaft) -> Iterator[str]:
         """Yield an arrow: pale and crossed out if it failed, with a coin if it gives something."""
         ink = self._ink(arrow.owner, DARKEST if arrow.succeeded else 0) + (" c" if self.is_full else " b")
-        yield shaft.drawn(ink)
+        yield shaft.draw(ink)
         if shaft.sign == "help":
             yield circle(ink, shaft.middle, 3.6 * shaft.size)
         if shaft.sign == "meet":
@@ -487,8 +496,8 @@ class _Drawing:
 
 
 def _long(text: str) -> float:
-    """Return about how long a text of a board is."""
-    return len(text) * 10 * LETTER
+    """Return about how long a text of a board is, if it is bold."""
+    return len(text) * 10 * LETTER * BOLD
 
 
 def _overlap(one: Box, other: Box) -> bool:
@@ -508,7 +517,7 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
         case "harm" | "help" | "meet":
             shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
             at = {"help": shaft.middle, "meet": shaft.tip}.get(kind.sign)
-            return shaft.drawn("g") + (circle("g", at, 3.4) if at else "")
+            return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
         case "new" if not is_on_disc:
             return rectangle("n", corner, 12, 12) + fold("g", corner, 8)
         case "taken":

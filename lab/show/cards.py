@@ -230,10 +230,11 @@ MAX_LINES = {
     "why": 4,
     "heard": 5,
     "done to it": 3,
-    "gained": 2,
+    "gained": 1,
     "noted": 3,
     "wanted": 3,
     "refused": 1,
+    "codes": 1,
 }
 """How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
 
@@ -242,17 +243,20 @@ RAW = "── raw"
 """The title of all that is raw on a card."""
 
 
-def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
-    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
+def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> None:
+    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls.
+
+    `codes` has what coders said, each behind the name of a code.
+    """
     title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(styled_name(data["agent"], looks))
     title.stylize("bold")
     OUT.print(title)
-    OUT.print(Trimmed(_in_words(data, told, looks)))
+    OUT.print(Trimmed(_in_words(data, told, looks, codes)))
     line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
     OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
 
 
-def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> Table:
+def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> Table:
     """Return what a card says in words: a line or a few for each part, whose name stands before them."""
     source = REASONING_SOURCES[data["reasoning_source"]]
     why = Text.assemble((f"({source}) ", "dim") if source else "", plain(data["reasoning"] or "none"))
@@ -275,6 +279,7 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> Table:
         "noted": [Text.assemble((f"{name}: ", "dim"), plain(words)) for name, words in told.noted],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
         "refused": [plain("; ".join(told.refused))] if told.refused else [],
+        "codes": [plain("; ".join(f"{name} ({words})" for name, words in codes))] if codes else [],
     }
     width = max(map(len, parts)) + GAP
     lines = Table.grid(padding=(0, GAP, 0, 0))

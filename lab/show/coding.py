@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome
-from hobbes.lab.coding.agreement import Agreement, Disagreement
+from hobbes.engine.board import join_names
+from hobbes.lab.coding.agreement import Agreement, Coder
 from hobbes.lab.coding.questions import question
-from hobbes.lab.coding.telling import CodesTold, Share, Work
+from hobbes.lab.coding.telling import CodesOfDecision, CodesTold, Share, Work
 from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.show.findings import Section
 from hobbes.lab.store.codings import Coding, Decision, Queue, codings, keep_coding, queues
@@ -76,15 +77,23 @@ def _agreement(one: Agreement) -> tuple[str, ...]:
     return one.code, coders, str(one.decisions), str(one.alike), alpha, interval
 
 
-def said(one: Disagreement) -> str:
+def said(values: Mapping[Coder, bool]) -> str:
     """Return what each coder said, in one line."""
-    return ", ".join(f"{coder}: {YES if value else NO}" for coder, value in one.values.items())
+    return ", ".join(f"{coder}: {YES if value else NO}" for coder, value in values.items())
+
+
+def of_card(codes: CodesOfDecision) -> list[tuple[str, str]]:
+    """Return what a card says of codes, each behind the name of a code; nothing if there are none."""
+    if codes.waiting_for:
+        return [("hidden", f"{join_names(codes.waiting_for)} must code this decision first")]
+    return [(code, said(values)) for code, values in codes.codes.items()]
 
 
 def disagreements(told: CodesTold) -> Section:
     """Return the disagreements, each with what follows `hobbes trace` to show the decision."""
     rows = [
-        (one.code, " ".join(map(str, one.decision)), said(one)) for one in told.disagreements[:MAX_LISTED]
+        (one.code, " ".join(map(str, one.decision)), said(one.values))
+        for one in told.disagreements[:MAX_LISTED]
     ]
     texts = ["`hobbes trace RUN TURN AGENT` shows a decision."] if rows else ["There are none."]
     if more := len(told.disagreements) - len(rows):
@@ -179,7 +188,7 @@ def listed(told: CodesTold | None, so_far: Sequence[QueueSoFar]) -> dict[str, An
         "told": told,
         "title": title_of(told) if told else "Codes",
         "sections": list(sections(told)) if told else [],
-        "disagreements": [(one, said(one)) for one in told.disagreements[:MAX_LISTED]] if told else [],
+        "disagreements": [(one, said(one.values)) for one in told.disagreements[:MAX_LISTED]] if told else [],
         "more": max(0, len(told.disagreements) - MAX_LISTED) if told else 0,
         "queues": so_far,
     }

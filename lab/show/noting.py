@@ -9,7 +9,7 @@ from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.show.palette import Look, looks_of
 from hobbes.lab.show.terminal import OUT, table
 from hobbes.lab.show.tracing import names_in
-from hobbes.lab.store.history import stored_turn
+from hobbes.lab.store.history import missing_turn, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
 
@@ -20,8 +20,7 @@ def place_of(
     """Return a place that a note can be about. Raise MissingError if there is no such run, turn or agent."""
     run = store.runs.stored(reference)
     if turn is not None and not 0 <= turn <= run.turns:
-        there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
-        raise MissingError(f"run {run.id} has no turn {turn}; {there}")
+        raise missing_turn(run, turn)
     names = names_in(store, run) if agent is not None else set()
     if agent is not None and agent not in names:
         there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")

@@ -16,7 +16,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
-from hobbes.lab.play.forking import ForkOptions, planned
+from hobbes.lab.play.forking import ForkOptions, plan_of_fork
 from hobbes.lab.play.forms import read_setting
 from hobbes.lab.proof.pinning import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
@@ -115,7 +115,7 @@ def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
     times = whole_number("times", fields["times"].strip() or "1")
     if not 1 <= times <= MAX_TIMES:
         raise UsageError(f"times: write a number from 1 to {MAX_TIMES}; `hobbes fork --times` plays more")
-    cost = estimate_of_fork(store, planned(store, run, options, caps), turn, times)
+    cost = estimate_of_fork(store, plan_of_fork(store, run, options, caps), turn, times)
     return ForkPlan(options, times, caps, cost)
 
 

@@ -18,6 +18,7 @@ from markupsafe import Markup
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
+from hobbes.lab.coding.telling import codes_of
 from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
@@ -82,6 +83,12 @@ def _change(correction: Mapping[str, Any]) -> tracing.Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
     before, kept = correction["said"], correction.get("kept")
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
+
+
+def _wanted(run: Run, decision: Mapping[str, Any] | None) -> list[str]:
+    """Return what an agent wanted to do, in words, in each of two decisions."""
+    intents = [run.world.intent.from_json(intent) for intent in decision["intents"]] if decision else []
+    return ["; ".join(run.world.telling.meant(intent)) for intent in intents]
 
 
 @dataclass(slots=True)
@@ -348,6 +355,7 @@ class Pages:
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
+            codes=coding.of_card(codes_of(self.store, run.id, number, agent)),
             note=self.store.notes.at(Place(run.id, number, agent)),
             tags=self.store.notes.tags(),
         )
@@ -478,6 +486,7 @@ class Pages:
             ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
+            wanted=_wanted(a, comparison["decision"]) if comparison else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )

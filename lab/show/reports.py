@@ -530,10 +530,10 @@ def charts_of_differences(report: Report) -> Iterator[Picture]:
                 f"{definition_of(report, measure)}"
             )
             axis = f"difference in {with_unit(report, measure)}"
-            yield Picture(label, partial(_drawn, label, axis, arms))
+            yield Picture(label, partial(_draw, label, axis, arms))
 
 
-def _drawn(label: str, axis: str, arms: Sequence[Pairs]) -> "Figure":
+def _draw(label: str, axis: str, arms: Sequence[Pairs]) -> "Figure":
     """Return a chart of differences."""
     from hobbes.lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
 

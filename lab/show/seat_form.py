@@ -10,7 +10,7 @@ from hobbes.engine.choices import Budget, Choice, Choices
 from hobbes.engine.record import Json
 from hobbes.engine.reflection import REPORTS, TEXTS
 from hobbes.lab.play.answering import is_map
-from hobbes.lab.play.forms import Field, Form, Kind
+from hobbes.lab.play.forms import NAMED, Field, Form, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class SeatForm:
     """The fields of an answer by the way in which they are filled in.
 
     `on_map` takes plots, `by_agent` has one value for each of several agents, `picked` is one of few values,
-    `written` is everything else that decides. `reports` and `texts` are what the agent says of others and of
+    `written` is everything else that decides. A text to all or to each of several agents is in both `written`
+    and `by_agent`. `reports` and `texts` are what the agent says of others and of
     itself.
     """
 
@@ -65,12 +66,12 @@ def seat_form(form: Form, choices: Choices, drawn_map: Json, owners: Mapping[str
     rows = drawn_map if isinstance(drawn_map, list) and is_map(drawn_map) else []
     chosen = [field for field in form.fields if field.path[-1] in choices.fields]
     moves = [field for field in form.fields if field.path[-1] not in {*TEXTS, *REPORTS}]
-    by_agent = [field for field in chosen if field.kind is Kind.PAIRS]
+    by_agent = [field for field in chosen if field.kind in NAMED]
     on_map = [field for field in chosen if field.kind is Kind.NUMBERS] if rows else []
     picked = [
         field for field in moves if field.kind is Kind.CHOICE or (field in chosen and field.kind is Kind.TEXT)
     ]
-    laid_out = [*by_agent, *on_map, *picked]
+    laid_out = [*(field for field in by_agent if field.kind is Kind.PAIRS), *on_map, *picked]
     return SeatForm(
         tuple(on_map),
         tuple(field for field in by_agent if field in moves),

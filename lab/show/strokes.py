@@ -257,7 +257,7 @@ class Shaft:
         (ux, uy), to = self._along, 1 if self.bend >= 0 else -1
         return uy * to, -ux * to
 
-    def drawn(self, ink: str) -> str:
+    def draw(self, ink: str) -> str:
         """Return it as one closed path: along its left, around its head, back along its right."""
         (x0, y0), (x1, y1), (cx, cy), (ux, uy) = self.foot, self.tip, self._control, self._along
         last = hypot(x1 - cx, y1 - cy) or 1.0

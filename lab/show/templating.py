@@ -109,7 +109,7 @@ def control(field: Field, written: str | None = None) -> Control:
         required = {"required": "required"} if field.required and not field.nullable else {}
         return Control({"name": field.name, **required}, value, _choices(field))
     may_be_empty = field.nullable or (
-        not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS})
+        not field.required and (field.left_out or field.kind in {Kind.TEXT, Kind.TEXTS, Kind.TEXT_OR_PAIRS})
     )
     attributes = {"type": INPUTS.get(field.kind, "text"), "value": value}
     required = {} if may_be_empty else {"required": "required"}

@@ -16,7 +16,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
 from hobbes.lab.store.calls import Decision
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.history import (
     intents_of,
     memories_before,
@@ -261,7 +261,7 @@ def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
         raise MissingError(f"{agent!r} did not act in turn {number}{there}")
     called = _call_card(store, run, number, agent)
     if called is None:
-        raise damaged(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
+        raise damage_error(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
     return {
         **called,
         "view": run.world.observe(full.played.before, agent),

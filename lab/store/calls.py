@@ -10,7 +10,7 @@ from sqlite_utils import Database
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measuring import ratio
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.turns import Turns
@@ -108,7 +108,7 @@ class Calls:
         """
         for row in self.rows_unchecked(run, turn, agent):
             if is_changed(row):
-                raise _damaged(row, "its row in the table calls was changed")
+                raise _damage_error(row, "its row in the table calls was changed")
             yield row
 
     def rows_unchecked(self, run: str, turn: int | None = None, agent: str | None = None) -> Iterator[Row]:
@@ -124,7 +124,7 @@ class Calls:
         `known` are texts by hash, which need not be read again.
         """
         if row["question"] not in {TURN_QUESTION, FOLLOW_UP_QUESTION}:
-            raise _damaged(
+            raise _damage_error(
                 row, f"the column calls.question is damaged: there is no question {row['question']}"
             )
         try:
@@ -132,7 +132,7 @@ class Calls:
             source = ReasoningSource(row["reasoning_source"])
         except ValueError as error:
             columns = "calls.outcome, calls.found_as or calls.reasoning_source"
-            raise _damaged(row, f"the column {columns} is damaged: {error}") from error
+            raise _damage_error(row, f"the column {columns} is damaged: {error}") from error
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
@@ -165,7 +165,7 @@ class Calls:
             return self.views_sent(row["run"], row["turn"]).get(row["agent"], "")
         text = self._runs.text(name)
         if text is None:
-            raise _damaged(
+            raise _damage_error(
                 row, f"the text of the column calls.{column} is missing or was changed in the table texts"
             )
         return text
@@ -245,6 +245,8 @@ def is_changed(row: Row) -> bool:
         return True
 
 
-def _damaged(row: Row, problem: str) -> DamagedError:
+def _damage_error(row: Row, problem: str) -> DamagedError:
     """Return the error for the damaged row of a call."""
-    return damaged(row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem)
+    return damage_error(
+        row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
+    )

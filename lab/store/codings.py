@@ -22,6 +22,9 @@ TYPES = {str: "text", int: "integer", float: "real"}
 KEY = ("codebook", "coder", "run", "turn", "agent", "number")
 """Which coding it is."""
 
+OF_DECISION = "(run, turn, agent) = (:run, :turn, :agent)"
+"""The condition that a row is about a decision."""
+
 SCHEMA = f"""
 create table if not exists codebooks (hash text primary key, codes text not null, kept text not null) strict;
 create table if not exists code_texts (hash text primary key, text text not null) strict;
@@ -202,6 +205,30 @@ def codings(
         )
         for row in _rows(store, f"select * from codings where {asked} order by id", which)  # noqa: S608  names are ours
     ]
+
+
+def values_of_decision(store: Store, decision: Decision) -> list[tuple[str, int, str, bool]]:
+    """Return what coders said about a decision: coder, number of the coding, code, and whether it applies.
+
+    It is what was said by the newest codebook by which anybody has coded it. Missing values are left out.
+    """
+    sql = (
+        "select coder, number, code, value from codes join codings on id = coding"  # noqa: S608  names are ours
+        f" where {OF_DECISION} and value is not null and codebook = (select codebook from codings"
+        f" join codebooks on hash = codebook where {OF_DECISION} order by kept desc, codebooks.rowid desc)"
+        " order by code, coder, number"
+    )
+    rows = _rows(store, sql, decision._asdict())
+    return [(row["coder"], row["number"], row["code"], bool(row["value"])) for row in rows]
+
+
+def still_to_code(store: Store, decision: Decision) -> list[str]:
+    """Return the people who have a decision in a queue and have not coded it yet."""
+    sql = (
+        f"select coder from queues where {OF_DECISION} and (codebook, coder) not in"  # noqa: S608  names are ours
+        f" (select codebook, coder from codings where {OF_DECISION}) group by coder order by coder"
+    )
+    return [row["coder"] for row in _rows(store, sql, decision._asdict())]
 
 
 def coders_and_codes(store: Store) -> list[tuple[str, str]]:

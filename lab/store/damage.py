@@ -7,7 +7,7 @@ The error names the run, the turn, the column and the command that lists all dam
 from hobbes.lab.errors import DamagedError
 
 
-def damaged(run: object, where: str, problem: str) -> DamagedError:
+def damage_error(run: object, where: str, problem: str) -> DamagedError:
     """Return the error for a damaged row; `where` begins with a comma, or is empty for a whole run."""
     return DamagedError(
         f"run {run}{where}: {problem}; `hobbes verify {run}` lists what was changed; "

@@ -11,7 +11,7 @@ from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn
@@ -84,7 +84,7 @@ def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
 def _damage(run: Run, turn: int, part: str, error: Exception) -> DamagedError:
     """Return the error for a part of a record that its world cannot read."""
     where = f", turn {turn}"
-    return damaged(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
+    return damage_error(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
 
 
 def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
@@ -96,10 +96,15 @@ def scores(store: Store, run: Run) -> Iterator[tuple[int, Mapping[str, int]]]:
 def stored_turn(store: Store, run: Run, number: int) -> LoggedTurn:
     """Return a stored turn; raise MissingError, with the turns that there are, if there is no such turn."""
     if not 0 <= number < run.turns:
-        there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
-        raise MissingError(f"run {run.id} has no turn {number}; {there}")
+        raise missing_turn(run, number)
     (turn,) = store.turns.of(run, number, number)
     return turn
+
+
+def missing_turn(run: Run, number: int) -> MissingError:
+    """Return the error for a turn that a run does not have, with the turns that it has."""
+    there = f"it has turns 0 to {run.turns - 1}" if run.turns else "it has none yet"
+    return MissingError(f"run {run.id} has no turn {number}; {there}")
 
 
 def first_of(run: Run) -> Any:  # noqa: ANN401  a world's own state

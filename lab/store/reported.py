@@ -12,7 +12,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.experiments import PlayedCell
 from hobbes.lab.store.figures import TOKENS
 from hobbes.lab.store.history import StoredHistory, state_before
@@ -75,7 +75,7 @@ class Figures:
         return sum(n for outcome, n in self.row["outcomes"].items() if outcome not in DECISIONS)
 
 
-def drawn(world: AnyWorld) -> tuple[str, ...]:
+def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     """Return the measures of single turns that reports draw over time."""
     return (*world.shares, *world.inequality)
 
@@ -95,7 +95,9 @@ def row_of(
     """Return the row of a run that has finished, from its last state and all its measures."""
     world, length = run.world, stretch(run.setting.config.rounds)
     of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
-    of_turns: dict[str, dict[int, list[float]]] = {name: defaultdict(list) for name in drawn(world)}
+    of_turns: dict[str, dict[int, list[float]]] = {
+        name: defaultdict(list) for name in measures_over_time(world)
+    }
     for name, scope, value in measures:
         if scope in SCOPES:
             of_scopes[name][SCOPES.index(scope)] = None if value is None else float(value)
@@ -220,7 +222,7 @@ def _row(store: Store, run: str) -> Row:
     try:
         plain = {name: json.loads(row[name]) for name in JSON_COLUMNS}
     except (TypeError, ValueError) as error:
-        raise damaged(run, "", f"its row in the table reported is damaged: {error}") from error
+        raise damage_error(run, "", f"its row in the table reported is damaged: {error}") from error
     of_run = {name: value_of(about, name) or {} for name in ("models", "scores", "outcomes")}
     rounds = value_of(about, "config")["rounds"]
     return {**{name: about[name] for name in OF_RUNS}, **row, **plain, **of_run, "rounds": rounds}

@@ -21,7 +21,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError, MissingError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.store.command_line import command
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
 from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
@@ -241,7 +241,7 @@ class Runs:
                 self._prompts(world, row, way, setting),
             )
         except (ValueError, LookupError) as error:
-            raise damaged(row["id"], "", f"the column runs.earlier is damaged: {error!r}") from error
+            raise damage_error(row["id"], "", f"the column runs.earlier is damaged: {error!r}") from error
 
     def _setting(self, world: AnyWorld, row: Row, config: Row) -> Setting[Any]:
         """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
@@ -253,7 +253,7 @@ class Runs:
         for column, text in zip(TEMPLATES, templates, strict=True):
             if text is None:
                 problem = f"the text of the column runs.{column} in the table texts is missing or was changed"
-                raise damaged(row["id"], "", problem)
+                raise damage_error(row["id"], "", problem)
         system, turn, schema = (text or "" for text in templates)
         observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
         prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
@@ -302,7 +302,7 @@ class Runs:
 def check_row(row: Row) -> None:
     """Raise DamagedError if a column of a run's row that never changes was changed."""
     for column in changed_columns(row):
-        raise damaged(row["id"], "", f"the column runs.{column} is damaged: it was changed")
+        raise damage_error(row["id"], "", f"the column runs.{column} is damaged: it was changed")
 
 
 def changed_columns(row: Row) -> list[str]:
@@ -318,7 +318,7 @@ def value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a col
         return None if row[column] is None else JSON[column].validate_json(row[column])
     except ValidationError as error:
         problem = f"the column runs.{column} is damaged: {in_one_line(error, depth=3)}"
-        raise damaged(row["id"], "", problem) from error
+        raise damage_error(row["id"], "", problem) from error
 
 
 def plain_value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value

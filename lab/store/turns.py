@@ -10,7 +10,7 @@ from sqlite_utils import Database
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
-from hobbes.lab.store.damage import damaged
+from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.run import Run
 
 TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
@@ -35,7 +35,7 @@ class LoggedTurn:
             return TurnRecord.from_json(json.loads(self.text))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             problem = f"the column turns.record is damaged: {type(error).__name__} {error}"
-            raise damaged(self.run, f", turn {self.turn}", problem) from error
+            raise damage_error(self.run, f", turn {self.turn}", problem) from error
 
     @cached_property
     def ledgers(self) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class LoggedTurn:
             ledgers: dict[str, Any] = json.loads(self.ledgers_text)
         except ValueError as error:
             problem = f"the column turns.ledgers is damaged: {error}"
-            raise damaged(self.run, f", turn {self.turn}", problem) from error
+            raise damage_error(self.run, f", turn {self.turn}", problem) from error
         return ledgers
 
 
@@ -69,7 +69,7 @@ class Turns:
         until = run.turns if last is None else min(run.turns, last + 1)
         if due < until:
             problem = "the column turns.record or turns.digest is damaged: the turn does not fit its digest"
-            raise damaged(run.id, f", turn {due}", problem)
+            raise damage_error(run.id, f", turn {due}", problem)
 
     def check(self, run: Run, first: int = 0, last: int | None = None) -> None:
         """Raise DamagedError if a turn is damaged: what SQL reads of records is not checked row by row."""

@@ -8,7 +8,7 @@ import pytest
 from hobbes.engine.choices import Choice, Choices
 from hobbes.engine.turn import views
 from hobbes.lab.play.answering import answer_from_form
-from hobbes.lab.play.forms import Field, Form, Kind, form_of, pair_field
+from hobbes.lab.play.forms import NAMED, Field, Form, Kind, form_of, pair_field
 from tests.contract.games import CASES, Case, game, heard
 
 MOMENTS = 4
@@ -22,11 +22,14 @@ UNKNOWN = {"nations/not-touching"}
 
 
 def posted(form: Form, choices: Choices) -> Iterator[tuple[str, str]]:
-    """Yield what the page posts if one option is chosen, and what a field that is required needs."""
+    """Yield what the page posts if one option is chosen, or a text to all is written."""
     for field in form.fields:
         choice = choices.fields.get(field.path[-1])
-        if choice and field.kind is not Kind.JSON:
-            yield from (one(field, choice, option) for option in islice(choice.options, OPTIONS))
+        if field.kind is Kind.TEXT_OR_PAIRS:
+            yield field.name, "peace?"
+        if choice:
+            for option in islice(choice.options, OPTIONS):
+                yield from one(field, choice, option)
 
 
 def required(form: Form) -> Iterator[list[tuple[str, str]]]:
@@ -36,13 +39,17 @@ def required(form: Form) -> Iterator[list[tuple[str, str]]]:
         yield [(field.name, str(value)) for field, value in zip(fields, values, strict=True)]
 
 
-def one(field: Field, choice: Choice, option: str) -> tuple[str, str]:
+def one(field: Field, choice: Choice, option: str) -> Iterator[tuple[str, str]]:
+    """Yield what the page posts for an option, each of several amounts by itself."""
+    assert field.kind is not Kind.JSON, "a person need not write JSON"
     if field.kind is Kind.NUMBERS:
-        return field.name, option + (" 1" if len(field.slots) > 1 else "")
-    if field.kind is not Kind.PAIRS:
-        return field.name, option
-    value = str([*choice.values.get(option, ()), *field.choices, "1"][0])
-    return pair_field(field, option).name, value
+        yield field.name, option + (" 1" if len(field.slots) > 1 else "")
+    elif field.kind not in NAMED:
+        yield field.name, option
+    elif (of_option := pair_field(field, option)).kind is Kind.AMOUNTS:
+        yield from ((pair_field(of_option, slot.key).name, "1") for slot in of_option.slots)
+    else:
+        yield of_option.name, str([*choice.values.get(option, ()), *field.choices, "1"][0])
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.world.name != "fishery"], ids=str)

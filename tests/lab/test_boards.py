@@ -4,7 +4,8 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, pairwise
+from dataclasses import replace
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -26,7 +27,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_s
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, svg, text
+from hobbes.lab.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, MAX_SQUARE, svg, text
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.strokes import STYLE
 from hobbes.lab.show.templating import POLICY
@@ -227,6 +228,7 @@ def test_places_that_are_spread_do_not_touch(n: int) -> None:
     found = spread(n)
     middles = found.middles
     assert len(middles) == n
+    assert max(y for _, y in middles) == pytest.approx(found.height - found.room / 2), "no empty band below"
     for k, (x, y) in enumerate(middles):
         assert found.room / 2 - 0.1 <= x <= 100 - found.room / 2 + 0.1
         assert found.room / 2 - 0.1 <= y <= found.height - found.room / 2 + 0.1
@@ -288,6 +290,13 @@ def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_o
     assert svg(SMALL) == drawn
 
 
+def test_few_squares_are_no_larger_than_their_words_need() -> None:
+    """So the figures below a small board are on the screen with it."""
+    low, high = (svg(replace(SMALL, height=height)) for height in (1, 3))
+    heights = [float(ET.fromstring(drawn).get("height", "0")) for drawn in (low, high)]  # noqa: S314  our own SVG
+    assert heights[1] - heights[0] == 2 * MAX_SQUARE < 200
+
+
 def test_a_board_is_told_in_a_few_lines() -> None:
     assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
     many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
@@ -307,14 +316,25 @@ def crowded(*, mutual: bool) -> Board:
     return Board("turn 1", agents, 3, 3, (*land, *armies), arrows, kinds=SMALL.kinds)
 
 
-@pytest.mark.parametrize("mutual", [False, True])
-def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(*, mutual: bool) -> None:
-    drawn = svg(crowded(mutual=mutual))
-    written = [one for one in elements(drawn) if one.get("class") == "m a w"]
-    assert sum(one.text == "9 mils" for one in written) > len(crowded(mutual=mutual).arrows) / 2
+def ring_of_gifts() -> Board:
+    """Return four agents in a ring, each of whom gives something to each other one."""
+    agents, ring = ("ann", "bob", "cay", "dan"), spread(4)
+    discs = [
+        Place(agent, x, y, ring.room, ring.room, agent, owner=agent, shape="disc", label=agent)
+        for agent, (x, y) in zip(agents, ring.middles, strict=True)
+    ]
+    arrows = [Arrow("raid", a, a, b, f"{a} to {b}", "2 money") for a, b in permutations(agents, 2)]
+    return Board("turn 1", agents, 100, ring.height, tuple(discs), tuple(arrows), kinds=SMALL.kinds)
+
+
+@pytest.mark.parametrize("board", [crowded(mutual=False), crowded(mutual=True), ring_of_gifts()])
+def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(board: Board) -> None:
+    written = [one for one in elements(svg(board)) if one.get("class") == "m a w"]
+    labels = {arrow.label for arrow in board.arrows}
+    assert sum(one.text in labels for one in written) > len(board.arrows) / 2
     places = [(float(one.get("x", 0)), float(one.get("y", 0)), len(one.text or "")) for one in written]
     for (x, y, long), (x2, y2, long2) in combinations(places, 2):
-        assert abs(x - x2) > (long + long2) * 2.5 or abs(y - y2) > 10
+        assert abs(x - x2) > (long + long2) * 3.4 or abs(y - y2) > 10, "bold letters are wide"
 
 
 def test_the_head_of_an_arrow_stands_clear_of_the_name_of_whom_it_reaches() -> None:

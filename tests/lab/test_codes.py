@@ -8,6 +8,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import closing
+from html import unescape
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -363,6 +364,54 @@ def test_a_code_may_be_changed_later_and_none_may_be_left_out(
     assert pages.post("/codes/ada", data=wrong, headers={"origin": LOCAL}).status_code == 400
     assert pages.get("/codes/ada?at=5").status_code == 404
     assert pages.get("/codes/bob").status_code == 404
+
+
+# --- cards
+
+
+def test_a_card_says_who_found_which_codes_once_nobody_must_code_it_blindly(
+    cli: Cli, opened: Store, run: Run, codes: Path, pages: TestClient
+) -> None:
+    words = ("--codes", str(codes), "--turns", "2", "--agents", "miner-01")
+
+    def card() -> tuple[str, str, Any]:
+        trace = ("trace", "a", "2", "miner-01")
+        page, printed = pages.get(f"/{run.id}/2/miner-01").text, cli(*trace).stdout
+        told = json.loads(cli(*trace, "--json").stdout)["codes"]
+        shown = unescape(re.sub(r"<[^>]+>", "", page))
+        return shown, " ".join(printed.partition("── raw")[0].split()), told
+
+    page, printed, told = card()
+    assert ("codes:" in page, "codes" in printed, told) == (False, False, [])
+    with word_coder():
+        cli("code", "a", *words, "--model", "openai:m", "--times", "2", "--yes")
+    (call,) = opened.calls.of_turn(run.id, 2, "miner-01")
+    fear = "defend" in call.reply.reasoning + call.reply.text
+    found = "yes" if fear else "no"
+    page, printed, told = card()
+    for text in (page, printed):
+        assert f"fear (openai:m: {found}, openai:m (2): {found}); revenge (openai:m: " in text
+    by_model = [{"name": "openai:m", "number": number, "value": fear} for number in (1, 2)]
+    assert told[0] == {"code": "fear", "values": by_model}
+
+    cli("code", "a", *words, "--as", "ada")
+    page, printed, told = card()
+    for text in (page, printed):
+        assert "hidden (ada must code this decision first)" in text
+        assert "openai:m: " not in text
+    assert told is None
+
+    answer(pages, "ada", fear="yes", revenge="no")
+    page, printed, told = card()
+    for text in (page, printed):
+        assert f"fear (ada: yes, openai:m: {found}, openai:m (2): {found}); revenge (ada: no, " in text
+    assert told[0]["values"] == [{"name": "ada", "number": 1, "value": True}, *by_model]
+
+    codes.write_text(CODES.replace("to be safe", "to be safe at once"), encoding="utf-8")
+    with word_coder():
+        cli("code", "a", *words, "--model", "openai:m", "--yes")
+    _, _, told = card()
+    assert told[0]["values"] == by_model[:1], "codes of two codebooks are not mixed"
 
 
 # --- tables

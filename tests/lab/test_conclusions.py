@@ -16,7 +16,7 @@ from hobbes.lab.experiment.wording import MORE, cautions, conclusions, explorati
 from hobbes.lab.show.reports import markdown
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.reported import drawn
+from hobbes.lab.store.reported import measures_over_time
 from hobbes.lab.store.row_hashes import column_hashes
 from tests.conftest import Cli
 from tests.lab.test_reports import told
@@ -528,7 +528,7 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:
     """Left out, the games in which nothing was lost made the safest arm look the shortest."""
     made_up(opened, {"calm": [0.0] * 6, "wild": [0.0] * 6})
-    curves = json.dumps(dict.fromkeys(drawn(MINING), [0.5] * 20))
+    curves = json.dumps(dict.fromkeys(measures_over_time(MINING), [0.5] * 20))
     for seed in range(1, 7):
         for arm, turns in (("calm", 8.0 if seed == 1 else None), ("wild", 4.0 + seed)):
             run = f"made.{arm}.{seed}"

@@ -34,6 +34,15 @@ class Berth(BaseModel):
     depth: float = Field(2.5, ge=0.5)
 
 
+class Crates(BaseModel):
+    """What a ship carries."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    fish: int = 0
+    salt: int = Field(0, ge=0)
+
+
 class Harbour(BaseModel):
     """A ruling of all kinds."""
 
@@ -51,6 +60,8 @@ class Harbour(BaseModel):
     notes: dict[str, Any] = {}
     either: int | str = "as usual"
     fees: dict[Literal["north", "south"], int] = {"north": 7}
+    cargo: dict[str, Crates] = {}
+    signal: str | dict[str, str] = ""
     main: Berth = Field(Berth(pier=4), description="where the ferry lies")
     spare: Berth = Field(default_factory=Berth)
     guest: Berth | None = None
@@ -79,6 +90,8 @@ HARBOUR = form_of(Harbour)
         ("notes", Kind.JSON, "{}", "JSON"),
         ("either", Kind.JSON, '"as usual"', "JSON"),
         ("fees.north", Kind.WHOLE, "7", "a whole number"),
+        ("cargo", Kind.PAIRS, "", "NAME=VALUE, one per line, such as NAME=1 2 (fish, salt)"),
+        ("signal", Kind.TEXT_OR_PAIRS, "", "one text, or NAME=VALUE, one per line"),
         ("main.pier", Kind.WHOLE, "4", "a whole number from 1 to 8"),
         ("main.depth", Kind.NUMBER, "2.5", "a number, at least 0.5"),
         ("spare.pier", Kind.WHOLE, "3", "a whole number from 1 to 8"),
@@ -128,6 +141,12 @@ def test_what_is_not_said_has_the_default_of_the_whole_object() -> None:
         ("limit", "", None),
         ("names", "Ann , , Cy", ["Ann", "Cy"]),
         ("notes", '{"a": [1]}', {"a": [1]}),
+        ("cargo", "Ann=3 0\nBo=1, 2", {"Ann": {"fish": 3, "salt": 0}, "Bo": {"fish": 1, "salt": 2}}),
+        ("cargo", '{"Ann": {"fish": 3}}', {"Ann": {"fish": 3}}),
+        ("signal", "all well", "all well"),
+        ("signal", "Ann=come\nBo=go", {"Ann": "come", "Bo": "go"}),
+        ("signal", '{"Ann": "a=b"}', {"Ann": "a=b"}),
+        ("signal", '"a=b"', "a=b"),
     ],
 )
 def test_what_fits_is_read(path: str, written: str, value: Any) -> None:
@@ -146,6 +165,8 @@ def test_what_fits_is_read(path: str, written: str, value: Any) -> None:
         *(("main.pier", text) for text in ("0", "9")),
         ("main.depth", "inf"),
         *(("notes", text) for text in ("", "{", "[" * 100_000)),
+        *(("cargo", text) for text in ("Ann", "Ann=3", "Ann=1 2 3", "Ann=a b", "Ann=1 2; 3 4", "Ann=")),
+        *(("signal", text) for text in ("a\nb", "Ann=come\ngo", '"a', "{")),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_may_be_written(path: str, written: str) -> None:
@@ -168,6 +189,21 @@ def test_a_form_of_another_shape_is_answered_by_options_in_json_and_in_the_page(
         answer_from_options(form, [("quota", "121")])
     with pytest.raises(UsageError, match=r"^--answer: quota: Input should be a valid integer"):
         as_json(form, '{"quota": "40", "why": ""}')
+
+
+def test_pairs_and_their_amounts_are_posted_one_by_one_and_a_text_stands_in_place_of_pairs() -> None:
+    posted = [("/cargo/Ann/fish", "3"), ("/cargo/Ann/salt", ""), ("/cargo/Bo/salt", "2"), ("/signal", "")]
+    answer = json.loads(answer_from_form(HARBOUR, [*posted, ("/signal/Ann", "come"), ("/signal/Bo", "")]))
+    assert answer["cargo"] == {"Ann": {"fish": 3, "salt": 0}, "Bo": {"fish": 0, "salt": 2}}
+    assert answer["signal"] == {"Ann": "come"}
+    with pytest.raises(UsageError, match=r"^signal: write it as a whole or one by one$"):
+        answer_from_form(HARBOUR, [("/signal", "come"), ("/signal/Ann", "come")])
+    with pytest.raises(UsageError, match=r"^/cargo/Ann/fish: write a whole number$"):
+        answer_from_form(HARBOUR, [("/cargo/Ann/fish", "many")])
+    with pytest.raises(UsageError, match=r"^cargo\.Ann: Extra inputs are not permitted"):
+        answer_from_form(HARBOUR, [("/cargo/Ann/gold", "1")])
+    with pytest.raises(UsageError, match=r"^the form has no field '/boats/Ann'"):
+        answer_from_form(HARBOUR, [("/boats/Ann", "1")])
 
 
 def test_the_model_has_the_last_word() -> None:

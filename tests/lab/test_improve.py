@@ -15,7 +15,7 @@ from hobbes.lab.experiment.wording import verdicts
 from hobbes.lab.improve.advice import Advice, advice_of, refusals, write_candidate
 from hobbes.lab.improve.file import fresh_seeds
 from hobbes.lab.improve.lineage import Candidate
-from hobbes.lab.play.playing import Beginning, RunOptions, checked
+from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.play.together import Progress
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.show.improving import sentences
@@ -63,6 +63,8 @@ def test_the_planted_sentence_is_found_and_accepted_within_the_budget(opened: St
     chosen = told["candidates"][told["chosen"]]
     assert ["+", CURE] in chosen["diff"]
     assert chosen["value"] < told["candidates"][0]["value"]
+    assert (tmp_path / "calm" / chosen["prompts"] / "system.en.md").exists(), "it is told from the folder on"
+    assert str(tmp_path) not in json.dumps(told)
     (false,) = (one for one in told["candidates"] if one["text"] == FALSE)
     assert len(false["refused"]) == 2
     assert not false["values"]
@@ -304,7 +306,7 @@ def test_a_template_without_advice_gets_some_at_its_end() -> None:
 
 
 def beginning(store: Store, world: str, **values: Any) -> Beginning:
-    return checked(store, RunOptions(world, values=values))
+    return beginning_of_run(store, RunOptions(world, values=values))
 
 
 @pytest.mark.parametrize(

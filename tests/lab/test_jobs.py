@@ -101,7 +101,7 @@ def test_what_calls_cost_counts_for_all_who_share_a_budget() -> None:
     budget.spent.add(30, 1.5)
     assert (budget.take(), budget.spent.calls) == ("--max-usd 2 is reached", 6)
     budget.spent.add(None, 0.0)
-    assert budget.reached().startswith("--max-tokens 100 cannot be enforced")
+    assert budget.reached_cap().startswith("--max-tokens 100 cannot be enforced")
 
 
 def test_what_processes_return_arrives_and_so_does_an_error_or_a_death() -> None:

@@ -17,7 +17,7 @@ from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import run_server
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import axe_findings, chromium
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_the_page_of_a_run_shows_who_is_thinking_and_each_answer_as_it_arrives(
         assert page.locator(".thinking").inner_text().endswith("miner-03")
         assert "1.5 s" in told(page)
         assert page.evaluate("window.same")
-        assert serious_findings(page) == []
+        assert axe_findings(page) == []
         page.locator("#now li a").first.click()
         page.wait_for_url("**/0/miner-01")
         page.close()

@@ -137,12 +137,12 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
     assert " " not in styled_name("AgentA", looks_of(["AgentA"])).plain
 
 
-def drawn(title: str, arm: str) -> str:
+def draw(title: str, arm: str) -> str:
     return svg_of(differences(title, "difference", [Pairs(arm, [1.0, 2.0], 1.5, 0.5, 2.5, look=0)]))
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
-    svg = drawn("score", "arm")
+    svg = draw("score", "arm")
     assert "prefers-color-scheme:dark" in svg
     assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
     assert re.search(r"<text [^>]*currentColor[^>]*>score</text>", svg)
@@ -151,7 +151,7 @@ def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> N
 
 def test_a_long_title_of_a_chart_is_not_cut_off() -> None:
     title = "keeps_word_calibration: difference from reports=private,model=mixed, each pair and the mean"
-    svg = drawn(title, "reports=published,model=traders")
+    svg = draw(title, "reports=published,model=traders")
     lines = re.findall(r">([^<>]+)</t(?:ext|span)>", svg)
     assert title in " ".join(line.strip() for line in lines)
     assert max(map(len, lines)) <= 90  # that many fit

@@ -229,7 +229,10 @@ def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situ
         ({"model": []}, "a probe needs a model, but policy:random.* plays unit-a"),
         ({"model": ["policy:random"]}, "name a chat model with --model"),
         ({"prompts": ["nowhere"]}, "nowhere"),
-        ({"situation": [Situation(run="duel", turn=9, agent="unit-a")]}, "has 6 turns"),
+        (
+            {"situation": [Situation(run="duel", turn=9, agent="unit-a")]},
+            "has no turn 9; it has turns 0 to 5",
+        ),
         ({"situation": [Situation(run="duel", turn=1, agent="unit-z")]}, "does not act in turn 1"),
         ({"situation": [Situation(run="duel", turn=1, agent="observer")]}, "a probe asks agents"),
         ({"situation": []}, "there is no such situation"),
@@ -249,6 +252,9 @@ def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) 
     run = duel(opened)
     every = [*picked(opened, run, None, [], None)]
     assert len(every) == 12
+    for turn in (6, 9):
+        with pytest.raises(UsageError, match=rf"has no turn {turn}; it has turns 0 to 5$"):
+            [*picked(opened, run, [turn], [], None)]
     done = {(one.turn, one.agent) for one in picked(opened, run, None, ["unit-a"], "attack")}
     recorded = {
         (turn.turn, "unit-a")

@@ -10,7 +10,7 @@ from hobbes.lab.show.reports import html
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import run_server
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import axe_findings, chromium
 from tests.lab.test_experiments import play_all, written
 
 THREE = """
@@ -94,7 +94,7 @@ def test_unfolded_details_can_be_used_by_everybody(
     for width in (1000, 400):
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert serious_findings(page) == []
+    assert axe_findings(page) == []
 
 
 def test_on_a_telephone_each_answer_shows_its_verdict(page: Page, addresses: tuple[str, ...]) -> None:

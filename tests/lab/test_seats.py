@@ -109,9 +109,13 @@ def test_a_seat_tells_first_what_happened_and_asks_for_words_where_words_are_mea
 
 
 def test_pairs_are_posted_one_by_one(opened: Store, pages: TestClient) -> None:
-    run = begun(opened, "nations")
+    run = begun(opened, "nations", resources=True)
     path = path_of(opened.home, run, "AgentA")
-    orders: dict[str, Any] = {"/money_grants/AgentB": "3", "/cede_territories/AgentC": ["T1", "T2"]}
+    orders: dict[str, Any] = {
+        "/money_grants/AgentB": "3",
+        "/resource_grants/AgentB/food": "2",
+        "/cede_territories/AgentC": ["T1", "T2"],
+    }
     page = pages.get(path).text
     assert all(name in Form(page).fields or f'name="{name}"' in page for name in orders)
     assert "/attacks/AgentB" in Form(page).fields
@@ -123,8 +127,33 @@ def test_pairs_are_posted_one_by_one(opened: Store, pages: TestClient) -> None:
     assert post(pages, path, {"address": asked(page), **orders}).status_code == 303
     played_on()
     (call,) = opened.calls.of_turn(run.id, 0, "AgentA")
-    said = {"money_grants": {"AgentB": 3}, "cede_territories": {"AgentC": ["T1", "T2"]}}
-    assert json.loads(call.reply.text) == said
+    assert json.loads(call.reply.text) == {
+        "money_grants": {"AgentB": 3},
+        "resource_grants": {"AgentB": {"food": 2}},
+        "cede_territories": {"AgentC": ["T1", "T2"]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"/message": "peace, all?"}, "peace, all?"),
+        ({"/message": "", "/message/miner-02": "you and I?"}, {"miner-02": "you and I?"}),
+    ],
+)
+def test_a_message_is_to_all_or_to_single_agents(
+    opened: Store, pages: TestClient, written: dict[str, str], said: object
+) -> None:
+    run = begun(opened, "mining", communication=True, private_messages=True)
+    path = path_of(opened.home, run, "miner-01")
+    page = pages.get(path).text
+    assert {*written} <= {*Form(page).fields}
+    both = post(pages, path, {"address": asked(page), "/message": "a", "/message/miner-02": "b"})
+    assert "message: write it as a whole or one by one" in both.text
+    assert post(pages, path, {"address": asked(page), **written}).status_code == 303
+    played_on()
+    (call,) = opened.calls.of_turn(run.id, 0, "miner-01")
+    assert json.loads(call.reply.text) == {"message": said}
 
 
 def test_a_wrong_answer_is_told_beside_what_was_written(opened: Store, pages: TestClient) -> None:

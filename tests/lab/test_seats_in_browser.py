@@ -13,7 +13,7 @@ from hobbes.lab.play.seats import path_of, seats_of
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import run_server
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import axe_findings, chromium
 from tests.lab.play import go
 
 NARROW = ViewportSize(width=400, height=800)
@@ -29,6 +29,8 @@ class Table(NamedTuple):
     run: str
     hurried: str
     """The path of a seat in a run in which the time for an answer is limited."""
+    rich: str
+    """The path of a seat in a run of nations with resources."""
     first: Page
     second: Page
 
@@ -44,11 +46,14 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
         values: dict[str, Any] = {"rounds": 1, "seconds_per_turn": 100_000}
         limited = begin(store, RunOptions("mining", 2, models="human*1,policy:guided", values=values))
         hurried = path_of(home, go(store, limited), "miner-01")
+        values = {"rounds": 1, "resources": True}
+        nations = begin(store, RunOptions("nations", 3, models="human*1,policy:random", values=values))
+        rich = path_of(home, go(store, nations), "AgentA")
     with run_server(server(home, "127.0.0.1")) as base, chromium() as browser:
         pages = [browser.new_page(viewport=NARROW, base_url=base) for _ in range(2)]
         for page, path in zip(pages, (first, second), strict=True):
             page.goto(path)
-        yield Table(home, run.id, hurried, *pages)
+        yield Table(home, run.id, hurried, rich, *pages)
 
 
 def check(page: Page) -> None:
@@ -56,7 +61,7 @@ def check(page: Page) -> None:
     schemes: tuple[Literal["dark", "light"], ...] = ("dark", "light")
     for scheme in schemes:
         page.emulate_media(color_scheme=scheme)
-        assert serious_findings(page) == []
+        assert axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
@@ -99,6 +104,18 @@ def test_two_people_play_a_game_with_keyboard_and_mouse(table: Table) -> None:
     with open_store(table.home) as store:
         (call,) = store.calls.of_turn(table.run, 1, "miner-01")
     assert json.loads(call.reply.text) == {"mine": [{"cell": [0, 0], "s": 2}]}
+
+
+def test_what_is_left_of_each_resource_is_counted_while_it_is_granted(table: Table) -> None:
+    page = table.first
+    page.goto(table.rich)
+    page.get_by_label("resource grants: AgentB: food").fill("3")
+    page.get_by_label("resource grants: AgentC: food").fill("4")
+    page.get_by_label("money grants: AgentC").fill("4")
+    left = {"energy": "100 of 100", "food": "18 of 25", "minerals": "25 of 25", "money": "26 of 30"}
+    for name, told in left.items():
+        expect(page.get_by_text(f"{name}: {told} left")).to_be_visible()
+    check(page)
 
 
 def test_the_seconds_that_are_left_are_counted_down(table: Table) -> None:

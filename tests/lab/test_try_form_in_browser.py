@@ -10,7 +10,7 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import run_server
-from tests.lab.browsing import chromium, serious_findings
+from tests.lab.browsing import axe_findings, chromium
 from tests.lab.play import played
 from tests.lab.probing import MODEL, heeding
 
@@ -62,5 +62,5 @@ def test_a_sentence_is_typed_its_change_is_seen_and_answers_come_while_the_next_
     for size, scheme in ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"), (NARROW, "dark")):
         page.set_viewport_size(size)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        assert serious_findings(page) == []
+        assert axe_findings(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") == size["width"]

@@ -981,6 +981,11 @@ class TestPrompts(PromptTests):
             assert tokens["system"] + tokens["turn"] <= most
             assert tokens["shared"] >= 0.7
 
+    def test_one_row_or_column_is_told_in_the_singular(self, variant: Template) -> None:
+        for rows, cols in ((1, 4), (4, 1)):
+            text = " ".join(str(variant.render({"rows": rows, "cols": cols})).split())
+            assert re.search(r"\b1 (row|column)s\b", text) is None
+
     def test_the_horizon_is_not_told(self, variant: Template) -> None:
         assert variant.render({"rounds": 123}) == variant.render({"rounds": 200})
 

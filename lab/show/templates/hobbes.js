@@ -362,12 +362,18 @@ const hobbes = (() => {
       show();
     }
 
+    // Whether an input is that of a field, of its value for one agent, or of the amount with the name of a budget.
+    function pays(input, field, budget) {
+      const amount = input.name.slice(field.length + 1).split("/")[1];
+      return input.name === field || (input.name.startsWith(`${field}/`) && (!amount || amount === budget));
+    }
+
     function left(budget) {
-      const { amount, prices } = JSON.parse(budget.dataset.budget);
+      const { name: own, amount, prices } = JSON.parse(budget.dataset.budget);
       const spent = Object.entries(prices).map(([name, price]) => {
         const brush = brushes.find((one) => one.value === name);
         if (brush) return price * [...chosen(brush).values()].reduce((a, b) => a + b, 0);
-        const inputs = all("input", form).filter((input) => input.name === name || input.name.startsWith(`${name}/`));
+        const inputs = all("input", form).filter((input) => pays(input, name, own));
         return price * inputs.reduce((sum, input) => sum + Number(input.value), 0);
       });
       return amount - spent.reduce((a, b) => a + b, 0);
