@@ -66,6 +66,6 @@ def _play(game: tuple[Setting[Any], dict[str, str]]) -> Game:
     """Play a game."""
     setting, players = game
     *_, last = pure_turns(TRUST, setting, players)
-    state = last.turn.resolved.state
+    state = last.resolved.state
     scores, winning = TRUST.scores(state), won(TRUST, state)
     return setting.seed, [Seat(players[agent], scores[agent], winning[agent]) for agent in setting.agents]

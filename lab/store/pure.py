@@ -6,9 +6,9 @@ figures, and its turns and calls are stored when somebody opens the run.
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import Memory
@@ -37,20 +37,12 @@ from hobbes.nodes.journal import (
 from hobbes.nodes.players import PolicyPlayer, parse_spec
 from hobbes.nodes.reading import read
 
-
-class PolicyAnswer(NamedTuple):
-    """What a policy was shown, what it replied, and how that was read."""
-
-    view: JsonObject
-    reply: Reply
-    parsed: ParsedAnswer
+Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
+"""Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
 
 
-class PureTurn(NamedTuple):
-    """A turn that was played, and the answers of its actors."""
-
-    turn: Turn[Any, Any]
-    answers: Mapping[str, PolicyAnswer]
+def keep_nothing(*_: object) -> None:
+    """Let an answer go; what counts of it is in the turn."""
 
 
 def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> bool:
@@ -59,43 +51,52 @@ def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -
     return policies and setting.config.on_failure != "halt" and not observer_asked(world, setting)
 
 
-def pure_turns(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> Iterator[PureTurn]:
+def pure_turns(
+    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep = keep_nothing
+) -> Iterator[Turn[Any, Any]]:
     """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
 
     `models` has the spec of each agent's policy. The observer, if the world has one, has to be a rule of the
-    world. A failed call leads to the default action, whatever `on_failure` says.
+    world. A failed call leads to the default action, whatever `on_failure` says. `keep` is given each answer.
+    Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
+    kept.
     """
     players = {
         agent: PolicyPlayer(world, parse_spec(world.policies, spec), setting.seed)
         for agent, spec in models.items()
     }
-    state = world.setup(setting.config, setting.agents, setting.seed)
-    memories: Mapping[str, Memory] = {}
-    while not world.over(state):
+
+    def next_turn(state: Any, memories: Mapping[str, Memory]) -> Turn[Any, Any]:  # noqa: ANN401  a world's own state
         answers = {}
         for actor, view in views(world, state, memories).items():
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
-            parsed = read(actor, reply, answer_fields(world, setting, actor))
-            answers[actor] = PolicyAnswer(view, reply, parsed)
-        turn = play_turn(world, state, memories, {actor: one.parsed for actor, one in answers.items()})
-        yield PureTurn(turn, answers)
+            answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
+            keep(state, actor, view, reply, answers[actor])
+        return play_turn(world, state, memories, answers)
+
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    while not world.over(state):
+        turn = next_turn(state, memories)
         state, memories = turn.resolved.state, turn.memories
+        yield turn
+        del turn
 
 
 def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    # No turn is kept, so that Python's garbage collector need not go through thousands of old values.
     measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
     outcomes = Counter[str]()
     digest, last = run.digest, first_of(run)
-    for turn, answers in pure_turns(run.world, run.setting, run.models):
+    for turn in pure_turns(run.world, run.setting, run.models):
         played = turn.played
         measuring.add(played)
         counted.add(played)
         digest, last = link(digest, turn.record), turn.resolved.state
-        outcomes.update(sorted(one.parsed.outcome.value for one in answers.values()))
+        outcomes.update(sorted(turn.judged.outcomes.values()))
+        del turn, played
     ended = replace(run, turns=last.turn, digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
     costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
@@ -114,22 +115,19 @@ def play_again(store: Store, run: Run) -> None:
     """
     run.check_versions()
     turns, calls = list[tuple[int, str, str, str]](), list[Call]()
+
+    def keep(state: Any, actor: str, view: JsonObject, reply: Reply, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
+        replied = reply._replace(player=run.models[run.world.owner(state, actor)])
+        prompt = Prompt("", canonical(view))
+        calls.append(make_call(Address(state.turn, actor, 1), prompt, TURN_QUESTION, replied, parsed))
+
     measuring = RunMeasuring(store, run, keep_all=True)
     digest = run.digest_before(0, "")
-    for number, (turn, answers) in enumerate(pure_turns(run.world, run.setting, run.models)):
-        digest = link(digest, turn.record)
-        turns.append((number, turn.record.text, digest, canonical(turn.resolved.ledgers)))
+    for number, turn in enumerate(pure_turns(run.world, run.setting, run.models, keep)):
+        record = turn.record
+        digest = link(digest, record)
+        turns.append((number, record.text, digest, canonical(turn.resolved.ledgers)))
         measuring.add(turn.played)
-        calls += [
-            make_call(
-                Address(number, actor, 1),
-                Prompt("", canonical(one.view)),
-                TURN_QUESTION,
-                one.reply._replace(player=run.models[run.world.owner(turn.before, actor)]),
-                one.parsed,
-            )
-            for actor, one in answers.items()
-        ]
     if digest != run.digest:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"

@@ -61,7 +61,7 @@ def test_the_ring_plays_what_the_pure_steps_play_and_verify_finds_no_fault(case:
     assert list(faults(opened, run)) == []
     if all(moment.ruled is None for moment in game(case)):
         played = pure_turns(case.world, case.setting, run.models)
-        assert [one.turn.record.text for one in played] == [one.played.record.text for one in game(case)]
+        assert [turn.record.text for turn in played] == [one.played.record.text for one in game(case)]
     for moment in game(case):
         calls = opened.calls.of_turn(run.id, moment.state.turn)
         told = {call.address.agent: call.reply.text for call in calls}

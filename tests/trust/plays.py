@@ -89,7 +89,7 @@ def match(one: str, other: str, seed: int, **config: Any) -> list[State]:
     """Play a game of two policies; return the state after each round."""
     setting = make_setting(TRUST, TRUST.names(2), seed, config)
     models = dict(zip(setting.agents, (f"policy:{one}", f"policy:{other}"), strict=True))
-    return [one.turn.resolved.state for one in pure_turns(TRUST, setting, models)]
+    return [turn.resolved.state for turn in pure_turns(TRUST, setting, models)]
 
 
 def seed_where(percent: int, event: str, turn: int = 0, **decided: bool) -> int:

@@ -887,7 +887,7 @@ class TestPrompts(PromptTests):
         """Four characters are a token; copykittens have played eight rounds."""
         setting = make_setting(TRUST, TRUST.names(agents), 1, {})
         models = dict.fromkeys(setting.agents, "policy:copykitten")
-        *_, last = (one.turn for one in islice(pure_turns(TRUST, setting, models), 8))
+        *_, last = islice(pure_turns(TRUST, setting, models), 8)
         system = PLAIN.render({}, agents)
         turn = turn_text(PLAIN.prompts, turns.view_of(TRUST, last.resolved.state, last.memories, "unit-a"))
         tokens = approximate_tokens(system) + approximate_tokens(turn)
