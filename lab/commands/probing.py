@@ -187,11 +187,14 @@ def turn_numbers(text: str) -> list[int]:
 def _situations(
     store: "Store", runs: list[str], turns: str | None, agents: list[str], where: str | None
 ) -> "list[Situation]":
-    """Return the situations that options pick from runs."""
-    from hobbes.lab.probe.situations import picked
+    """Return the situations that options pick from runs. Raise UsageError if they pick none."""
+    from hobbes.lab.probe.situations import picked, why_nothing_picked
 
-    numbers = turn_numbers(turns) if turns else None
-    return [one for run in runs for one in picked(store, store.runs.find(run), numbers, agents, where)]
+    numbers, found = turn_numbers(turns) if turns else None, [store.runs.find(run) for run in runs]
+    situations = [one for run in found for one in picked(store, run, numbers, agents, where)]
+    if runs and not situations:
+        raise why_nothing_picked(store, found, numbers, agents, where)
+    return situations
 
 
 def agree() -> None:

@@ -117,28 +117,35 @@ def picked(
 ) -> Iterator[Situation]:
     """Yield the situations of a run: of these turns, or of all; of these agents, or of all that act.
 
-    With an act, only those in which the recorded decision has it. Raise UsageError if one of the agents never
-    acts in these turns, or if none of these decisions has the act.
+    With an act, only those in which the recorded decision has it.
     """
-    acting = {turn: _asked(store, run, turn) for turn in (range(run.turns) if turns is None else turns)}
-    there = {agent: None for of_turn in acting.values() for agent in of_turn}
+    for turn in range(run.turns) if turns is None else turns:
+        done = _acts(store, run, turn) if act else {}
+        for agent in _asked(store, run, turn):
+            if (not agents or agent in agents) and (not act or act in done.get(agent, ())):
+                yield Situation(run=run.id, turn=turn, agent=agent)
+
+
+def why_nothing_picked(
+    store: Store, runs: Sequence[Run], turns: Sequence[int] | None, agents: Collection[str], act: str | None
+) -> UsageError:
+    """Return the error for options that pick no situation: it names what they could have picked."""
+    there = dict.fromkeys(one.agent for run in runs for one in picked(store, run, turns, (), None))
     if unknown := [agent for agent in agents if agent not in there]:
-        raise UsageError(
-            f"--agents: {unknown[0]!r} does not act in these turns of run {run.id}; the agents that do: "
+        return UsageError(
+            f"--agents: {unknown[0]!r} does not act in these turns; the agents that do: "
             f"{', '.join(there) or 'none'}"
         )
-    wanted = [(turn, agent) for turn in acting for agent in acting[turn] if not agents or agent in agents]
-    if act:
-        done = {turn: _acts(store, run, turn) for turn in acting}
-        occurring = sorted({one.split()[0] for turn, agent in wanted for one in done[turn].get(agent, ())})
-        wanted = [(turn, agent) for turn, agent in wanted if act in done[turn].get(agent, ())]
-        if not wanted:
-            raise UsageError(
-                f"--where: no decision picked from run {run.id} has the act {act!r}; those that occur: "
-                f"{', '.join(occurring) or 'none'}"
-            )
-    for turn, agent in wanted:
-        yield Situation(run=run.id, turn=turn, agent=agent)
+    occurring = {
+        act.split()[0]
+        for run in runs
+        for one in picked(store, run, turns, agents, None)
+        for act in _acts(store, run, one.turn).get(one.agent, ())
+    }
+    return UsageError(
+        f"--where: none of these decisions has the act {act!r}; the acts that they have: "
+        f"{', '.join(sorted(occurring)) or 'none'}"
+    )
 
 
 def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:

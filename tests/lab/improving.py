@@ -73,8 +73,11 @@ class Village:
         model, (system, turn) = body["model"], (message["content"] for message in body["messages"])
         self.asked[model] += 1
         self._questions[system + turn] += 1
-        draw = int(chance(1, self._questions[system + turn], f"{self._name} {system} {turn}", "answer"), 16)
-        text = self._proposal(draw) if model == PROPOSER else json.dumps(_move(turn, draw, CURE in system))
+        if model == PROPOSER:  # the same proposals whatever the prompts say
+            text = self._proposal(int(chance(1, self.asked[model], self._name, "proposal"), 16))
+        else:
+            times, question = self._questions[system + turn], f"{self._name} {system} {turn}"
+            text = json.dumps(_move(turn, int(chance(1, times, question, "answer"), 16), CURE in system))
         message = {"role": "assistant", "content": text}
         return JSONResponse(
             {

@@ -264,14 +264,18 @@ def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) 
     assert done == recorded != set()
 
 
-def test_what_cannot_be_picked_is_told_with_what_could_be(opened: Store) -> None:
-    run = duel(opened)
-    for agents, act, problem in (
-        (["unit-z"], None, "'unit-z' does not act in these turns .*: unit-a, unit-b$"),
-        ([], "steal", "has the act 'steal'; those that occur: .*attack"),
-    ):
-        with pytest.raises(UsageError, match=problem):
-            list(picked(opened, run, None, agents, act))
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--agents", "unit-z"), "'unit-z' does not act in these turns; the agents that do: unit-a, unit-b"),
+        (("--where", "steal"), "has the act 'steal'; the acts that they have: attack"),
+    ],
+)
+def test_what_cannot_be_picked_is_told_with_what_could_be(
+    opened: Store, cli: Cli, options: tuple[str, str], problem: str
+) -> None:
+    refused = cli("probe", duel(opened).id, *options, "--model", MODEL, "--dry-run")
+    assert problem in str(refused.exception)
 
 
 def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
