@@ -571,6 +571,7 @@ def failures(home: Home) -> list[Row]:
 
 def spread(home: Home) -> Iterator[Row]:
     """Yield the parts of the spread of each measure in each arm."""
+    alike = {arm: agents_alike(home, arm) for arm in home.levels}
     for arm, measure in itertools.product(home.levels, home.measures):
         own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
         both = pd.concat([own, base], axis=1).dropna()
@@ -581,10 +582,6 @@ def spread(home: Home) -> Iterator[Row]:
         )
         answers = of.groupby(["cell_seed", "wording"])["value"]
         groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
-        own_games = home.games[home.games["cell"].isin(home.worded(arm))]
-        seats = [np.array([*scores.values()], float) for scores in own_games["scores"]]
-        between, within = one_way(seats) if len(seats) > 2 else (0.0, 0.0)
-        alike = between**2 / (between**2 + within**2) if between or within else None
         seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)
         tell = arm != home.baseline and len(both) > 2 and (np.ptp(both.to_numpy(), axis=0) > 0).all()
         yield {
@@ -594,8 +591,16 @@ def spread(home: Home) -> Iterator[Row]:
             "of_seeds": seeds,
             "of_answers": noise,
             "correlation": both.corr().iloc[0, 1] if tell else None,
-            "agents_alike": alike,
+            "agents_alike": alike[arm],
         }
+
+
+def agents_alike(home: Home, arm: str) -> float | None:
+    """Return the share of the variance of scores in an arm that lies between games."""
+    games = home.games[home.games["cell"].isin(home.worded(arm))]
+    scores = [np.array([*of.values()], float) for of in games["scores"]]
+    between, within = one_way(scores) if len(scores) > 2 else (0.0, 0.0)
+    return between**2 / (between**2 + within**2) if between or within else None
 
 
 def one_way(groups: Sequence[Any]) -> tuple[float, float]:
