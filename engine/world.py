@@ -334,9 +334,9 @@ class AgentTurns:
     sql: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class World(Generic[C, S, I]):
-    """One world.
+    """One world, which is compared by identity.
 
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record

@@ -181,7 +181,8 @@ def url_of(said: str) -> "httpx2.URL":
         address = httpx2.URL(said)
     except (httpx2.InvalidURL, ValueError):
         raise ValueError(wrong) from None
-    somewhere = address.scheme in {"http", "https"} and address.host and address.port in {None, *PORTS}
+    is_port = address.port is None or address.port in PORTS
+    somewhere = address.scheme in {"http", "https"} and address.host and is_port
     if said and (not somewhere or any(character.isspace() for character in said)):
         raise ValueError(wrong)
     if address.userinfo:  # the transport refuses to send both a user and a key

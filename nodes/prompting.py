@@ -500,6 +500,7 @@ def sections(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str
     yield "turn", "view", turn.removeprefix(words)
 
 
+@lru_cache(maxsize=64)
 def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
     """Return the problems of a prompt, one line each: what cannot be filled in under some treatment."""
     return tuple(_under_treatments(world, prompts))
@@ -715,29 +716,35 @@ def first_view(world: AnyWorld) -> JsonObject:
 
 
 def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the problems of rendering both texts under each treatment, without repeats."""
-    setting = default_setting(world)
-    baseline, view = _fixed_values(prompts, setting), first_view(world)
+    """Yield the problems of rendering each text under each treatment of what it names, without repeats."""
+    baseline, view = _fixed_values(prompts, default_setting(world)), first_view(world)
+
+    def system(fixed: Mapping[str, Json]) -> str:
+        return _render(partial(prompts.place, "system"), prompts.system, fixed)
+
+    def turn(fixed: Mapping[str, Json]) -> str:
+        return turn_text(replace(prompts, fixed=fixed), view)
+
     seen: set[str] = set()
-    for treatment in _treatments(world):
-        changed = replace(prompts, fixed=baseline | treatment)
-        try:
-            _render(partial(prompts.place, "system"), prompts.system, changed.fixed)
-            turn_text(changed, view)
-        except PromptError as error:
-            if str(error) not in seen:
-                seen.add(str(error))
-                settings = ", ".join(f"{name}={one_line_json(value)}" for name, value in treatment.items())
-                yield f"{error} (with {settings})"
+    for template, render in ((prompts.system, system), (prompts.turn, turn)):
+        for treatment in _treatments(world, _placeholders(template)):
+            try:
+                render(baseline | treatment)
+            except PromptError as error:
+                if str(error) not in seen:
+                    seen.add(str(error))
+                    settings = (f"{name}={one_line_json(value)}" for name, value in treatment.items())
+                    yield f"{error} (with {', '.join(settings)})"
 
 
-def _treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
-    """Yield changes of the config to try: each value of each field, and each pair of values.
+def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, Json]]:
+    """Yield changes of those fields of the config to try: each value of each, and each pair of values.
 
     Pairs reach conditions that stand inside other conditions.
     """
-    yield from single_treatments(world)
-    for (one, ones), (other, others) in combinations(_values_to_try(world).items(), 2):
+    found = {name: values for name, values in _values_to_try(world).items() if name in names}
+    yield from ({name: value} for name, values in found.items() for value in values)
+    for (one, ones), (other, others) in combinations(found.items(), 2):
         yield from ({one: a, other: b} for a, b in product(ones, others))
 
 
@@ -747,7 +754,8 @@ def single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
         yield from ({name: value} for value in values)
 
 
-def _values_to_try(world: AnyWorld) -> dict[str, list[Json]]:
+@lru_cache(maxsize=8)
+def _values_to_try(world: AnyWorld) -> Mapping[str, list[Json]]:
     """Return the values to try of each field of the config, and of the number of agents."""
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {

@@ -67,6 +67,16 @@ class LiveCallError(AssertionError):
     """A test tried to reach the network."""
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Three workers for two processors: tests that wait for a process or a browser leave theirs idle."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long tests, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: ROOT / "tests" / "lab" not in item.path.parents)
+
+
 def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of garbage collections, which takes a fifth off the suite."""
     gc.collect()

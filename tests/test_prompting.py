@@ -513,6 +513,13 @@ def test_a_treatment_that_breaks_a_prompt_is_reported_once(write: Write, text: s
     assert f"(with {treatment}" in problem
 
 
+def test_a_treatment_that_breaks_a_turn_text_is_reported(write: Write) -> None:
+    write(turn=f"{{{{ 6 // immunity }}}}\n{TURN}")
+    (problem,) = problems()
+    assert problem.startswith("prompts/mining/plain/turn.en.md: ")
+    assert problem.endswith("(with immunity=0)")
+
+
 def test_a_condition_inside_another_is_reached(write: Write) -> None:
     inner = '{% if raid_tax_to == "nobody" %}{{ rows.nosuch }}{% endif %}'
     write(f'{{% if authority == "raid_tax" %}}{inner}{{% endif %}}')

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hobbes.lab.store.home import Store, open_store
-from tests.lab.test_experiments import play_all, written
+from tests.lab.test_experiments import documents, play_all, written
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +17,14 @@ def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_store(folder / "home") as store:
         play_all(store, written(folder))
     return folder / "home"
+
+
+@pytest.fixture(scope="session")
+def whole(small_experiment: Path) -> list[str]:
+    """The report of that experiment, which was played in this process without a stop."""
+    found = documents(small_experiment)
+    assert all(found)
+    return found
 
 
 @pytest.fixture

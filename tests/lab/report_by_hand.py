@@ -106,8 +106,8 @@ class Home:
             *self.all[self.all["failed"] > 0][["arm", "cell_seed"]].itertuples(index=False, name=None)
         }
 
-    def _values(self) -> pd.Series:
-        """Return the measures by scope, name, arm and seed: the means over the answers."""
+    def _values(self) -> dict[tuple[str, str, str], pd.Series]:
+        """Return the measures by seed of each scope, name and arm: the means over the answers."""
         rows = []
         for game in self.games.itertuples():
             for name, of_scopes in game.measures.items():
@@ -115,7 +115,9 @@ class Home:
                     ends = name == "half_life" and scope == "run" and value is None and game.spells
                     rows.append((scope, name, game.worded, game.cell_seed, game.turns if ends else value))
         table = pd.DataFrame(rows, columns=["scope", "name", "arm", "seed", "value"]).astype({"value": float})
-        return table.groupby(["scope", "name", "arm", "seed"])["value"].mean().dropna()
+        means = table.groupby(["scope", "name", "arm", "seed"])["value"].mean().dropna()
+        places = ["scope", "name", "arm"]
+        return {place: of.droplevel(places) for place, of in means.groupby(level=places)}
 
     def worded(self, arm: str) -> list[str]:
         """Return the names of an arm with each of its wordings."""
@@ -128,11 +130,11 @@ class Home:
 
     def by_wording(self, arm: str, measure: str, scope: str = "run") -> pd.DataFrame:
         """Return a measure of an arm, a row for each seed with which all wordings have it."""
-        found = {}
-        for name in self.worded(arm):
-            place = (scope, measure, name)
-            known = place in self.values.index.droplevel("seed")
-            found[name.partition("~")[2]] = self.values.loc[place] if known else pd.Series(dtype=float)
+        unknown = pd.Series(dtype=float)
+        found = {
+            name.partition("~")[2]: self.values.get((scope, measure, name), unknown)
+            for name in self.worded(arm)
+        }
         table = pd.DataFrame(found).dropna()
         return table.reindex([seed for seed in self.seeds if seed in table.index])
 
@@ -237,11 +239,14 @@ def plan(home: Home) -> Row:
 
 def ends_of(values: Any, level: float = 0.05) -> tuple[float, float]:
     """Return Student's interval with Johnson's correction, threefold, on the side of the longer tail."""
-    n, s = len(values), np.std(values, ddof=1)
-    low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - level)
+    return ends(len(values), np.mean(values), np.std(values, ddof=1), stats.skew(values), level)
+
+
+def ends(n: int, middle: Any, s: Any, skewness: Any, level: float) -> tuple[Any, Any]:
+    """Return the ends of that interval from the size, mean, deviation and skewness of samples."""
     reach = stats.t.isf(level / 2, n - 1) / math.sqrt(n)
-    shift = 3 * stats.skew(values) * s * (reach**2 / 3 + 1 / (6 * n))
-    return low + min(0, shift), high + max(0, shift)
+    shift = 3 * skewness * s * (reach**2 / 3 + 1 / (6 * n))
+    return middle - reach * s + np.minimum(0, shift), middle + reach * s + np.maximum(0, shift)
 
 
 def mean(found: Sequence[float], level: float = 0.05) -> Row:
@@ -258,16 +263,25 @@ def mean(found: Sequence[float], level: float = 0.05) -> Row:
     return row
 
 
-def p_above(values: Any) -> float:
+@cache
+def p_above(sample: tuple[float, ...]) -> float:
     """Return the p that a mean is above 0: of all sign flips, or at which its interval ends at 0."""
+    values = np.array(sample)
     signs = np.array(list(itertools.product((1, -1), repeat=len(values))))
     flips = float(((signs @ values) >= values.sum() - ALMOST_0).mean())
     if np.ptp(values) < ALMOST_0:
         return flips if abs(values.mean()) > ALMOST_0 else 1.0
-    distance = values.mean() / np.std(values, ddof=1) + min(0, 3 * stats.skew(values)) / (6 * len(values))
+    middle, s, skewness = values.mean(), np.std(values, ddof=1), stats.skew(values)
+    distance = middle / s + min(0, 3 * skewness) / (6 * len(values))
     if distance <= 0:
         return max(flips, float(stats.t.sf(math.sqrt(len(values)) * distance, len(values) - 1)))
-    level = optimize.brentq(lambda level: ends_of(values, level)[0], 1e-15, 1 - 1e-9, xtol=1e-16, rtol=1e-12)
+    level = optimize.brentq(
+        lambda level: ends(len(values), middle, s, skewness, level)[0],
+        1e-15,
+        1 - 1e-9,
+        xtol=1e-16,
+        rtol=1e-12,
+    )
     return max(flips, float(level) / 2)
 
 
@@ -276,8 +290,10 @@ def tests(found: Sequence[float], margin: float | None) -> tuple[float | None, f
     values = np.asarray(found, float)
     if len(values) < 2:
         return None, None
-    p = min(1.0, 2 * min(p_above(values), p_above(-values)))
-    return p, None if margin is None else max(p_above(margin + values), p_above(margin - values))
+    p = min(1.0, 2 * min(p_above(tuple(values)), p_above(tuple(-values))))
+    if margin is None:
+        return p, None
+    return p, max(p_above(tuple(margin + values)), p_above(tuple(margin - values)))
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:
@@ -428,12 +444,13 @@ def smallest_effect(n: int, level: float) -> float:
 
     The lower end of a test of sign flips is one of the means of all subsets (Hartigan 1969).
     """
-    samples = np.random.default_rng(99).normal(size=(4000, n))
+    samples = np.random.default_rng(99).normal(size=(1000, n))
     subsets = (np.arange(1, 2**n)[:, None] >> np.arange(n)) & 1
     means = np.sort(samples @ subsets.T / subsets.sum(axis=1), axis=1)
     flips = means[:, max(0, math.ceil(level / 2 * 2**n) - 2)]
-    students = [ends_of(values, level)[0] for values in samples[:1000]]
-    return float(np.quantile(-np.minimum(flips[:1000], students), 0.8))
+    middles, deviations = samples.mean(axis=1), samples.std(axis=1, ddof=1)
+    students, _ = ends(n, middles, deviations, stats.skew(samples, axis=1), level)
+    return float(np.quantile(-np.minimum(flips, students), 0.8))
 
 
 def no_larger(row: Row) -> bool:
@@ -554,6 +571,7 @@ def failures(home: Home) -> list[Row]:
 
 def spread(home: Home) -> Iterator[Row]:
     """Yield the parts of the spread of each measure in each arm."""
+    alike = {arm: agents_alike(home, arm) for arm in home.levels}
     for arm, measure in itertools.product(home.levels, home.measures):
         own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
         both = pd.concat([own, base], axis=1).dropna()
@@ -564,10 +582,6 @@ def spread(home: Home) -> Iterator[Row]:
         )
         answers = of.groupby(["cell_seed", "wording"])["value"]
         groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
-        own_games = home.games[home.games["cell"].isin(home.worded(arm))]
-        seats = [np.array([*scores.values()], float) for scores in own_games["scores"]]
-        between, within = one_way(seats) if len(seats) > 2 else (0.0, 0.0)
-        alike = between**2 / (between**2 + within**2) if between or within else None
         seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)
         tell = arm != home.baseline and len(both) > 2 and (np.ptp(both.to_numpy(), axis=0) > 0).all()
         yield {
@@ -577,8 +591,16 @@ def spread(home: Home) -> Iterator[Row]:
             "of_seeds": seeds,
             "of_answers": noise,
             "correlation": both.corr().iloc[0, 1] if tell else None,
-            "agents_alike": alike,
+            "agents_alike": alike[arm],
         }
+
+
+def agents_alike(home: Home, arm: str) -> float | None:
+    """Return the share of the variance of scores in an arm that lies between games."""
+    games = home.games[home.games["cell"].isin(home.worded(arm))]
+    scores = [np.array([*of.values()], float) for of in games["scores"]]
+    between, within = one_way(scores) if len(scores) > 2 else (0.0, 0.0)
+    return between**2 / (between**2 + within**2) if between or within else None
 
 
 def one_way(groups: Sequence[Any]) -> tuple[float, float]:

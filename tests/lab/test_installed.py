@@ -83,7 +83,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of a new environment with the wheel, and with what hobbes needs from this one."""
     folder = tmp_path_factory.mktemp("installed")
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    call(*pip, "wheel", ROOT, "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder)
+    call(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
     call(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     new = folder / "venv" / "bin" / "python"
     (wheel,) = folder.glob("*.whl")

@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.playing import play_experiment
@@ -21,27 +19,11 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Budget, Caps, Spent
 from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.halving import half
-from tests.lab.test_experiments import FILE, Quiet, planned, undated, written
+from tests.lab.test_experiments import FILE, Quiet, documents, planned, written
 from tests.lab.test_kills import answers, watch
 
 CALLS = 3 * 3 * 3 * 4
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
-
-
-def documents(home: Path) -> list[str]:
-    """Return the report of the experiment in a home, in each form."""
-    there = {"HOBBES_HOME": str(home)}
-    forms = (("--json",), ("--format", "html"))
-    told = (CliRunner().invoke(app, ["report", "small", *form], env=there).stdout for form in forms)
-    return [undated(text) for text in told]
-
-
-@pytest.fixture(scope="session")
-def whole(small_experiment: Path) -> list[str]:
-    """The report of the experiment that was played in this process without a stop."""
-    found = documents(small_experiment)
-    assert all(found)
-    return found
 
 
 @pytest.mark.parametrize(

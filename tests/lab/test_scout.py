@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,10 @@ from hobbes.lab.wire.recording import in_thread
 from tests.conftest import ROOT
 from tests.lab.play import played
 
-scout = pytest.importorskip(
-    "inspect_scout", reason="inspect_scout is not installed: pip install inspect_scout"
+# Only the process that scans imports them, which takes seconds.
+pytestmark = pytest.mark.skipif(
+    not all(map(find_spec, ("inspect_scout", "tiktoken"))), reason="pip install inspect_scout tiktoken"
 )
-tiktoken = pytest.importorskip("tiktoken")
 
 PAGE = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
 
