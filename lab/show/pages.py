@@ -413,7 +413,7 @@ class Pages:
         asked = try_form.told_of(self.store, run, fields)
         probe = fields["name"].strip()
         stopped = self.asking.get(probe)
-        _, tally, _, costs = probes.sections(asked) if asked else [None] * 4
+        _, tally, *_, costs = probes.sections(asked) if asked else [None] * 3
         return self._page(
             "try.html",
             run=run,
