@@ -112,7 +112,7 @@ class Judged:
 
     @property
     def fewest(self) -> int:
-        """The number of pairs below which nothing is found."""
+        """The number of pairs below which nothing is concluded."""
         return fewest_pairs(self.level)
 
     @property
@@ -122,20 +122,15 @@ class Judged:
 
     @property
     def all_equal(self) -> bool:
-        """Whether no pair differs, and there are so many pairs that a difference could have been found."""
+        """Whether no pair differs."""
         of = self.difference
-        same = of.mean.mean == 0 and of.spread == 0 and of.mean.low is None
-        return same and of.mean.n >= self.fewest
+        return of.mean.mean == 0 and of.spread == 0 and of.mean.low is None
 
     @property
     def no_larger(self) -> bool:
-        """Whether no difference is as large as the margin; without one, whether no pair differs at all."""
-        return self.all_equal or (self.p_margin_holm is not None and self.p_margin_holm < ALPHA)
-
-    @property
-    def may_be_failures(self) -> bool:
-        """Whether a difference was found that is not found without the seeds in which calls failed."""
-        return self.differs and self.without_failures is not None and not self.without_failures.differs
+        """Whether no difference is as large as the margin, by enough pairs."""
+        is_within = self.p_margin_holm is not None and self.p_margin_holm < ALPHA
+        return is_within and self.difference.mean.n >= self.fewest
 
     @property
     def detectable(self) -> float | None:

@@ -1,7 +1,7 @@
 """How the calls of each arm ended, and whether the arms differ in their failures."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -45,6 +45,11 @@ class Failing:
             "share": self.share,
             "difference": of and {**of.mean.to_json(), "p": of.p, "p_holm": self.p_holm},
         }
+
+
+def fail_equally(arms: Sequence[Failing]) -> bool:
+    """Return whether several arms have the same share of failed calls."""
+    return len(arms) > 1 and len({one.share for one in arms}) == 1
 
 
 def failing(file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> Iterator[Failing]:

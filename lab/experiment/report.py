@@ -14,6 +14,7 @@ from hobbes.lab.experiment.branching import Origin, origin_of
 from hobbes.lab.experiment.coded import Coded, coded
 from hobbes.lab.experiment.comparing import (
     Compared,
+    Judged,
     Rules,
     Sample,
     Tested,
@@ -23,7 +24,7 @@ from hobbes.lab.experiment.comparing import (
     of_hypothesis,
     weighted,
 )
-from hobbes.lab.experiment.failing import Failing, failing
+from hobbes.lab.experiment.failing import Failing, fail_equally, failing
 from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
@@ -103,6 +104,20 @@ class Report:
     def extended(self) -> bool:
         """Whether seeds were added after the experiment had begun."""
         return self.plan is not None and self.plan.extended
+
+    def failing_of(self, of: Judged) -> list[Failing]:
+        """Return how the calls of the arms of a comparison ended."""
+        return [one for one in self.failing if one.arm in of.seen.arms]
+
+    def may_be_failures(self, of: Judged) -> bool:
+        """Return whether a difference was found that is not found without the pairs in which calls failed.
+
+        If too few pairs are left to find any, it may be that of the failures only where arms differ in them.
+        """
+        left = of.without_failures
+        if not of.differs or left is None or left.differs:
+            return False
+        return left.difference.mean.n >= left.fewest or not fail_equally(self.failing_of(of))
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `hobbes report --json` prints it."""

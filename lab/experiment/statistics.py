@@ -67,7 +67,7 @@ class Difference:
     margin: float | None = None
     """The smallest difference that matters."""
     p_margin: float | None = None
-    """The p of two one-sided tests that the mean is nearer to 0 than the margin."""
+    """The p of two one-sided tests that the mean is nearer to 0 than the margin; 1 if all are equal."""
 
 
 def rounded(value: float) -> float:
@@ -123,7 +123,7 @@ def _moments(table: "Table") -> _Moments:
     import numpy as np  # noqa: PLC0415
 
     mean = table.mean(axis=1)
-    differ = np.ptp(table, axis=1) > _tie(table)
+    differ = _differ(table)
     cubes, variance = ((table - mean[:, None]) ** 3).mean(axis=1), table.var(axis=1)
     skewness = np.divide(cubes, variance**1.5, out=np.zeros_like(mean), where=differ)
     deviation = np.where(differ, table.std(axis=1, ddof=1), 0.0)
@@ -148,6 +148,13 @@ def _interval(table: "Table", alpha: float) -> "tuple[list[float], list[float]]"
     return low.tolist(), high.tolist()
 
 
+def _differ(table: "Table") -> "np.ndarray[Any, np.dtype[np.bool]]":
+    """Return whether the values of each sample differ."""
+    import numpy as np  # noqa: PLC0415
+
+    return np.asarray(np.ptp(table, axis=1) > _tie(table))
+
+
 def _tie(table: "Table") -> "Table":
     """Return by how much two figures of each sample may differ and still be the same."""
     import numpy as np  # noqa: PLC0415
@@ -161,7 +168,10 @@ def differences_of(
     margins: Sequence[float | None] = (),
     alpha: float = ALPHA,
 ) -> list[Difference]:
-    """Return the mean of each sample, tested against 0 and against its margin, if it has one."""
+    """Return the mean of each sample, tested against 0 and against its margin, if it has one.
+
+    Values that are all equal lie within no margin for certain: they do not show how far others may be off.
+    """
     import numpy as np  # noqa: PLC0415
 
     of_samples = list(margins) or [None] * len(samples)
@@ -174,8 +184,10 @@ def differences_of(
         if known:
             margin = np.asarray([[of_samples[places[row]]] for row in known], float)
             of_known = table[known]
-            for row, *both in zip(known, p_above(of_known + margin), p_above(margin - of_known), strict=True):
-                within[places[row]] = float(max(both))
+            p_within = np.maximum(p_above(of_known + margin), p_above(margin - of_known))
+            p_within[~_differ(of_known)] = 1
+            for row, p in zip(known, p_within, strict=True):
+                within[places[row]] = float(p)
     found = []
     for values, mean, p, margin_of, p_margin in zip(
         samples, means_of(samples, alpha), ps, of_samples, within, strict=True

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hobbes.lab.experiment.comparing import Compared, Judged, Tested
-from hobbes.lab.experiment.failing import Failing
+from hobbes.lab.experiment.failing import Failing, fail_equally
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, Mean, most_unlike
@@ -18,6 +18,12 @@ LARGE = 999.5
 
 EXTENDED = " (extended after a look)"
 """What stands beside a p if seeds were added to an experiment that had begun."""
+
+
+FEW_VALUES = (
+    "Of 5 skewed values, 88 to 94% of the 95% intervals hold the true mean, and of 8 very skewed ones 90%."
+)
+"""What docs/calibration.md says of few values."""
 
 
 def cautions(found: Report) -> Iterator[str]:
@@ -129,19 +135,16 @@ def _about(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
 def _conclusion(found: Report, one: Compared) -> str:
     """Return what can be concluded about one difference."""
     of, mean = one.judged, one.difference.mean
-    if why := _why_nothing(found, one):
-        return f"{NOTHING}{why}"
-    if one.difference.spread == 0 and mean.mean == 0 and mean.low is None:
-        return (
-            f"no difference at all: {found.baseline} and {one.arm} have the same value in all {mean.n} "
-            f"pairs. Up to {most_unlike(mean.n):.0%} of all pairs may be unlike these."
-        )
     if of.differs and mean.mean is not None:
         word = "higher" if mean.mean > 0 else "lower"
         return (
             f"{word} than {found.baseline} by {short(abs(mean.mean))} ({interval_in_words(mean)}), "
-            f"{told_p(found, of)}.{about_wordings(of)}{_beside(of)}"
+            f"{told_p(found, of)}.{about_wordings(of)}{_beside(found, of)}"
         )
+    if why := _why_nothing(found, one):
+        return f"{NOTHING}{why}"
+    if of.all_equal:
+        return f"cannot tell: {_all_equal(of)}."
     if of.no_larger:
         return (
             f"no difference larger than {short(one.difference.margin)} ({interval_in_words(mean)}, "
@@ -153,6 +156,12 @@ def _conclusion(found: Report, one: Compared) -> str:
     )
 
 
+def _all_equal(of: Judged) -> str:
+    """Return what is known if no pair differs."""
+    n = of.difference.mean.n
+    return f"equal in all {n} pairs; up to {most_unlike(n):.0%} of all pairs may be unlike these"
+
+
 def _why_nothing(found: Report, one: Compared) -> str:
     """Return why nothing can be concluded about a difference, whatever it is; empty if something can."""
     of, n = one.judged, one.difference.mean.n
@@ -160,7 +169,7 @@ def _why_nothing(found: Report, one: Compared) -> str:
         return " before the first look."
     if not n:
         return ", because in no pair do both runs have a value that counts."
-    if n >= of.fewest or (one.difference.spread == 0 and one.difference.mean.mean == 0):
+    if n >= of.fewest or of.all_equal:
         return ""
     pairs = "one pair" if n == 1 else f"{n} pairs"
     test = "The test needs" if of.tests == 1 else f"With {of.tests} comparisons the test needs"
@@ -196,7 +205,7 @@ def samples_in_words(found: Report) -> Iterator[str]:
         )
 
 
-def _beside(of: Judged) -> str:
+def _beside(found: Report, of: Judged) -> str:
     """Return what has to be said beside a difference that was found."""
     said = ""
     if of.no_larger:
@@ -211,9 +220,19 @@ def _beside(of: Judged) -> str:
             if mean.n
             else "no pair is left."
         )
-    if of.may_be_failures:
+        if mean.n < left.fewest:
+            said += f" These are too few to test. {_shares_of_failed(found, of)}"
+    if found.may_be_failures(of):
         said += " So the difference may be that of the failed calls."
     return said
+
+
+def _shares_of_failed(found: Report, of: Judged) -> str:
+    """Return which share of the calls failed in the arms that are compared."""
+    arms = found.failing_of(of)
+    if fail_equally(arms):
+        return f"The arms fail equally often ({_share(arms[0])} of their calls)."
+    return f"Failed calls: {', '.join(f'{one.arm} {_share(one)}' for one in arms)}."
 
 
 def _beside_interval(of: Judged) -> str:
@@ -233,7 +252,10 @@ def _what_can_be_found(of: Judged) -> str:
     if of.detectable is None:
         return ""
     least = f"; the smallest that matters is {short(margin)}" if margin else ""
-    return f" {n} pairs find a difference of {short(of.detectable)} in 80% of experiments{least}."
+    return (
+        f" {n} pairs would find a difference of {short(of.detectable)} in about 80% of experiments, if "
+        f"values are normal and spread like these{least}."
+    )
 
 
 def verdicts(found: Report) -> Iterator[str]:
@@ -257,26 +279,30 @@ def compares(found: Report, one: Tested) -> str:
 
 def _verdict(one: Compared | Tested) -> str:
     """Return a verdict, with the margin where no difference is larger."""
-    verdict, margin = one.verdict(), one.difference.margin
-    if verdict != "no larger than":
-        return verdict
-    return "no difference in any pair" if margin is None else f"no larger than {short(margin)}"
+    verdict = one.verdict()
+    return f"{verdict} {short(one.difference.margin)}" if verdict == "no larger than" else verdict
 
 
 def verdict_in_words(found: Report, one: Compared | Tested) -> str:
     """Return a verdict with its p, and what has to be known beside it."""
     of, verdict = one.judged, one.verdict()
     p = of.p_margin_holm if verdict == "no larger than" else of.p_holm
-    told = f"{_verdict(one)}{'' if p is None else f', p {short(p)}'}"
+    told = _verdict(one)
+    if of.all_equal:
+        told += f": {_all_equal(of)}"
+    elif p is not None:
+        told += f", p {short(p)}"
     if isinstance(one, Compared) or one.exploratory:
         told += EXTENDED * (found.extended and p is not None)
     elif not one.complete:
         told += "; not all of the planned runs have been played"
-    if verdict == "cannot tell" and one.difference.mean.n < of.fewest:
+    if of.differs and of.no_larger:
+        told += f"; smaller than {short(one.difference.margin)}, the smallest that matters"
+    if verdict == "cannot tell" and one.difference.mean.n < of.fewest and not of.all_equal:
         told += f"; the test needs {of.fewest} pairs or more"
-    if isinstance(one, Compared) and (pairs := _same(found, one.arm)):
-        told += f"; no turn differs in {pairs} pairs"
-    if of.may_be_failures:
+    if isinstance(one, Compared) and _same(found, one.arm):
+        told += "; no turn differs"
+    if found.may_be_failures(of):
         told += "; it may be that of the failed calls"
     return told
 
@@ -292,7 +318,9 @@ def _line(found: Report, one: Tested) -> str:
     if not one.complete and not one.exploratory:
         seeds += " Not all of the planned runs have been played."
     few = f" The test needs {of.fewest} pairs or more." if mean.n < of.fewest else ""
-    beside = _beside(of) if of.differs else ""
+    if of.all_equal:
+        few = f" It is {_all_equal(of)}."
+    beside = _beside(found, of) if of.differs else ""
     return (
         f"{told[0].upper()}{told[1:]}: {one.hypothesis.text.rstrip('.')}. "
         f"Expected: {one.hypothesis.direction}. "

@@ -9,7 +9,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, CALIBRATED, MAX_EXACT, RANDOM_FLIPS
-from hobbes.lab.experiment.wording import cautions, explorations, short
+from hobbes.lab.experiment.wording import FEW_VALUES, cautions, explorations, short
 from hobbes.lab.show.answers import COLUMNS, answers, answers_about_invasions, asked_of, changed, variant_name
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings, with_unit
@@ -285,14 +285,14 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
     )
     yield (
         "p-values are corrected by Holm's method, for the planned hypotheses among themselves and for all "
-        f"planned comparisons of arms and measures {works.cite(HOLM)}, at a level of {ALPHA:g}; intervals "
-        "are not corrected."
+        f"planned comparisons of arms and measures {works.cite(HOLM)}, at a level of {ALPHA:g} each; "
+        "intervals are not corrected."
     )
     if report.rules.margins:
         margins = ", ".join(f"{name} {short(of)}" for name, of in report.rules.margins.items())
         yield (
             f"A difference is called no larger than the margin ({escape_markdown(margins)}) by two one-sided "
-            f"tests {works.cite(SCHUIRMANN)}."
+            f"tests {works.cite(SCHUIRMANN)}. Of pairs that are all equal, nothing is concluded."
         )
     if report.rules.looks:
         yield (
@@ -372,14 +372,13 @@ def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
         yield (
             f"In {unknown} of {len(told)} answers the experiment cannot tell. That is no evidence that "
             "nothing differs: a difference smaller than that in the last column of Table 2 is missed in more "
-            "than one experiment in five."
+            "than one experiment in five. Where the column has none, there are too few pairs to find any "
+            "difference, or all pairs are equal."
         )
     if min(ns) < CALIBRATED:
-        yield (
-            f"Of fewer than {CALIBRATED} skewed values, fewer than 93% of the intervals hold the true mean."
-        )
+        yield FEW_VALUES
     yield "Intervals are not corrected for the number of comparisons; shares of the baseline have none."
-    if any(one.one.judged.may_be_failures for one in answers(report)):
+    if any(report.may_be_failures(one.one.judged) for one in answers(report)):
         yield "Where the verdict says so, a difference may be that of failed calls, not of what was changed."
     for one in explorations(report):
         yield f"Exploratory: {one.removeprefix('Exploratory: ')}"

@@ -18,9 +18,10 @@ from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.looks import shares
 from hobbes.lab.experiment.report import Report, measures_of
-from hobbes.lab.experiment.statistics import CALIBRATED, MAX_EXACT, RANDOM_FLIPS
+from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import (
     EXTENDED,
+    FEW_VALUES,
     conclusions,
     explorations,
     failures,
@@ -154,6 +155,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     )
     yield Section(
         "Second half of a run minus first half",
+        ["These comparisons were not planned, unless a hypothesis names them."],
         columns=("arm", "measure", *NUMBERS, *_tests(report)),
         rows=[_difference(report, one) for one in report.halves],
     )
@@ -230,7 +232,8 @@ def _spread(report: Report) -> Section:
     words = (
         "Standard deviations: over seeds, then the part of a seed and the part of an answer, which the "
         "null arm and further answers tell apart. The correlation is that of the pairs. Agents alike: the "
-        "intraclass correlation of the scores of one game."
+        "intraclass correlation of the scores of one game. A part of 0 is one that was not above 0 in these "
+        "games."
     )
     columns = ("arm", "measure", "deviation", "of seeds", "of answers", "correlation", "agents alike")
     rows = [
@@ -343,14 +346,17 @@ def _rules(report: Report) -> Iterator[str]:
         "A 95% interval is Student's, made longer on the side of the longer tail by Johnson's correction "
         "for skewness. p is the larger one of two: that of the permutation test that flips signs, which "
         f"counts all flips up to {MAX_EXACT} pairs and {RANDOM_FLIPS:,} random ones of more, and that at "
-        "which the interval ends at 0. docs/calibration.md says how often both are right; of fewer than "
-        f"{CALIBRATED} skewed values, fewer than 93% of the intervals hold the true mean."
+        "which the interval ends at 0. If a measure has two values only, p is larger than that of the exact "
+        "sign test, in some cases 200 times. Intervals do not know the bounds of a measure, and may pass "
+        f"them. docs/calibration.md says how often both are right. {FEW_VALUES}"
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and for the planned "
-        "hypotheses among themselves. The effect is the mean divided by the standard deviation of the "
-        "differences. `found in 80%` is the smallest difference that so many pairs of this spread find in "
-        "80% of simulated experiments, by the same test and correction."
+        "hypotheses among themselves. These are two families: in each, one false finding in twenty "
+        "experiments is allowed. Intervals, and shares of the baseline, are not corrected. The effect is the "
+        "mean divided by the standard deviation of the differences. `found in 80%` is the smallest "
+        "difference that so many pairs find in 80% of simulated experiments, by the same test and "
+        "correction, if values are normal and have this spread."
     )
     if any(one.judged.wordings for one in report.differences):
         yield (
@@ -371,7 +377,8 @@ def _rules(report: Report) -> Iterator[str]:
         yield (
             "A difference is called no larger than the margin, which the file names as the smallest "
             "difference that matters, if two one-sided tests at 0.05, corrected by Holm's method, say so "
-            "(TOST)."
+            "(TOST) and there are as many pairs as are needed to find a difference. Pairs that are all equal "
+            "do not show how far others may be off, so of them nothing is concluded."
         )
     if report.rules.looks:
         told = ", ".join(
@@ -387,9 +394,9 @@ def _rules(report: Report) -> Iterator[str]:
         yield (
             "A hypothesis is supported if the difference has the expected direction and its p is below "
             "0.05 after Holm's correction for the number of planned hypotheses, and not supported if such "
-            "a difference has the opposite direction. Otherwise it is no larger than the margin, or "
-            "nothing can be told. What the frozen plan does not name is exploratory and is never "
-            "supported."
+            "a difference has the opposite direction. It may be smaller than the smallest that "
+            "matters. Otherwise the difference is no larger than the margin, or nothing can be told. What "
+            "the frozen plan does not name is exploratory and is never supported."
         )
     if NULL in report.arms:
         yield (

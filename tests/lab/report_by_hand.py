@@ -291,8 +291,8 @@ def tests(found: Sequence[float], margin: float | None) -> tuple[float | None, f
     if len(values) < 2:
         return None, None
     p = min(1.0, 2 * min(p_above(tuple(values)), p_above(tuple(-values))))
-    if margin is None:
-        return p, None
+    if margin is None or np.ptp(values) < ALMOST_0:
+        return p, None if margin is None else 1.0
     return p, max(p_above(tuple(margin + values)), p_above(tuple(margin - values)))
 
 
@@ -454,10 +454,10 @@ def smallest_effect(n: int, level: float) -> float:
 
 
 def no_larger(row: Row) -> bool:
-    """Return whether a difference is no larger than its margin, or nothing differs in enough pairs."""
-    same = row["mean"] == 0 and row["spread"] == 0 and row["low"] is None
-    equal = same and 2.0 ** (1 - row["n"]) <= row["level"]
-    return equal or (row["p_margin_holm"] is not None and row["p_margin_holm"] < 0.05)
+    """Return whether a difference is no larger than its margin, by so many pairs as can find one."""
+    if row["p_margin_holm"] is None or 2.0 ** (1 - row["n"]) > row["level"]:
+        return False
+    return bool(row["p_margin_holm"] < 0.05)
 
 
 def compared(home: Home, arms: Sequence[str], minus: Mapping[str, float] | None) -> list[Row]:

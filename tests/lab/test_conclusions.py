@@ -12,7 +12,14 @@ from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment.comparing import Tested as AsTested
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.report import report
-from hobbes.lab.experiment.wording import MORE, cautions, conclusions, explorations, verdicts
+from hobbes.lab.experiment.wording import (
+    MORE,
+    cautions,
+    conclusions,
+    explorations,
+    verdict_in_words,
+    verdicts,
+)
 from hobbes.lab.show.reports import markdown
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
@@ -117,8 +124,9 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
     "no clear difference": (
         {"one": [0.0] * 8, "two": [3.0, -1.0, 2.0, -2.0, 1.0, 0.0, 4.0, -3.0]},
         (
-            "two, output: cannot tell (0.5, 95% interval -1.55 to 2.55, p 0.672). 8 pairs find a "
-            "difference of 3.55 in 80% of experiments.\nIf you need more seeds, plan a new experiment "
+            "two, output: cannot tell (0.5, 95% interval -1.55 to 2.55, p 0.672). 8 pairs would find a "
+            "difference of 3.55 in about 80% of experiments, if values are normal and spread like these.\n"
+            "If you need more seeds, plan a new experiment "
             "with seeds of its own"
         ),
     ),
@@ -207,7 +215,7 @@ def test_rounding_errors_are_no_differences(opened: Store) -> None:
     two, three = report(opened, "made").differences
     assert (two.difference.mean.mean, two.difference.spread, two.difference.effect) == (0.0, 0.0, None)
     assert (three.difference.spread, three.difference.effect) == (0.0, None)
-    assert "two, output: no difference at all" in said(opened)
+    assert "two, output: cannot tell: equal in all 8 pairs" in said(opened)
 
 
 def test_an_interval_that_ends_at_0_ends_there_exactly(opened: Store) -> None:
@@ -234,13 +242,35 @@ def test_an_interval_that_leaves_out_0_is_told_where_no_difference_is_found(open
     assert told in said(opened)
 
 
-def test_arms_that_are_equal_in_every_pair_are_called_so(opened: Store) -> None:
+def test_pairs_that_are_all_equal_are_called_so_and_show_nothing_of_others(opened: Store) -> None:
+    """Six equal pairs are no evidence against a fraction of games that collapse."""
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
-    assert (
-        said(opened) == "two, output: no difference at all: one and two have the same value in all 8 pairs. "
-        "Up to 37% of all pairs may be unlike these."
-    )
-    assert report(opened, "made").detectable() == {"two": {"output": None}}
+    planned(opened, smallest={"output": 0.2}, hypothesis=[hypothesis("two")])
+    told = "equal in all 8 pairs; up to 37% of all pairs may be unlike these"
+    assert said(opened).startswith(f"two, output: cannot tell: {told}.\n")
+    found = report(opened, "made")
+    (tested,), (compared,) = found.hypotheses, found.differences
+    assert tested.verdict() == compared.verdict() == "cannot tell"
+    assert verdict_in_words(found, tested) == f"cannot tell: {told}"
+    assert next(verdicts(found)).endswith(f"n 8, p 1. It is {told}.")
+    assert found.detectable() == {"two": {"output": None}}
+
+
+def test_too_few_pairs_show_no_margin_in_any_part_of_a_report(opened: Store) -> None:
+    """One part said "no larger than 9, p 0.0312" where another one said that nothing can be concluded."""
+    made_up(opened, {"one": [0.0] * 5, "two": [0.1, -0.1, 0.2, -0.2, 0.0]})
+    planned(opened, smallest={"output": 9.0}, hypothesis=[hypothesis("two")])
+    found = report(opened, "made")
+    assert found.differences[0].judged.p_margin_holm == pytest.approx(1 / 2**5)
+    told = "cannot tell, p 1; the test needs 6 pairs or more"
+    assert verdict_in_words(found, found.hypotheses[0]) == told
+    assert verdict_in_words(found, found.differences[0]) == told
+    assert "nothing can be concluded from 5 pairs. The test needs 6 or more." in said(opened)
+
+
+def test_a_difference_that_holms_later_steps_find_in_few_pairs_is_told_as_found(opened: Store) -> None:
+    made_up(opened, {"one": [0.0] * 8, "up": UP, "few": [*UP[:6], None, None]})
+    assert "few, output: higher than one by 10.3" in said(opened)
 
 
 def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(opened: Store) -> None:
@@ -356,8 +386,7 @@ def test_a_hypothesis_is_supported_or_not_or_no_larger_than_the_margin_or_nobody
     asked = [hypothesis("up"), hypothesis("up", "lower"), hypothesis("same"), hypothesis("mixed")]
     planned(opened, hypothesis=asked)
     found = report(opened, "made").hypotheses
-    verdicts_ = ["supported", "not supported", "no larger than", "cannot tell"]
-    assert [one.verdict() for one in found] == verdicts_
+    assert [one.verdict() for one in found] == ["supported", "not supported", "cannot tell", "cannot tell"]
     assert [one.judged.p_holm for one in found] == pytest.approx([4 * 2 / 2**8, 4 * 2 / 2**8, 1, 1])
     planned(opened, smallest={"output": 9.0})
     lines = list(verdicts(report(opened, "made")))
@@ -371,14 +400,17 @@ def test_a_difference_that_is_found_may_still_be_too_small_to_matter(opened: Sto
     made_up(opened, {"base": [0.0] * 8, "up": UP})
     planned(opened, smallest={"output": 12.0})
     assert "It is no larger than 12, the smallest difference that matters." in said(opened)
+    found = report(opened, "made")
+    told = verdict_in_words(found, found.differences[0])
+    assert told == "higher, p 0.00781; smaller than 12, the smallest that matters"
 
 
 def test_too_few_pairs_decide_no_hypothesis(opened: Store) -> None:
-    made_up(opened, {"one": [0.0] * 5, "two": [0.0] * 5})
+    made_up(opened, {"one": [0.0] * 5, "two": [1.0] * 5})
     planned(opened, hypothesis=[hypothesis("two", text="more")])
     found = report(opened, "made")
     assert next(verdicts(found)) == (
-        "Cannot tell: more. Expected: higher. output, two minus one: 0 (no interval), n 5, p 1. "
+        "Cannot tell: more. Expected: higher. output, two minus one: 1 (no interval), n 5, p 0.0625. "
         "The test needs 6 pairs or more."
     )
 
@@ -521,8 +553,40 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
     assert up.difference is not None
     assert up.difference.mean.mean == pytest.approx(5 / 80)
     assert "Without the 5 pairs in which calls failed: 10.2" in said(opened)
+    assert "These are too few to test. Failed calls: base 0.0%, up 6.2%." in said(opened)
     assert "So the difference may be that of the failed calls." in said(opened)
     assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in markdown(opened, found)
+
+
+def test_failures_that_arms_have_equally_often_are_told_and_explain_no_difference(opened: Store) -> None:
+    """Without the pairs in which calls failed, too few are left to find anything."""
+    made_up(opened, {"base": [0.0] * 8, "up": UP})
+    for seed in range(1, 7):
+        for arm in ("base", "up"):
+            opened.runs.update(f"made.{arm}.{seed}", outcomes='{"answered": 9, "truncated": 1}')
+    assert "n 2, p 0.5. These are too few to test. The arms fail equally often (10.0% of their calls).\n" in (
+        f"{said(opened)}\n"
+    )
+    found = report(opened, "made")
+    assert verdict_in_words(found, found.differences[0]) == "higher, p 0.00781"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Intervals, and shares of the baseline, are not corrected.",
+        "These are two families: in each, one false finding in twenty experiments is allowed.",
+        "of 8 very skewed ones 90%",
+        "A part of 0 is one that was not above 0 in these games.",
+        "These comparisons were not planned, unless a hypothesis names them.",
+        "p is larger than that of the exact sign test",
+        "It may be smaller than the smallest that matters.",
+    ],
+)
+def test_a_report_says_what_its_figures_do_not_mean(told: str, opened: Store) -> None:
+    made_up(opened, {"base": [0.0] * 8, "up": UP})
+    planned(opened, hypothesis=[hypothesis("up")])
+    assert told in markdown(opened, report(opened, "made"))
 
 
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:
