@@ -121,6 +121,10 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             help="list where this regular expression is found in answers, reasoning, messages and events"
         ),
     ] = None,
+    mark: Annotated[
+        str | None,
+        typer.Option(help="of a diary, show what has this mark: a landmark, `failed call` or `rejection`"),
+    ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -135,11 +139,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
+    if mark is not None and (turn is not None or not agents):
+        raise UsageError("--mark chooses from a diary; name its agents, or write all, and leave out the turn")
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         if turn is None and agents:
             diary_of = [*agents, *(only_agents or ())]
-            _trace_diary(store, stored, diary_of, event or (), grep, as_json=as_json)
+            _trace_diary(store, stored, diary_of, event or (), grep, mark or "", as_json=as_json)
         elif turn is None:
             _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
         elif agents:
@@ -212,8 +218,15 @@ def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: 
         cards.show_card(card, told(run, full, card), looks_in(store, run), coding.of_card(codes))
 
 
-def _trace_diary(  # noqa: PLR0913  what is asked for
-    store: "Store", run: "Run", agents: list[str], events: Collection[str], grep: str | None, *, as_json: bool
+def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
+    store: "Store",
+    run: "Run",
+    agents: list[str],
+    events: Collection[str],
+    grep: str | None,
+    mark: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Print the diary of these agents."""
     from hobbes.lab.show import cards, diary, searching
@@ -224,12 +237,14 @@ def _trace_diary(  # noqa: PLR0913  what is asked for
     search = searching.search_for(store, run, events, (), grep)
     looks = looks_in(store, run)
     chosen = diary.chosen(looks, agents)
-    choice = diary.Choice(chosen, events=search.events, words=search.pattern)
+    if mark and mark not in (marks := diary.marks_of(run)):
+        raise UsageError(f"--mark {mark!r}: choose from: {', '.join(marks)}")
+    choice = diary.Choice(chosen, mark=mark, events=search.events, words=search.pattern)
     entries = diary.diary(store, run, choice)
     if as_json:
         print_json([entry.to_json() for entry in entries])
     else:
-        cards.show_diary(entries, diary.firsts(marks_in(store, run).landmarks, chosen), search.pattern, looks)
+        cards.show_diary(entries, diary.firsts(marks_in(store, run), looks, chosen), search.pattern, looks)
 
 
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:

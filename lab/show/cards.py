@@ -139,9 +139,8 @@ def show_diary(
 ) -> None:
     """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
     for first in firsts:
-        OUT.print(
-            Text(f"first {first.mark}: turn {first.turn}, ").append_text(styled_name(first.agent, looks))
-        )
+        agents = Text(", ").join(styled_name(agent, looks) for agent in first.agents)
+        OUT.print(Text(f"first {first.mark}: turn {first.turn}, ").append_text(agents))
     none = True
     for entry in entries:
         for kind, text in _of_entry(entry, looks):
@@ -165,7 +164,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
     for deed in entry.done:
-        yield "did", told_text(deed.words, looks)
+        yield "did", told_text(deed.after_did, looks)
         if deed.promised:
             turn, addressee, text = deed.promised
             before = f"(in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)})"

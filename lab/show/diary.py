@@ -19,12 +19,12 @@ from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import deeds_told
 from hobbes.lab.errors import UsageError
-from hobbes.lab.show.told import by
+from hobbes.lab.show.told import by, refused
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import TurnOfAgent
+from hobbes.lab.store.timelines import Marks
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -48,7 +48,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What an agent did, of one type: in words that follow its name.
+    """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
     `marks` are the landmarks that it is. `promised` is, for a landmark, what its agent had last written to
     one of those to whom it was done, or to all, before they could know of it.
@@ -58,6 +58,11 @@ class Deed:
     words: str
     marks: tuple[str, ...] = ()
     promised: Said | None = None
+
+    @property
+    def after_did(self) -> str:
+        """The words as they follow the label `did`."""
+        return self.words.removeprefix("did ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +128,24 @@ class Choice:
 
 
 class First(NamedTuple):
-    """The first turn of a landmark or another mark, and whose turn it was."""
+    """The first turn of a landmark or of a rejection, and who all had it in that turn."""
 
     mark: str
     turn: int
-    agent: str
+    agents: tuple[str, ...]
 
 
-def firsts(landmarks: Mapping[str, Collection[TurnOfAgent]], agents: Collection[str] = ()) -> list[First]:
-    """Return where each landmark of a run first occurs; with agents, in what these did."""
+def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -> list[First]:
+    """Return where each landmark and a rejection of a run first occur; with agents, among what these did.
+
+    The agents of a turn are in the order of `names`.
+    """
     found = []
-    for mark, places in landmarks.items():
+    for mark, places in {**marks.landmarks, REJECTED: marks.rejections}.items():
         among = [place for place in places if not agents or place[1] in agents]
-        found += [First(mark, *min(among))] if among else []
+        if among:
+            first = min(turn for turn, _ in among)
+            found.append(First(mark, first, tuple(name for name in names if (first, name) in among)))
     return found
 
 
@@ -206,8 +216,11 @@ class _Turn:
         outcome = self.record.outcomes.get(agent)
         if outcome is not None and outcome not in DECISIONS:
             marks[FAILED] = None
-        if any(drop.agent == agent for drop in self.record.drops):
+        drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
+        if drops:
             marks[REJECTED] = None
+        if not by(self.record.events, agent) and FAILED not in marks:
+            done = (Deed("", "; ".join(["did nothing", *refused(self.run.world, drops)])),)
         return Entry(self.number, agent, outcome, *self._thought(agent), said, done, tuple(marks))
 
     def _thought(self, agent: str) -> tuple[str, str]:
@@ -301,10 +314,11 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
     return turn // most * most
 
 
-def diary_page(
-    store: Store, run: Run, of: Asked, landmarks: Mapping[str, Collection[TurnOfAgent]]
-) -> dict[str, Any]:
-    """Return what a page of a diary shows, from its first turn on. `landmarks` are those of the run."""
+def diary_page(store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str]) -> dict[str, Any]:
+    """Return what a page of a diary shows, from its first turn on.
+
+    `marks` are those of the run, and `names` all who were asked in it.
+    """
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
     choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, words=words)
@@ -320,7 +334,7 @@ def diary_page(
     return {
         "asked": of,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
-        "firsts": firsts(landmarks, agents),
+        "firsts": firsts(marks, names, agents),
         "words": words,
         "kinds": KINDS,
         "marks": marks_of(run),

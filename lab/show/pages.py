@@ -533,15 +533,15 @@ class Pages:
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
         asked = asked_for(run, self._looks(run), at)
-        events = [mark.event for mark in run.world.landmarks if mark.name == asked.mark]
-        options = [word for event in events for word in ("--event", event)]
+        options = ["--mark", asked.mark] if asked.mark else []
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
             "diary.html",
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run).landmarks),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run)),
+            **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )
 

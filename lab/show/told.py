@@ -46,10 +46,9 @@ class Told:
 
 def told(run: Run, full: FullTurn | None, card: Card) -> Told:
     """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
-    found = (_refused(run.world, one) for one in (*card["drops"], *card["mends"]))
-    refused = [f"{words} ({n} times)" if n > 1 else words for words, n in Counter(found).items()]
+    not_kept = refused(run.world, [*card["drops"], *card["mends"]])
     if full is None or "intent" not in card:
-        return Told(f"{card['agent']} {_ended(card)}.", Knew(), (), (), refused)
+        return Told(f"{card['agent']} {_ended(card)}.", Knew(), (), (), not_kept)
     return Told(
         _sentence(run, full, card),
         run.world.telling.knew(card["view"]),
@@ -59,7 +58,7 @@ def told(run: Run, full: FullTurn | None, card: Card) -> Told:
             if card["memory_before"][name]
         ],
         run.world.telling.meant(full.played.intents[card["agent"]]),
-        refused,
+        not_kept,
     )
 
 
@@ -105,6 +104,12 @@ def _change(run: Run, full: FullTurn, agent: str) -> str:
 def by(events: Iterable[Event], agent: str) -> list[Event]:
     """Return the events that an agent caused."""
     return [event for event in events if event.agent == agent]
+
+
+def refused(world: AnyWorld, found: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return rejections and corrections in words; each that occurs several times, once."""
+    told = Counter(_refused(world, one) for one in found)
+    return [f"{words} ({n} times)" if n > 1 else words for words, n in told.items()]
 
 
 def _refused(world: AnyWorld, found: Mapping[str, Any]) -> str:

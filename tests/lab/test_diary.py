@@ -52,6 +52,7 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
     """Beside each attack stands what its agent had last written to the one it attacked."""
     assert lines(cli, "all", "--event", "attack") == [
         "first attack: turn 1, ●AgentA",
+        "first rejection: turn 2, ■AgentB, ▲AgentC",
         "1 ●AgentA thought Now.",
         "1 ●AgentA said to all: “nothing personal”",
         "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 fell)",
@@ -65,8 +66,9 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: Cli) -> None:
     told = lines(cli, "AgentA", "AgentB")
-    assert told[:4] == [
+    assert told[:5] == [
         "first attack: turn 1, ●AgentA",
+        "first rejection: turn 2, ■AgentB",
         "0 ●AgentA thought Peace, for now.",
         "0 ●AgentA said to ■AgentB: “I shall never attack you”",
         "0 ■AgentB said to ●AgentA: “I trust you”",
@@ -77,13 +79,26 @@ def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: C
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
     assert lines(cli, "AgentC") == [
+        "first rejection: turn 2, ▲AgentC",
         "0 ■AgentB said to ▲AgentC: “A is a friend”",
+        "0 ▲AgentC did nothing",
         "1 ●AgentA said to all: “nothing personal”",
         "1 ▲AgentC did granted 7 to ■AgentB",
         "1 ▲AgentC did bought 1 mil",
         "2 ▲AgentC failed ✗ unreadable: the default action was taken",
     ]
-    assert lines(cli, "AgentC", "--grep", "friend") == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
+    assert lines(cli, "AgentC", "--grep", "friend")[1:] == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
+
+
+def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: Store, cli: Cli) -> None:
+    """Nothing happened because of it, and yet it has a row, with what was rejected; --mark finds it."""
+    with answering(lambda at: json.dumps({"attacks": {"Nobody": 1}} if at.startswith("0/AgentA") else {})):
+        played(opened, RunOptions("nations", 2, models="openai:m", values={"rounds": 1}))
+    first, row = lines(cli, "all", "--mark", "rejection")
+    assert first == "first rejection: turn 0, ●AgentA"
+    assert row.startswith("0 ●AgentA did nothing; rejected: ")
+    refused = cli("trace", "last", "all", "--mark", "rejected")
+    assert "--mark 'rejected': choose from: " in str(refused.exception)
 
 
 @pytest.mark.usefixtures("broken_word")

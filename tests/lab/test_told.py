@@ -109,7 +109,7 @@ def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cl
     told = [" ".join(line.split()) for line in printed if "thought" not in line]
     missed = "meant to high five {}, but missed: it came out as an attack"
     assert told == [
-        "first miss: turn 0, ●unit-a",
+        "first miss: turn 0, ●unit-a, ■unit-b",
         f"0 ●unit-a did {missed.format('■unit-b')}",
         "0 ●unit-a did had not won when the rounds ran out",
         f"0 ■unit-b did {missed.format('●unit-a')}",
