@@ -411,7 +411,7 @@ def test_each_page_says_the_command_that_shows_the_same(
         f"/{run.id}/judgements?turn=1": f"trace {run.id} 1",
         f"/{run.id}/diary": f"trace {run.id} all",
         f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession&words=I+am": (
-            f"trace {run.id} AgentA AgentB --event cede --grep '(?i)I\\ am'"
+            f"trace {run.id} AgentA AgentB --mark cession --grep '(?i)I\\ am'"
         ),
         f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
         f"/{other.id}/fork?turn=1": f"fork {other.id} --turn 1",
