@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hobbes.lab.store.experiments import plans_of
+from hobbes.lab.store.experiments import KeptPlan, plans_of
 from hobbes.lab.store.home import open_store
 
 ROOT = Path(__file__).parents[1]
@@ -112,11 +112,18 @@ def write(experiment: str, home: Path, again: Path) -> None:
         (frozen,) = plans_of(store, experiment)
     TABLES.mkdir(exist_ok=True)
     plans = json.loads(PLANS.read_text(encoding="utf-8")) if PLANS.is_file() else {}
-    plans[experiment] = {"frozen": frozen.kept, "hash": frozen.hash, "plan": frozen.plan}
+    report["plan"]["frozen"] = when_frozen(plans, experiment, frozen)
+    plans[experiment] = {"frozen": report["plan"]["frozen"], "hash": frozen.hash, "plan": frozen.plan}
     PLANS.write_text(json.dumps(dict(sorted(plans.items())), ensure_ascii=False) + "\n", encoding="utf-8")
     (TABLES / f"{experiment}.md").write_text("\n".join(page(report, rerun)) + "\n", encoding="utf-8")
     if experiment == "trust-noise":
         draw_doses(report, "miss", ("cooperation", "gain"), PICTURES / "findings-misses.svg")
+
+
+def when_frozen(plans: Mapping[str, Any], experiment: str, frozen: KeptPlan) -> str:
+    """Return when a plan was frozen; if its games were played again in another home, the first time."""
+    before = plans.get(experiment)
+    return str(before["frozen"]) if before and before["hash"] == frozen.hash else frozen.kept
 
 
 def page(report: Report, rerun: Report | None) -> Iterator[str]:
@@ -175,13 +182,12 @@ def mean(one: Mapping[str, Any]) -> str:
 
 
 def verdict(one: Mapping[str, Any]) -> str:
-    """Return a verdict in the words of the report, with the margin where it is about one.
-
-    Where no margin is named, no pair differs.
-    """
-    if one["verdict"] != "no larger than":
-        return str(one["verdict"])
-    return f"no larger than {figure(one['margin'] or 0)}"
+    """Return a verdict in the words of the report, with the margin where it is about one."""
+    if one["verdict"] == "no larger than":
+        return f"no larger than {figure(one['margin'])}"
+    if one["mean"] == one["spread"] == 0 and one["low"] is None:
+        return f"{one['verdict']}: equal in all {one['n']} pairs"
+    return str(one["verdict"])
 
 
 def hypotheses(report: Report, rerun: Report | None) -> Iterator[str]:

@@ -17,10 +17,12 @@ from experiments.findings import (
     experiments_of_page,
     page,
     rankings,
+    when_frozen,
     with_other_seeds,
 )
 from hobbes.engine.record import sha256
 from hobbes.lab.experiment.file import parse
+from hobbes.lab.store.experiments import KeptPlan
 from tests.conftest import Cli
 from tests.lab.test_experiments import expecting, written
 from tests.lab.test_invasion import FILE_OF_INVASION
@@ -90,7 +92,7 @@ def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experim
     assert asked
     told = re.findall(r"(\d+) ((?:not )?supported|no larger than|cannot tell)", expected)
     rows = re.findall(
-        r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[ \d.,]* \| `",
+        r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[^|]* \| `",
         tables(experiment),
         re.MULTILINE,
     )
@@ -126,7 +128,8 @@ def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: C
 
 def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
     found = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
-    none = {**found, "mean": 0, "low": None, "p_holm": 1, "verdict": "no larger than", "margin": 0.1}
+    found |= {"n": 8, "spread": 0.5}
+    none = {**found, "mean": 0, "spread": 0, "low": None, "p_holm": 1, "verdict": "cannot tell"}
     report = {
         "arms": {"plain": {}, "same": {}, "other": {}},
         "differences": [
@@ -139,8 +142,15 @@ def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
     assert [*differences(report)][2:] == [
         "| `same` | all | invariance check: no pair differs | - | - |",
         "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
-        "| `other` | `n` | 0 | 1 | no larger than 0.1 |",
+        "| `other` | `n` | 0 | 1 | cannot tell: equal in all 8 pairs |",
     ]
+
+
+def test_a_plan_whose_games_are_played_again_keeps_the_date_of_the_first_time() -> None:
+    frozen = KeptPlan(kept="2026-12-02", why=None, plan={}, hash="abc")
+    assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "abc"}}, "one", frozen) == "2026-11-24"
+    assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "of another"}}, "one", frozen) == "2026-12-02"
+    assert when_frozen({}, "one", frozen) == "2026-12-02"
 
 
 def test_rankings_have_each_player_with_its_figures_against_the_others() -> None:
