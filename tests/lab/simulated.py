@@ -150,6 +150,28 @@ def _judged(table: Any, of: Rules) -> list[Judged]:
     return judged(samples, of)
 
 
+@dataclass(frozen=True)
+class SharesTally:
+    """How often something was said of measures of 0 or 1 in simulated experiments, as shares."""
+
+    covered: float
+    """The interval held the true share; samples that are all equal have none."""
+    called_small: float
+    """A difference as large as the margin was called no larger than the margin."""
+
+
+def shares_tally(share: float, seeds: int, experiments: int) -> SharesTally:
+    """Return how often the report is right about games of which this share is 1 and the others are 0."""
+    rng, counts = np.random.default_rng(seeds), Counter[str]()
+    of = replace(rules(seeds), margins={"m": share})
+    for _ in range(experiments):
+        (one,) = _judged([rng.random(seeds) < share], of)
+        mean = one.difference.mean
+        counts["covered"] += mean.low is not None and mean.high is not None and mean.low <= share <= mean.high
+        counts["called_small"] += one.no_larger
+    return SharesTally(counts["covered"] / experiments, counts["called_small"] / experiments)
+
+
 GAMES_ALIKE = np.sqrt(0.5)
 """The spread of what a seed adds to all wordings, and of what it adds to each; together they are 1."""
 
@@ -205,6 +227,9 @@ def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
 
 SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
 
+SHARES = ((0.1, 8), (0.05, 20), (0.1, 20), (0.5, 20), (0.02, 50), (0.96, 50), (0.02, 100), (0.005, 200))
+"""Shares of games in which a measure of 0 or 1 is 1, and numbers of seeds."""
+
 WORDINGS, BETWEEN = (2, 3, 6), (0.0, 0.5, 1.0)
 """How many wordings, and the standard deviation between them where that between games is 1."""
 
@@ -223,6 +248,8 @@ def tables(experiments: int) -> Iterator[str]:
                 found = f"{of.found:.1%}" if can else "none announced"
                 told = (f"{of.covered:.1%}", f"{of.called:.1%}", found)
                 yield _row((name, seeds, tests, *told, f"{of.called_small:.1%}", f"{of.shown_small:.1%}"))
+    yield ""
+    yield from _table_of_shares(experiments)
     yield ""
     yield _row(("judged after 5, 10 and 20 seeds", "differences", "false finding", "announced size found"))
     yield _row(["---"] * 4)
@@ -245,6 +272,15 @@ def tables(experiments: int) -> Iterator[str]:
     for agents in (4, 10):
         for seeds in (3, 5, 8, 20):
             yield _row((agents, seeds, f"{fixation_covered(agents, seeds, experiments):.1%}"))
+
+
+def _table_of_shares(experiments: int) -> Iterator[str]:
+    """Yield the table of measures of 0 or 1."""
+    yield _row(("share of games with 1", "seeds", "interval holds", "no larger, wrongly"))
+    yield _row(["---"] * 4)
+    for share, seeds in SHARES:
+        of = shares_tally(share, seeds, experiments)
+        yield _row((share, seeds, f"{of.covered:.1%}", f"{of.called_small:.1%}"))
 
 
 def _row(cells: Sequence[object]) -> str:
