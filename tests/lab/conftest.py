@@ -20,9 +20,11 @@ def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def whole(small_experiment: Path) -> list[str]:
+def whole(small_experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The report of that experiment, which was played in this process without a stop."""
-    found = documents(small_experiment)
+    home = tmp_path_factory.mktemp("whole") / "home"
+    shutil.copytree(small_experiment, home)  # a report plays games again, and keeps their turns
+    found = documents(home)
     assert all(found)
     return found
 
