@@ -7,7 +7,7 @@ a run costs is not part of what it plays, so caps never change a digest.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from hobbes.engine.answer import NO_ANSWER
@@ -105,6 +105,20 @@ class Meter:
             yield
         finally:
             self.waiting.remove(agent)
+
+    def check(self) -> None:
+        """Raise HaltedError if a cap was reached while a counted call waited until it might be sent.
+
+        Caps on calls do not matter here, since the call has been counted.
+        """
+        self.spent.seconds = time.monotonic() - self._began
+        limits = [(self._caps, self.spent)]
+        if self._budget:
+            limits.append((self._budget.caps, self._budget.spent))
+        for caps, spent in limits:
+            if reason := reached_cap(replace(caps, calls=None), spent):
+                self.stop_reason = self.stop_reason or reason
+                raise HaltedError(reason)
 
     def _reached_cap(self) -> str:
         """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""

@@ -289,8 +289,9 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. `limiter` counts its requests; without one, they are counted alone. Raise ValueError if the key,
-    the base URL, a proxy or a CA file cannot be used.
+    this run. `limiter` counts its requests; without one, they are counted alone. `check_caps` is called
+    before each request is sent, and raises HaltedError if a cap was reached while it waited. Raise ValueError
+    if the key, the base URL, a proxy or a CA file cannot be used.
     """
 
     at_once = False
@@ -304,6 +305,7 @@ class ChatPlayer:
         name: str = "",
         answered: bool = False,
         limiter: RateLimiter | None = None,
+        check_caps: Callable[[], None] = lambda: None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -316,6 +318,7 @@ class ChatPlayer:
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
         self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
+        self._check_caps = check_caps
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
@@ -361,6 +364,7 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
+                self._check_caps()
                 tries += 1
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]

@@ -381,8 +381,17 @@ class RunPlayers:
 
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered
+        check = self._meter.check if self._meter else lambda: None
         self._models.append(
-            ChatPlayer(settings, system, prompts, name=name, answered=answered, limiter=self._limiter)
+            ChatPlayer(
+                settings,
+                system,
+                prompts,
+                name=name,
+                answered=answered,
+                limiter=self._limiter,
+                check_caps=check,
+            )
         )
         return self._models[-1]
 

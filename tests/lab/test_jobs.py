@@ -1,14 +1,20 @@
 """However an experiment is played, and wherever it is stopped, it ends in the same report."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment.file import read_experiment_file
@@ -21,9 +27,32 @@ from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.halving import half
 from tests.lab.test_experiments import FILE, Quiet, documents, planned, written
 from tests.lab.test_kills import answers, watch
+from tests.lab.test_models import completion, server, table, write
 
 CALLS = 3 * 3 * 3 * 4
+AT_ONCE = 8
+"""Calls at once: more than the three agents of a game."""
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
+
+
+@dataclass
+class HoldingServer:
+    """Holds its first answers until enough requests are under way at once."""
+
+    enough: int
+    under_way: int = 0
+    most: int = 0
+
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
+
+    async def complete(self, _: Request) -> Response:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        while self.most < self.enough:  # noqa: ASYNC110  other requests change it
+            await asyncio.sleep(0.001)
+        self.under_way -= 1
+        return completion("{}")
 
 
 @pytest.mark.parametrize(
@@ -75,6 +104,23 @@ def test_a_cap_holds_over_all_runs_and_all_times_that_the_experiment_is_played(
         assert len(answers(home)) == cap
     assert "3 runs, " in cli("experiment", file, "--max-calls", str(CALLS // 3)).stdout
     assert len(answers(home)) == CALLS // 3
+
+
+def test_dollars_of_games_side_by_side_are_capped_together_and_nothing_is_asked_twice(
+    cli: Cli, home: Path, tmp_path: Path
+) -> None:
+    """A call costs 100 tokens x 1,000 dollars per million = 0.1; those under way at the cap are paid too."""
+    holding = HoldingServer(AT_ONCE)
+    with server(holding.app()) as (base, requests):
+        price = "price = { input = 1000, output = 1000 }"
+        write(home, alice=table(base, more=f"parallel = {AT_ONCE}\n{price}"))
+        file = str(written(tmp_path, FILE.replace("policy:guided?noise=0.3*2,policy:random*1", "alice")))
+        stopped = cli("experiment", file, "--yes", "--max-usd", "2.05", "--at-once", "4").exception
+        assert str(stopped).startswith("--max-usd 2.05 is reached by the experiment")
+        assert holding.most == AT_ONCE, "the games were not played side by side"
+        assert 21 <= len(answers(home)) < 21 + AT_ONCE
+        assert "9 runs, " in cli("experiment", file, "--yes", "--max-usd", "20", "--at-once", "4").stdout
+    assert len(answers(home)) == len(requests) == CALLS
 
 
 def test_what_calls_cost_counts_for_all_who_share_a_budget() -> None:
