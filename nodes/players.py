@@ -231,17 +231,18 @@ def _with_parameters(model: str, api: str, said: str) -> ModelSettings:
 def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_MODELS) -> dict[str, str]:
     """Return each agent's player spec, from a mix such as `openai:gpt-6-luna*4,policy:random*6`.
 
-    Specs are dealt to the agents in order. One spec may come without `*N`; it takes all remaining agents.
+    Specs are dealt to the agents in order. Specs without `*N` share the remaining agents evenly.
     Raise ValueError if the numbers do not add up, or a spec is wrong.
     """
     names = list(agents)
     parts = [re.fullmatch(r"(.+?)(?:\*(\d+))?", part.strip()) for part in mix.split(",")]
     counts = [(part[1], int(part[2]) if part[2] else None) for part in parts if part is not None]
-    open_ended = [spec for spec, count in counts if count is None]
     left = len(names) - sum(count or 0 for _, count in counts)
-    if len(counts) != len(parts) or len(open_ended) > 1 or left < 0 or (left > 0 and not open_ended):
+    open_ended = sum(count is None for _, count in counts)
+    share, rest = divmod(left, open_ended) if open_ended else (0, left)
+    if len(counts) != len(parts) or left < 0 or rest:
         raise ValueError(f"model mix {mix!r} does not add up to {len(names)} agents; write SPEC*N,SPEC*N")
-    dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
+    dealt = [spec for spec, count in counts for _ in range(share if count is None else count)]
     for spec in set(dealt):
         parse_spec(world.policies, spec, models)
     return dict(zip(names, dealt, strict=True))

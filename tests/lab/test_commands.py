@@ -129,6 +129,12 @@ def test_a_mix_deals_models_in_order(cli: Cli) -> None:
     assert list(run["models"].values()) == ["policy:random", "policy:random", "policy:guided?noise=0.1"]
 
 
+def test_entries_of_a_mix_without_a_number_share_the_remaining_agents(cli: Cli) -> None:
+    cli("run", "mining", "--rounds", "1", "--agents", "5", "--model", "policy:guided,policy:random,human*1")
+    (run,) = json.loads(cli("runs", "--json").stdout)
+    assert list(run["models"].values()) == ["policy:guided"] * 2 + ["policy:random"] * 2 + ["human"]
+
+
 def test_trace_shows_a_run_a_turn_and_a_whole_card(cli: Cli) -> None:
     cli(*SMALL)
     for arguments in ([], ["1"], ["1", "miner-02"]):
@@ -218,6 +224,10 @@ WRONG: list[tuple[list[str], str]] = [
         "greed in 'policy:raider?greed=7' must be a number",
     ),
     (["run", "mining", "--model", "policy:guided*3"], "does not add up to 10 agents"),
+    (
+        ["run", "mining", "--agents", "3", "--model", "policy:guided,policy:random"],
+        "does not add up to 3 agents",
+    ),
     (["run", "mining", "--model", "openai:gpt-5-mini"], "OPENAI_API_KEY"),
     (["run", "mining", "--prompts", "nope"], "variants: guided"),
     (["run", "mining", "--lang", "fr"], "en, zh"),
