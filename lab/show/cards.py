@@ -155,6 +155,9 @@ def show_diary(
 
 def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
+    for label, words in (("coded", entry.codes), ("tagged", entry.tags)):
+        if words:
+            yield label, plain(", ".join(words))
     if FAILED in entry.marks:
         yield "failed", Text(f"✗ {entry.outcome}: the default action was taken", style="bold red")
     if entry.thought:

@@ -7,7 +7,7 @@ pages can be read and reached.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from time import monotonic
@@ -27,7 +27,7 @@ from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_dif
 from hobbes.lab.show import coding, page_forms, probes, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
+from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -532,15 +532,17 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        asked = asked_for(run, self._looks(run), at)
-        options = ["--mark", asked.mark] if asked.mark else []
+        noted = noted_in(self.store, run)
+        asked = asked_for(run, self._looks(run), noted, at)
+        filters = {"--mark": asked.mark, "--code": asked.code, "--tag": asked.tag}
+        options = [word for option in filters.items() if option[1] for word in option]
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
             "diary.html",
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run)),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), noted),
             **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )
@@ -555,7 +557,7 @@ class Pages:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
         if turn is None:
             return self.link(run.id, "diary", **asked.query(**changed))
-        of = replace(asked, kind="", mark="", words="")
+        of = Asked(asked.agent, asked.other)
         return f"{self.link(run.id, 'diary', **of.query(first=page_with(run, of, turn)))}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: tracing.Card) -> dict[str, str]:

@@ -56,7 +56,8 @@ class Told:
 
 def told(run: Run, full: FullTurn | None, card: Card) -> Told:
     """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
-    not_kept = refused(run.world, [*card["drops"], *card["mends"]])
+    found = [one for one in (*card["drops"], *card["mends"]) if one["code"] != f"read/{card['outcome']}"]
+    not_kept = refused(run.world, found)  # that nothing was read, the sentence says
     if full is None or "intent" not in card:
         return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), (), not_kept)
     is_lost = card["outcome"] not in DECISIONS

@@ -148,7 +148,7 @@ def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, monkeypatch: 
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    _, told, why, _, _, wanted, _ = in_words(cli, "0", "miner-01")
+    _, told, why, _, _, wanted = in_words(cli, "0", "miner-01")
     assert told == (
         "The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
         " By default, it did nothing. Its gold: 0, unchanged."
