@@ -40,6 +40,7 @@ from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
 from hobbes.lab.show.told import board_of_view, by, told
+from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
 from hobbes.lab.store.figures import failures_among
@@ -230,19 +231,27 @@ class Pages:
         Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
         """
         last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
+        turns = tracing.overview(
+            self.store,
+            run,
+            first=last_ones if first is None else first,
+            most=None if first is None else MAX_TURNS,
+        )
+        measures = self.store.figures.measures_with_counts(run.id)
         return {
             "map": map_of(self.store, run, self._marks(run)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
-            "turns": tracing.overview(
-                self.store,
-                run,
-                first=last_ones if first is None else first,
-                most=None if first is None else MAX_TURNS,
-            ),
+            "turns": turns,
+            "counted_twice": tracing.counted_twice(run.world, turns),
             "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
             "most_turns": MAX_TURNS,
-            "measures": self.store.figures.measures_with_counts(run.id),
+            "measures": measures,
+            "meanings": {
+                name: meaning_of_measure(run.world, name)
+                for name, *_ in measures
+                if of_anybody(name) in run.world.formulas  # not if an older version measured something else
+            },
         }
 
     def moment(self, run: Run, number: int) -> str:
