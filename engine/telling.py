@@ -16,7 +16,7 @@ Deed: TypeAlias = Callable[[Sequence[Event]], str]
 
 
 class Heard(NamedTuple):
-    """Words that an agent read at the start of a turn; without `to`, all could read them."""
+    """Words that an agent read at the start of a turn, written in the one before; without `to`, to all."""
 
     author: str
     to: str | None
@@ -41,12 +41,12 @@ class Standing(NamedTuple):
 class Knew:
     """What an agent's view told it that mattered.
 
-    `befell` is what others did to it since its last turn. `gained` says what it gained and lost since then,
-    and what it has now.
+    `befell` is what others did to it since its last turn, None if its world does not tell that. `gained` says
+    what it gained and lost since then, and what it has now.
     """
 
     heard: Sequence[Heard] = ()
-    befell: Sequence[Befell] = ()
+    befell: Sequence[Befell] | None = None
     gained: Sequence[str] = ()
     standing: Standing | None = None
 

@@ -104,7 +104,11 @@ def knew(view: Mapping[str, Any]) -> Knew:
             for one in view.get("messages", ())
             if one["from"] != you
         ],
-        [*_raids_on(you, view["last_round"]), *_draws_lost(you, view["last_round"])],
+        [
+            *_raids_on(you, view["last_round"]),
+            *_got_back_from(you, view["last_round"]),
+            *_draws_lost(you, view["last_round"]),
+        ],
         [*_gained(view), _has(view)],
         Standing(("miner", "plots"), [*view["plots_held"].items()]),
     )
@@ -122,6 +126,14 @@ def _raids_on(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
         told += [f"took {plots(back)} from {you}, which were given back"] if back else []
         told += [f"raided {plots(rest)} of {you} without getting any"] if rest else []
         yield Befell(raider, ", and ".join(told))
+
+
+def _got_back_from(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
+    """Yield who got back plots that a miner had taken in the last round."""
+    back = [raid for raid in news["raided"] if raid["taken_by"] == you and raid.get("returned")]
+    for owner in sorted({raid["owner"] for raid in back}):
+        own = [raid["plot"] for raid in back if raid["owner"] == owner]
+        yield Befell(owner, f"got back {plots(own)}, which {you} had taken")
 
 
 def _draws_lost(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:

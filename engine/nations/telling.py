@@ -73,6 +73,10 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
     for part, words in told.items():
         for other, what in account.get(part, {}).items():
             yield Befell(other, words(what))
+    for resource, lines in account.get("resources", {}).items():
+        for line, amount in lines.items():
+            if line.startswith("from "):
+                yield Befell(line.removeprefix("from "), f"handed over {amount} {resource} to {you}")
 
 
 def _gained(account: Mapping[str, Any]) -> Iterator[str]:

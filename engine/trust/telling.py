@@ -87,7 +87,7 @@ def knew(view: Mapping[str, Any]) -> Knew:
             Heard(one["from"], None if one["to"] == ALL else one["to"], one["text"])
             for one in view.get("messages", ())
         ],
-        [*_done_to(view, last), *_answered(view["observer"])],
+        [*_done_to(view, last), *_declared_to(view), *_answered(view["observer"])],
         [*_gained(last), f"now {view['sats']} sats; to replicate, it needs {view['rules']['threshold']}"],
         Standing(("unit", "sats", "seen to do last"), [*_rows(view, last)]),
     )
@@ -99,6 +99,15 @@ def _done_to(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iter
         for other, (did, target, _) in past["others"].items():
             if target == view["you"] and did in SEEN:
                 yield Befell(other, SEEN[did].format(you=view["you"]))
+
+
+def _declared_to(view: Mapping[str, Any]) -> Iterator[Befell]:
+    """Yield who proposed an alliance to a unit's agent in the last round, and who left one with it."""
+    declared, own = view.get("alliances", {}), view.get("teams", {}).get(view["you"], view["you"])
+    for step, words in (("proposed", "proposed an alliance to"), ("left", "left its alliance with")):
+        for other, agent in declared.get(step, ()):
+            if agent == own:
+                yield Befell(other, f"{words} {own}")
 
 
 def _answered(answer: Mapping[str, Any] | None) -> Iterator[Befell]:

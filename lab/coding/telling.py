@@ -25,7 +25,7 @@ from hobbes.lab.store.codings import (
     codebooks,
     codings,
     still_to_code,
-    values_of_decision,
+    values_by_decision,
 )
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -101,6 +101,11 @@ class CodesOfDecision(NamedTuple):
     codes: Mapping[str, Mapping[Coder, bool]]
     waiting_for: Sequence[str] = ()
 
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The codes that a coder found in the decision."""
+        return tuple(code for code, values in self.codes.items() if any(values.values()))
+
     def to_json(self) -> list[dict[str, Any]] | None:
         """Return the codes as plain JSON, None while they are hidden."""
         if self.waiting_for:
@@ -108,15 +113,23 @@ class CodesOfDecision(NamedTuple):
         return [{"code": code, "values": values_json(values)} for code, values in self.codes.items()]
 
 
+def codes_in(
+    store: Store, run: str, turn: int | None = None, agent: str | None = None
+) -> dict[Decision, CodesOfDecision]:
+    """Return the codes of the decisions of a run, of a turn or of an agent, where there are any."""
+    found = {}
+    for decision, said in values_by_decision(store, run, turn, agent).items():
+        codes: dict[str, dict[Coder, bool]] = {}
+        for name, number, code, value in said:
+            codes.setdefault(code, {})[Coder(name, number)] = value
+        found[decision] = CodesOfDecision(codes)
+    hidden = still_to_code(store, run, turn, agent)
+    return {**found, **{decision: CodesOfDecision({}, people) for decision, people in hidden.items()}}
+
+
 def codes_of(store: Store, run: str, turn: int, agent: str) -> CodesOfDecision:
     """Return what a card shows of the codes of its decision."""
-    decision = Decision(run, turn, agent)
-    if waiting_for := still_to_code(store, decision):
-        return CodesOfDecision({}, waiting_for)
-    codes: dict[str, dict[Coder, bool]] = {}
-    for name, number, code, value in values_of_decision(store, decision):
-        codes.setdefault(code, {})[Coder(name, number)] = value
-    return CodesOfDecision(codes)
+    return codes_in(store, run, turn, agent).get(Decision(run, turn, agent), CodesOfDecision({}))
 
 
 def tell(store: Store, runs: Iterable[str] = (), codebook: Codebook | None = None) -> CodesTold:

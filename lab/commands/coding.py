@@ -34,8 +34,8 @@ Experiment = Annotated[
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def code(  # noqa: PLR0913, PLR0917  a parameter per option
-    codes: Annotated[Path, typer.Option(help="the codebook, a TOML file (docs/codes.md)")],
     runs: Runs = None,
+    codes: Annotated[Path | None, typer.Option(help="the codebook, a TOML file (docs/codes.md)")] = None,
     experiment: Experiment = None,
     model: Annotated[
         str | None,
@@ -48,6 +48,10 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option("--as", envvar="HOBBES_AS", callback=options.not_empty, help="your name, if you code"),
     ] = None,
+    give_up: Annotated[
+        bool,
+        typer.Option("--give-up", help="with --as alone: take what you have not coded out of your queue"),
+    ] = False,
     turns: Turns = None,
     agents: Agents = None,
     where: Where = None,
@@ -79,6 +83,14 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
 
     if (model is None) == (person is None):
         raise UsageError("name who codes: a model with --model, or yourself with --as")
+    if give_up:
+        if person is None or codes or runs or experiment:
+            raise UsageError("--give-up empties the whole queue of a person: give --as alone with it")
+        with options.open_home(home) as store:
+            _give_up(store, person, as_json=as_json)
+        return
+    if codes is None:
+        raise UsageError("name the codebook with --codes; docs/codes.md says how to write one")
     caps, codebook = Caps(max_calls, max_tokens, max_usd), read_codebook(codes)
     with options.open_home(home, writes=not dry_run) as store:
         found = _runs(store, runs, experiment)
@@ -150,6 +162,18 @@ def _queue(
     else:
         say(f"{len(decisions)} decisions for {person}, on the page /codes/{person} of `hobbes view`")
         next_step(store.command("view"))
+
+
+def _give_up(store: "Store", person: str, *, as_json: bool) -> None:
+    """Take what a person has not coded out of their queue, and say how much it was."""
+    from hobbes.lab.show.terminal import print_json, say
+    from hobbes.lab.store.codings import give_up
+
+    decisions = give_up(store, person)
+    if as_json:
+        print_json({"coder": person, "decisions": decisions})
+    else:
+        say(f"{decisions} decisions taken out of the queue of {person}; what was coded is kept")
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)

@@ -1,7 +1,7 @@
 """The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -125,6 +125,12 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         str | None,
         typer.Option(help="of a diary, show what has this mark: a landmark, `failed call` or `rejection`"),
     ] = None,
+    code: Annotated[
+        str | None, typer.Option(help="of a diary, show the decisions in which a coder found this code")
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="of a diary, show the decisions on which a note has this tag")
+    ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -139,13 +145,16 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-    if mark is not None and (turn is not None or not agents):
-        raise UsageError("--mark chooses from a diary; name its agents, or write all, and leave out the turn")
+    filters = {"mark": mark, "code": code, "tag": tag}
+    for name, value in filters.items():
+        if value is not None and (turn is not None or not agents):
+            where = "name its agents, or write all, and leave out the turn"
+            raise UsageError(f"--{name} chooses from a diary; {where}")
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
         if turn is None and agents:
             diary_of = [*agents, *(only_agents or ())]
-            _trace_diary(store, stored, diary_of, event or (), grep, mark or "", as_json=as_json)
+            _trace_diary(store, stored, diary_of, event or (), grep, filters, as_json=as_json)
         elif turn is None:
             _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
         elif agents:
@@ -224,11 +233,11 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     agents: list[str],
     events: Collection[str],
     grep: str | None,
-    mark: str,
+    filters: Mapping[str, str | None],
     *,
     as_json: bool,
 ) -> None:
-    """Print the diary of these agents."""
+    """Print the diary of these agents. The filters are of those that a diary can be asked for."""
     from hobbes.lab.show import cards, diary, searching
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
@@ -237,10 +246,14 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     search = searching.search_for(store, run, events, (), grep)
     looks = looks_in(store, run)
     chosen = diary.chosen(looks, agents)
-    if mark and mark not in (marks := diary.marks_of(run)):
-        raise UsageError(f"--mark {mark!r}: choose from: {', '.join(marks)}")
-    choice = diary.Choice(chosen, mark=mark, events=search.events, words=search.pattern)
-    entries = diary.diary(store, run, choice)
+    noted = diary.noted_in(store, run)
+    there, wanted = diary.choices(run, noted), {name: value or "" for name, value in filters.items()}
+    for name, value in wanted.items():
+        if value and value not in there[name]:
+            listed = f"choose from: {', '.join(there[name])}" if there[name] else "this run has none"
+            raise UsageError(f"--{name} {value!r}: {listed}")
+    choice = diary.Choice(chosen, events=search.events, words=search.pattern, **wanted)
+    entries = diary.diary(store, run, choice, noted)
     if as_json:
         print_json([entry.to_json() for entry in entries])
     else:

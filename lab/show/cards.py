@@ -31,9 +31,8 @@ from hobbes.lab.show.terminal import (
     table,
     told_text,
 )
-from hobbes.lab.show.told import Told
+from hobbes.lab.show.told import NOTHING_DONE, Told
 from hobbes.lab.show.tracing import (
-    REASONING_SOURCES,
     TurnSoFar,
     all_calls,
     changed_in_memory,
@@ -156,6 +155,9 @@ def show_diary(
 
 def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
+    for label, words in (("coded", entry.codes), ("tagged", entry.tags)):
+        if words:
+            yield label, plain(", ".join(words))
     if FAILED in entry.marks:
         yield "failed", Text(f"✗ {entry.outcome}: the default action was taken", style="bold red")
     if entry.thought:
@@ -257,18 +259,20 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
 
 def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> Table:
     """Return what a card says in words: a line or a few for each part, whose name stands before them."""
-    source = REASONING_SOURCES[data["reasoning_source"]]
-    why = Text.assemble((f"({source}) ", "dim") if source else "", plain(data["reasoning"] or "none"))
+    why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
+    written = f" in turn {data['turn'] - 1}: "
     heard = [
         Text.assemble(
-            styled_name(one.author, looks), ": " if one.to else " to all: ", plain(quoted(one.text))
+            styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
         )
         for one in told.knew.heard
     ]
     befell = [
         Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
-        for one in told.knew.befell
+        for one in told.knew.befell or ()
     ]
+    if told.knew.befell is not None and not befell:
+        befell = [Text(NOTHING_DONE.format("its"))]
     parts: dict[str, Sequence[Text]] = {
         "": [told_text(told.sentence, looks)],
         "why": [why],

@@ -18,13 +18,15 @@ from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import deeds_told
+from hobbes.lab.coding.telling import codes_in
 from hobbes.lab.errors import UsageError
+from hobbes.lab.show.timelines import sample
 from hobbes.lab.show.told import by, refused
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.timelines import Marks
+from hobbes.lab.store.timelines import Marks, TurnOfAgent
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -67,7 +69,10 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for."""
+    """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
+
+    `codes` are those that a coder found in the decision, and `tags` those of the note on it.
+    """
 
     turn: int
     agent: str
@@ -77,6 +82,8 @@ class Entry:
     said: tuple[Said, ...] = ()
     done: tuple[Deed, ...] = ()
     marks: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
@@ -98,7 +105,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with one of the `kinds`, with a mark, with an event, with words.
+    """What of a diary is shown: entries with one of the `kinds`, with a mark, code, tag, event, with words.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
@@ -107,13 +114,16 @@ class Choice:
     agents: tuple[str, ...] = ()
     kinds: Collection[str] = KINDS
     mark: str = ""
+    code: str = ""
+    tag: str = ""
     events: Collection[str] = ()
     words: re.Pattern[str] | None = None
 
     def kept(self, entry: Entry) -> Entry | None:
         """Return an entry with the kinds that are shown, None if it is not shown."""
-        if self.mark and self.mark not in entry.marks:
-            return None
+        for wanted, there in ((self.mark, entry.marks), (self.code, entry.codes), (self.tag, entry.tags)):
+            if wanted and wanted not in there:
+                return None
         if self.events and not any(one.type in self.events for one in entry.done):
             return None
         shown = replace(
@@ -125,6 +135,33 @@ class Choice:
         if self.words is not None and not any(map(self.words.search, shown.words)):
             return None
         return shown if any(shown.words) or FAILED in shown.marks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What people and models said of the decisions of a run: the codes that were found, and the tags."""
+
+    codes: Mapping[TurnOfAgent, tuple[str, ...]]
+    tags: Mapping[TurnOfAgent, tuple[str, ...]]
+
+    @property
+    def all_codes(self) -> list[str]:
+        """The codes that occur."""
+        return sorted({code for codes in self.codes.values() for code in codes})
+
+    @property
+    def all_tags(self) -> list[str]:
+        """The tags that occur."""
+        return sorted({tag for tags in self.tags.values() for tag in tags})
+
+
+def noted_in(store: Store, run: Run) -> Noted:
+    """Return what was said of the decisions of a run. Codes that somebody must not see yet are left out."""
+    codes = {(one.turn, one.agent): codes.found for one, codes in codes_in(store, run.id).items()}
+    notes = store.notes.of(run.id)
+    return Noted(
+        codes, {(note.turn, note.agent): note.tags for note in notes if note.turn is not None and note.agent}
+    )
 
 
 class First(NamedTuple):
@@ -164,14 +201,17 @@ Written: TypeAlias = dict[tuple[str, str | None], Said]
 """What each agent wrote last, by agent and addressee."""
 
 
-def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
+def diary(store: Store, run: Run, choice: Choice, noted: Noted, first: int = 0) -> Iterator[Entry]:
+    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn.
+
+    `noted` is what was said of the decisions of the run.
+    """
     written: Written = {}
     for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
     for logged in store.turns.of(run, first):
         turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written)
+        told = _Turn(store, run, turn, record, choice.agents, written, noted)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
@@ -204,6 +244,7 @@ class _Turn:
     record: TurnRecord
     chosen: tuple[str, ...]
     written: Written
+    noted: Noted
 
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
@@ -221,7 +262,9 @@ class _Turn:
             marks[REJECTED] = None
         if not by(self.record.events, agent) and FAILED not in marks:
             done = (Deed("", "; ".join(["did nothing", *refused(self.run.world, drops)])),)
-        return Entry(self.number, agent, outcome, *self._thought(agent), said, done, tuple(marks))
+        codes, tags = (of.get((self.number, agent), ()) for of in (self.noted.codes, self.noted.tags))
+        thought = self._thought(agent)
+        return Entry(self.number, agent, outcome, *thought, said, done, tuple(marks), codes, tags)
 
     def _thought(self, agent: str) -> tuple[str, str]:
         """Return what an agent thought, and where that comes from: its answer, or else the call."""
@@ -258,6 +301,9 @@ class _Turn:
 MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
+MAX_JUMPS = 25
+"""How many turns a page of a diary links to at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -267,28 +313,31 @@ class Asked:
     other: str = ""
     kind: str = ""
     mark: str = ""
+    code: str = ""
+    tag: str = ""
     words: str = ""
     first: int = 0
 
     @property
     def is_filtered(self) -> bool:
         """Whether only some entries are shown."""
-        return bool(self.kind or self.mark or self.words)
+        return bool(self.kind or self.mark or self.code or self.tag or self.words)
 
     def query(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
         return {name: value for name, value in {**asdict(self), **changed}.items() if value}
 
 
-def asked_for(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Asked:
+def asked_for(run: Run, names: Collection[str], noted: Noted, at: Mapping[str, Any]) -> Asked:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, kind, mark, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, kind, mark, words, int(first))
+    agent, other, kind, mark, code, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
+    found = Asked(agent, other, kind, mark, code, tag, words, int(first))
     chosen(names, [name for name in (found.agent, found.other) if name])
-    for name, value, there in (("kind", found.kind, KINDS), ("mark", found.mark, marks_of(run))):
+    for name, there in choices(run, noted).items():
+        value = getattr(found, name)
         if value and value not in there:
             raise UsageError(f"`{name}` in the address is none of: {', '.join(there)}")
     if found.other and found.other == found.agent:
@@ -298,9 +347,10 @@ def asked_for(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Asked:
     return found
 
 
-def marks_of(run: Run) -> list[str]:
-    """Return the marks that entries of a run may have."""
-    return [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
+def choices(run: Run, noted: Noted) -> dict[str, Sequence[str]]:
+    """Return what the diary of a run can be asked for, by the name of the filter."""
+    marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
+    return {"kind": KINDS, "mark": marks, "code": noted.all_codes, "tag": noted.all_tags}
 
 
 def turns_of_page(run: Run, of: Asked) -> int:
@@ -314,16 +364,18 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
     return turn // most * most
 
 
-def diary_page(store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str]) -> dict[str, Any]:
+def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
+    store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str], noted: Noted
+) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on.
 
-    `marks` are those of the run, and `names` all who were asked in it.
+    `marks` are those of the run, `names` all who were asked in it, `noted` what was said of its decisions.
     """
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, words=words)
+    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, of.code, of.tag, words=words)
     most, shown, following = turns_of_page(run, of), list[Entry](), None
-    for entry in diary(store, run, choice, of.first):
+    for entry in diary(store, run, choice, noted, of.first):
         is_new = not shown or entry.turn != shown[-1].turn
         is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
         if is_new and is_full:
@@ -336,8 +388,9 @@ def diary_page(store: Store, run: Run, of: Asked, marks: Marks, names: Collectio
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
         "words": words,
-        "kinds": KINDS,
-        "marks": marks_of(run),
+        "choices": choices(run, noted),
+        "columns": [kind for kind in KINDS if any(getattr(entry, kind) for entry in shown)],
+        "jumps": sample(run.turns, MAX_JUMPS),
         "next": following,
         "previous": before if of.first else None,
     }

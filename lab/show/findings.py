@@ -17,7 +17,7 @@ from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.experiment.wording import short
 from hobbes.lab.show.panels import Line, Panel, Point
 from hobbes.lab.show.tracing import Pieces
-from hobbes.lab.show.worlds import meaning_of
+from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +110,7 @@ def parts(report: Report) -> Iterator[Section]:
 
 def unit_of(report: Report, measure: str) -> str:
     """Return the unit of a measure, empty if it has none."""
-    return world_named(report.world).units.get(_of_anybody(measure), "")
+    return world_named(report.world).units.get(of_anybody(measure), "")
 
 
 def with_unit(report: Report, measure: str) -> str:
@@ -123,13 +123,7 @@ def definition_of(report: Report, measure: str) -> str:
     """Return in one line what a measure is."""
     if of_code := code_measure(measure):
         return of_code.in_words()
-    return meaning_of(world_named(report.world).formulas[_of_anybody(measure)])
-
-
-def _of_anybody(measure: str) -> str:
-    """Return a measure with AGENT in place of the name of an agent."""
-    name, of_agent, _ = measure.partition("/")
-    return f"{name}/AGENT" if of_agent else name
+    return meaning_of_measure(world_named(report.world), measure)
 
 
 def interval(mean: Mean) -> str:

@@ -7,7 +7,7 @@ pages can be read and reached.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import ceil
 from time import monotonic
@@ -27,7 +27,7 @@ from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_dif
 from hobbes.lab.show import coding, page_forms, probes, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, page_with
+from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -40,6 +40,7 @@ from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
 from hobbes.lab.show.told import board_of_view, by, told
+from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
 from hobbes.lab.store.figures import failures_among
@@ -230,19 +231,27 @@ class Pages:
         Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
         """
         last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
+        turns = tracing.overview(
+            self.store,
+            run,
+            first=last_ones if first is None else first,
+            most=None if first is None else MAX_TURNS,
+        )
+        measures = self.store.figures.measures_with_counts(run.id)
         return {
             "map": map_of(self.store, run, self._marks(run)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
-            "turns": tracing.overview(
-                self.store,
-                run,
-                first=last_ones if first is None else first,
-                most=None if first is None else MAX_TURNS,
-            ),
+            "turns": turns,
+            "counted_twice": tracing.counted_twice(run.world, turns),
             "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
             "most_turns": MAX_TURNS,
-            "measures": self.store.figures.measures_with_counts(run.id),
+            "measures": measures,
+            "meanings": {
+                name: meaning_of_measure(run.world, name)
+                for name, *_ in measures
+                if of_anybody(name) in run.world.formulas  # not if an older version measured something else
+            },
         }
 
     def moment(self, run: Run, number: int) -> str:
@@ -532,15 +541,17 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        asked = asked_for(run, self._looks(run), at)
-        options = ["--mark", asked.mark] if asked.mark else []
+        noted = noted_in(self.store, run)
+        asked = asked_for(run, self._looks(run), noted, at)
+        filters = {"--mark": asked.mark, "--code": asked.code, "--tag": asked.tag}
+        options = [word for option in filters.items() if option[1] for word in option]
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
             "diary.html",
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run)),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), noted),
             **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )
@@ -555,7 +566,7 @@ class Pages:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
         if turn is None:
             return self.link(run.id, "diary", **asked.query(**changed))
-        of = replace(asked, kind="", mark="", words="")
+        of = Asked(asked.agent, asked.other)
         return f"{self.link(run.id, 'diary', **of.query(first=page_with(run, of, turn)))}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: tracing.Card) -> dict[str, str]:

@@ -20,6 +20,7 @@ from hobbes.lab.show import coding, page_forms
 from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.try_form import ASK, TEXT, TRY_FIELDS, BackgroundProbes, plan_try, save
+from hobbes.lab.store.codings import give_up
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import posted_fields
@@ -127,6 +128,13 @@ class Forms:
             except UsageError as error:
                 return HTMLResponse(self.pages(opened).queue(coder, number, str(error)), 400)
             return RedirectResponse(self.pages(opened).link("codes", coder), 303)
+
+    def give_up(self, request: Request, body: bytes) -> Response:
+        """Take what a person has not coded out of their queue, and go back to the list of queues."""
+        page_forms.parse_form(self.ours(body), ())
+        with open_store(self.home, writes=False) as opened:
+            give_up(opened, request.path_params["coder"])
+            return RedirectResponse(self.pages(opened).link("codes"), 303)
 
     def ours(self, body: bytes) -> list[tuple[str, str]]:
         """Return the fields of a form without the token of the pages. Raise LabError for another token."""

@@ -26,7 +26,8 @@ from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import escape_invisible, json_lines, percent, ratees_of, shade_of, tokens_text
-from hobbes.lab.show.tracing import REASONING_SOURCES, reasoning_title, short_reasoning, usage_line
+from hobbes.lab.show.told import NOTHING_DONE
+from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -178,7 +179,7 @@ def environment() -> Environment:
         "failed_calls_hint": FAILED_CALLS_HINT,
         "reasoning_title": reasoning_title,
         "short_reasoning": short_reasoning,
-        "reasoning_source": lambda card: REASONING_SOURCES[card["reasoning_source"]],
+        "nothing_done": NOTHING_DONE,
         "usage_line": usage_line,
         "with_names": with_names,
     }

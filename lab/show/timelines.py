@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.world import AnyWorld, Landmark
 from hobbes.lab.show.palette import PALETTE, Looks
 from hobbes.lab.show.terminal import escape_invisible, shade_of
+from hobbes.lab.show.worlds import meaning_of
 from hobbes.lab.store.calls import Decision, by_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -57,13 +59,14 @@ def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """One choice of the graph: its name, its least and its greatest figure, and its lines as an SVG.
+    """One choice of the graph: its name and meaning, its least and greatest figure, and its lines as an SVG.
 
     `ends` are the labels at the ends of the lines: how far down each lies, and of which agents it is. That of
     a graph with one line is its `last` figure.
     """
 
     name: str
+    meaning: str
     least: float
     most: float
     svg: Markup
@@ -73,9 +76,10 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The turns in which something happened, and how often in all."""
+    """The turns in which something happened, and how often in all. The meaning says what is counted."""
 
     name: str
+    meaning: str
     total: int
     turns: tuple[int, ...]
     svg: Markup
@@ -143,15 +147,23 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         return None
     drawn = _Columns(run.turns)
     measured = measures_by_turn(store, run, run.world.headline)
-    graphs = [drawn.graph(name, {"": figures}, {}) for name, figures in measured.items()]
+    graphs = [
+        drawn.graph(name, meaning_of(run.world.formulas[name]), {"": figures}, {})
+        for name, figures in measured.items()
+    ]
     if marks.scores:
-        graphs.append(drawn.graph("scores", _by_agent(marks.scores), looks))
+        graphs.append(
+            drawn.graph("scores", f"{run.world.score} of each agent", _by_agent(marks.scores), looks)
+        )
     failed = by_turn(one for one in store.calls.outcomes(run.id) if one.turn < run.turns)[1]
     lanes = [
         *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", failed, "bad"),
         drawn.lane("rejections", _by_turn(marks.rejections), "odd"),
-        *(drawn.lane(name, _by_turn(means), "deed") for name, means in marks.landmarks.items()),
+        *(
+            drawn.lane(mark.name, _by_turn(marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark))
+            for mark in run.world.landmarks
+        ),
     ]
     return Timeline(
         run.turns,
@@ -209,6 +221,12 @@ def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
         layers.append(drawn.layer("score", every, shown, legend))
     there = tuple(one for one in layers if one.any)
     return Map(run.turns, there, tuple(shown), len(agents) - len(shown))
+
+
+def _counted_of(world: AnyWorld, mark: Landmark) -> str:
+    """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
+    causes = [cause for cause, effect in world.causes.items() if effect == mark.event]
+    return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
 
 
 def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
@@ -330,12 +348,12 @@ class _Columns:
         paths = Markup().join(_path(runs, one) for one, runs in sorted(by_ink.items()))
         return self._svg(paths)
 
-    def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
-        """Return the lane of something that happened so often in each turn."""
+    def lane(self, name: str, counts: Mapping[int, int], ink: str, meaning: str = "") -> Lane:
+        """Return the lane of something that happened so often in each turn; its name may say all."""
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
         steps = {turn: (max(3, round(HIGH * n / most)), "") for turn, n in there.items()}
-        return Lane(name, sum(there.values()), tuple(there), self.bars(steps, ink))
+        return Lane(name, meaning or name, sum(there.values()), tuple(there), self.bars(steps, ink))
 
     def layer(
         self,
@@ -354,7 +372,7 @@ class _Columns:
         drawn = {agent: self.bars(row, ink) for agent, row in rows.items()}
         return Layer(name, drawn, legend, any(rows.values()), total)
 
-    def graph(self, name: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
+    def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
         least, most = min(0.0, *figures), max(figures)
@@ -375,6 +393,7 @@ class _Columns:
             ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
         return Graph(
             name,
+            meaning,
             round(least, 2),
             round(most, 2),
             self._svg(Markup().join(drawn), 100),

@@ -3,6 +3,8 @@
 All of it is computed from the record and from what the world declares in `World.telling`.
 """
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +17,10 @@ from hobbes.engine.telling import Knew
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld, deeds_told
 from hobbes.lab.play.answering import is_map
-from hobbes.lab.show.tracing import Card, FullTurn
+from hobbes.lab.show.tracing import REASONING_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
+from hobbes.nodes.completions import TAGS
+from hobbes.nodes.reading import end_of_reasoning
 
 NOTED = {
     "notes": "notes",
@@ -24,6 +28,9 @@ NOTED = {
     "history_summary": "of all turns",
 }
 """What an agent noted to itself, by the fields of its memory, in words."""
+
+NOTHING_DONE = "nothing since {} last turn"
+"""What is said of an agent to which others did nothing: `its` on a card, `your` to a person who plays it."""
 
 MAX_OTHERS = 4
 """Of how many others the sentence of a card tells what they did to its agent."""
@@ -33,11 +40,14 @@ MAX_OTHERS = 4
 class Told:
     """One agent's turn in words.
 
-    `sentence` says what it did and what came of it. `noted` is what it had noted to itself before the turn,
-    each under a name. `meant` is what it wanted to do, and `refused` what was rejected or corrected of that.
+    `sentence` says what it did and what came of it. `why` is its reasoning, and `source` where that comes
+    from. `noted` is what it had noted to itself before the turn, each under a name. `meant` is what it wanted
+    to do, and `refused` what was rejected or corrected of that.
     """
 
     sentence: str
+    why: str
+    source: str
     knew: Knew
     noted: Sequence[tuple[str, str]]
     meant: Sequence[str]
@@ -46,35 +56,76 @@ class Told:
 
 def told(run: Run, full: FullTurn | None, card: Card) -> Told:
     """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
-    not_kept = refused(run.world, [*card["drops"], *card["mends"]])
+    found = [one for one in (*card["drops"], *card["mends"]) if one["code"] != f"read/{card['outcome']}"]
+    not_kept = refused(run.world, found)  # that nothing was read, the sentence says
     if full is None or "intent" not in card:
-        return Told(f"{card['agent']} {_ended(card)}.", Knew(), (), (), not_kept)
+        return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), (), not_kept)
+    is_lost = card["outcome"] not in DECISIONS
     return Told(
         _sentence(run, full, card),
+        *_why(card),
         run.world.telling.knew(card["view"]),
         [
             (words, card["memory_before"][name])
             for name, words in NOTED.items()
             if card["memory_before"][name]
         ],
-        run.world.telling.meant(full.played.intents[card["agent"]]),
+        ["unknown: its orders were not read"]
+        if is_lost
+        else run.world.telling.meant(full.played.intents[card["agent"]]),
         not_kept,
     )
 
 
-def _ended(card: Card) -> str:
-    """Return how a call ended, in words that follow the name of who was asked."""
+_OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
+"""Matches an answer that begins with a reasoning between tags."""
+
+_FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+"""Matches the field of an answer with its reasoning, also where the answer is cut off in it."""
+
+
+def _why(card: Card) -> tuple[str, str]:
+    """Return the reasoning of a card and where it comes from; of a lost answer, what its text has of it."""
+    source = REASONING_SOURCES[card["reasoning_source"]]
     if card["outcome"] in DECISIONS:
-        return "answered" if "rulings" not in card else f"ruled on {len(card['view']['requests'])} requests"
-    return f"gave no decision ({card['outcome']})"
+        return card["reasoning"], source
+    if card["reasoning"]:
+        return card["reasoning"], f"{source}; the answer was discarded"
+    found = reasoning_in(card["answer"])
+    return found, "from the answer that was discarded" if found else ""
+
+
+def reasoning_in(answer: str) -> str:
+    """Return the reasoning in the text of an answer that was not read; empty if it has none.
+
+    It follows a tag that was never closed, or stands in the field `reasoning`.
+    """
+    end = end_of_reasoning(answer)
+    if not end and (opened := _OPENED.match(answer)):
+        return opened[1]
+    field = _FIELD.search(answer, end)
+    if field is None:
+        return ""
+    try:
+        return str(json.loads(f'"{field[1]}"', strict=False))
+    except ValueError:  # it is cut off within an escape
+        return field[1]
+
+
+def _ended(world: AnyWorld, card: Card) -> str:
+    """Return how a call ended, in words; of a failed one, why nothing of its answer counts."""
+    agent, rules = card["agent"], "rulings" in card
+    if card["outcome"] in DECISIONS:
+        return f"{agent} ruled on {len(card['view']['requests'])} requests" if rules else f"{agent} answered"
+    why = meanings(world)[f"read/{card['outcome']}"]
+    return f"The {'rulings' if rules else 'orders'} of {agent} were not read: {why}"
 
 
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
     did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or "did nothing"
-    if card["outcome"] not in DECISIONS:
-        did = f"{_ended(card)}; by default, it {did}"
+    begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
         f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it))}"
@@ -83,7 +134,7 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     ]
     more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
     told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
-    return f"{agent} {did}.{told}{_change(run, full, agent)}"
+    return f"{begins} {did}.{told}{_change(run, full, agent)}"
 
 
 def _is_deed_to(event: Event, agent: str) -> bool:

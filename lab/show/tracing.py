@@ -62,6 +62,16 @@ def overview(
     return [_line(each, names, run.world.causes) for each in turns]
 
 
+def counted_twice(world: AnyWorld, lines: Sequence[Card]) -> list[str]:
+    """Say of which events these lines of turns count each under two types: as a cause and as its effect."""
+    there = {kind for line in lines for kind in line["events"]}
+    return [
+        f"Each {cause} is counted as {effect}, too: {world.events[cause].partition(': ')[2]}."
+        for cause, effect in world.causes.items()
+        if cause in there
+    ]
+
+
 def names_in(store: Store, run: Run) -> set[str]:
     """Return the names of all agents of a run, and of everybody else who was asked."""
     return {*run.setting.agents, *store.calls.first_asked(run.id)}

@@ -214,6 +214,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         )
     ]
     routes.append(Route("/codes/{coder}", seats.posted(forms.code), methods=["POST"]))
+    routes.append(Route("/codes/{coder}/give-up", seats.posted(forms.give_up), methods=["POST"]))
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],

@@ -51,6 +51,17 @@ def meaning_of(function: Callable[..., object]) -> str:
     return " ".join(first.partition("Source:")[0].split())
 
 
+def meaning_of_measure(world: AnyWorld, measure: str) -> str:
+    """Return in one line what a measure is, or that of an agent (`sats/unit-a`)."""
+    return meaning_of(world.formulas[of_anybody(measure)])
+
+
+def of_anybody(measure: str) -> str:
+    """Return a measure with AGENT in place of the name of an agent."""
+    name, of_agent, _ = measure.partition("/")
+    return f"{name}/AGENT" if of_agent else name
+
+
 def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
     """Yield the settings of a config, and below a setting that is an object, its fields."""
     definitions = schema.get("$defs", {})

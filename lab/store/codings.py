@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import sha256
 from hobbes.lab.store.home import Store
@@ -22,8 +22,12 @@ TYPES = {str: "text", int: "integer", float: "real"}
 KEY = ("codebook", "coder", "run", "turn", "agent", "number")
 """Which coding it is."""
 
-OF_DECISION = "(run, turn, agent) = (:run, :turn, :agent)"
-"""The condition that a row is about a decision."""
+OF_RUN = "run = :run and turn = ifnull(:turn, turn) and agent = ifnull(:agent, agent)"
+"""The condition that a row is about a decision of a run, of one turn or of one agent, if these are given."""
+
+NOT_CODED = """not exists (select 1 from codings where (codings.codebook, codings.coder, codings.run,
+  codings.turn, codings.agent) = (queues.codebook, queues.coder, queues.run, queues.turn, queues.agent))"""
+"""The condition that a decision in the queue of a person has not been coded by that person."""
 
 SCHEMA = f"""
 create table if not exists codebooks (hash text primary key, codes text not null, kept text not null) strict;
@@ -207,28 +211,49 @@ def codings(
     ]
 
 
-def values_of_decision(store: Store, decision: Decision) -> list[tuple[str, int, str, bool]]:
-    """Return what coders said about a decision: coder, number of the coding, code, and whether it applies.
+Found: TypeAlias = tuple[str, int, str, bool]
+"""What a coder said: the coder, the number of the coding, a code, and whether it applies."""
 
-    It is what was said by the newest codebook by which anybody has coded it. Missing values are left out.
+
+def values_by_decision(
+    store: Store, run: str, turn: int | None = None, agent: str | None = None
+) -> dict[Decision, list[Found]]:
+    """Return what coders said about the decisions of a run, of a turn or of an agent.
+
+    Of each decision, it is what was said by the newest codebook by which anybody has coded it. Missing values
+    are left out.
     """
     sql = (
-        "select coder, number, code, value from codes join codings on id = coding"  # noqa: S608  names are ours
-        f" where {OF_DECISION} and value is not null and codebook = (select codebook from codings"
-        f" join codebooks on hash = codebook where {OF_DECISION} order by kept desc, codebooks.rowid desc)"
+        "with newest as (select codings.id, turn, agent, coder, number, rank() over"  # noqa: S608  names are ours
+        " (partition by turn, agent order by kept desc, codebooks.rowid desc) as place"
+        f" from codings join codebooks on hash = codebook where {OF_RUN})"
+        " select * from newest join codes on coding = newest.id where place = 1 and value is not null"
         " order by code, coder, number"
     )
-    rows = _rows(store, sql, decision._asdict())
-    return [(row["coder"], row["number"], row["code"], bool(row["value"])) for row in rows]
+    found: dict[Decision, list[Found]] = {}
+    for row in _rows(store, sql, {"run": run, "turn": turn, "agent": agent}):
+        said = (row["coder"], row["number"], row["code"], bool(row["value"]))
+        found.setdefault(Decision(run, row["turn"], row["agent"]), []).append(said)
+    return found
 
 
-def still_to_code(store: Store, decision: Decision) -> list[str]:
-    """Return the people who have a decision in a queue and have not coded it yet."""
-    sql = (
-        f"select coder from queues where {OF_DECISION} and (codebook, coder) not in"  # noqa: S608  names are ours
-        f" (select codebook, coder from codings where {OF_DECISION}) group by coder order by coder"
-    )
-    return [row["coder"] for row in _rows(store, sql, decision._asdict())]
+def still_to_code(
+    store: Store, run: str, turn: int | None = None, agent: str | None = None
+) -> dict[Decision, list[str]]:
+    """Return the people who have a decision in a queue and have not coded it yet, by decision."""
+    sql = f"select distinct coder, turn, agent from queues where {OF_RUN} and {NOT_CODED} order by coder"  # noqa: S608  names are ours
+    found: dict[Decision, list[str]] = {}
+    for row in _rows(store, sql, {"run": run, "turn": turn, "agent": agent}):
+        found.setdefault(Decision(run, row["turn"], row["agent"]), []).append(row["coder"])
+    return found
+
+
+def give_up(store: Store, coder: str) -> int:
+    """Take all that a person has not coded yet out of their queues; return how many decisions these were."""
+    if not any(one.coder == coder for one in queues(store)):
+        return 0
+    with open_notes(store.home, "rwc") as connection, connection:
+        return connection.execute(f"delete from queues where coder = ? and {NOT_CODED}", (coder,)).rowcount  # noqa: S608  names are ours
 
 
 def coders_and_codes(store: Store) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import Any, get_args
 
 import pytest
@@ -63,6 +63,8 @@ pytestmark = pytest.mark.usefixtures("with_fishery")
 READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
+NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
+"""Types of events that name another one to whom they did nothing: a new unit, or who agreed to it."""
 OTHER_DEEDS = 6
 """How often a turn is played again with other deeds."""
 
@@ -195,11 +197,28 @@ def test_a_world_that_is_told_in_words_has_words_for_everything(world: AnyWorld)
                 assert_words(telling.deeds, [deed.words for deed in told])
             for agent in world.actors(before):
                 knew = telling.knew(world.observe(before, agent))
-                assert_words(telling.deeds, [*knew.gained, *(one.words for one in knew.befell)])
+                assert_words(telling.deeds, [*knew.gained, *(one.words for one in knew.befell or ())])
                 assert all(one.author != agent for one in knew.heard)
                 if telling.deeds:
                     assert telling.meant(intents[agent])
                     assert knew.standing is not None
+
+
+@each_world
+def test_what_others_did_to_an_agent_is_told_in_its_next_turn(world: AnyWorld) -> None:
+    """A card that says that nothing was done to its agent is right."""
+    if not world.telling.deeds:
+        assert world.telling.knew({}).befell is None
+        return
+    for _, played in games(world):
+        for last, moment in pairwise(played):
+            done = [event for event in last.played.resolved.events if event.type not in NOT_DONE_TO_OTHERS]
+            for agent in world.actors(moment.state):
+                befell = world.telling.knew(world.observe(moment.state, agent)).befell
+                assert befell is not None
+                assert befell or not any(
+                    agent in event.facts.values() for event in done if event.agent != agent
+                )
 
 
 def assert_words(deeds: Mapping[str, object], told: Sequence[str]) -> None:

@@ -22,7 +22,7 @@ from hobbes.lab.coding.questions import question, read_codebook
 from hobbes.lab.errors import HaltedRunError, LabError, MissingError, UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
-from hobbes.lab.store.codings import codings, queues
+from hobbes.lab.store.codings import codings, queues, still_to_code
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
@@ -412,6 +412,44 @@ def test_a_card_says_who_found_which_codes_once_nobody_must_code_it_blindly(
         cli("code", "a", *words, "--model", "openai:m", "--yes")
     _, _, told = card()
     assert told[0]["values"] == by_model[:1], "codes of two codebooks are not mixed"
+
+
+@pytest.mark.parametrize("by", ["command", "button"])
+def test_what_is_given_up_hides_no_codes_any_more(  # noqa: PLR0913, PLR0917  fixtures
+    cli: Cli, opened: Store, run: Run, codes: Path, pages: TestClient, by: str
+) -> None:
+    """What was coded before stays, in the queue, too; the command that made the queue puts the rest back."""
+    words = ("code", "a", "--codes", str(codes), "--as", "ada", "--turns", "2")
+    cli(*words)
+    first, *rest = opened_queue(opened)
+    answer(pages, "ada", fear="yes", revenge="no")
+    hidden = still_to_code(opened, run.id)
+    assert {*hidden} == {*rest}
+    if by == "command":
+        told = json.loads(cli("code", "--as", "ada", "--give-up", "--json").stdout)
+        assert told == {"coder": "ada", "decisions": len(rest)}
+    else:
+        form = Form(pages.get("/codes").text).fields
+        gone = pages.post("/codes/ada/give-up", data=form, headers={"origin": LOCAL}, follow_redirects=False)
+        assert gone.headers["location"] == "/codes"
+    assert not still_to_code(opened, run.id)
+    assert opened_queue(opened) == (first,)
+    assert len(codings(opened, coder="ada")) == 1
+    assert "give up" not in pages.get("/codes").text
+    cli(*words)
+    assert {*still_to_code(opened, run.id)} == {*rest}
+
+
+@pytest.mark.usefixtures("opened")
+def test_only_a_person_can_give_up_a_queue(cli: Cli, codes: Path, pages: TestClient) -> None:
+    for words in (("--model", "openai:m"), ("--as", "ada", "--codes", str(codes)), ("a", "--as", "ada")):
+        assert "give --as alone" in str(error_of(cli, "code", "--give-up", *words))
+    assert "0 decisions" in cli("code", "--as", "nobody", "--give-up").stdout
+    assert "name the codebook" in str(error_of(cli, "code", "a", "--as", "ada"))
+    assert (
+        pages.post("/codes/ada/give-up", data={"token": "guess"}, headers={"origin": LOCAL}).status_code
+        == 400
+    )
 
 
 # --- tables

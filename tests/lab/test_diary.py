@@ -10,7 +10,10 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import diary
+from hobbes.lab.show.coding import code_by_hand, queue_of
+from hobbes.lab.store.codings import Code, Codebook, Decision, give_up, keep_codebook, keep_queue
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.notes import Place
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
@@ -121,6 +124,8 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
             }
         ],
         "marks": ["attack"],
+        "codes": [],
+        "tags": [],
     }
 
 
@@ -184,6 +189,58 @@ def test_a_page_shows_what_is_chosen(
     text = shown(pages.get("/last/diary", params=asked).text)
     assert there in text
     assert missing not in text
+
+
+def test_a_diary_shows_decisions_with_a_code_or_a_tag(
+    broken_word: Run, opened: Store, pages: TestClient, cli: Cli
+) -> None:
+    """One person has found a code in all of turn 1; another one, who must not see it, gives up."""
+    opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
+    book = Codebook((Code("fear", "The agent expects to be attacked."),))
+    decisions = [Decision(broken_word.id, 1, agent) for agent in ("AgentA", "AgentB", "AgentC")]
+    keep_codebook(opened, book)
+    for person in ("ada", "bob"):
+        keep_queue(opened, book, person, decisions)
+    for number in range(1, 4):
+        code_by_hand(opened, queue_of(opened, "bob"), number, {"fear": "yes"})
+    assert "--code 'fear': this run has none" in str(cli("trace", "last", "all", "--code", "fear").exception)
+    assert "coded" not in told_of(cli)
+    assert give_up(opened, "ada") == len(decisions)
+    assert [f"1 {agent} coded fear" in told_of(cli, "--code", "fear") for _, _, agent in decisions] == [
+        True
+    ] * 3
+    assert "An eye" not in told_of(cli, "--code", "fear")
+    assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
+    assert "--code 'love': choose from: fear" in str(cli("trace", "last", "all", "--code", "love").exception)
+    assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
+    assert "--tag chooses from a diary" in str(cli("trace", "last", "1", "--tag", "revenge").exception)
+    page = pages.get("/last/diary", params={"tag": "revenge"}).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["2"]
+    assert f"hobbes trace {broken_word.id} all --tag revenge " in page
+    assert re.findall(r'id="turn-(\d)"', pages.get("/last/diary", params={"code": "fear"}).text) == ["1"]
+    assert pages.get("/last/diary", params={"code": "love"}).status_code == 404
+
+
+def told_of(cli: Cli, *words: str) -> str:
+    """Return the diary of all in one line, without marks of agents and the first landmarks."""
+    told = [line for line in lines(cli, "all", *words) if not line.startswith("first ")]
+    return re.sub("[●■▲]", "", " ".join(told))
+
+
+def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages: TestClient) -> None:
+    mining(opened, values={"rounds": 1})
+    entry = (
+        pages.get("/last/diary").text.partition('<div class="entry">')[2].partition('<div class="entry">')[0]
+    )
+    assert entry.count("<div>") == 2, "nobody can say anything"
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_a_page_begins_at_the_turn_that_is_gone_to(pages: TestClient) -> None:
+    page = pages.get("/last/diary", params={"agent": "AgentA"}).text
+    assert '<input type="hidden" name="agent" value="AgentA"><label>turn <input' in page
+    page = pages.get("/last/diary", params={"agent": "AgentA", "first": 1}).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["1", "2"]
 
 
 @pytest.mark.usefixtures("broken_word")

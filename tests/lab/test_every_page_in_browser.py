@@ -172,3 +172,18 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     assert page.locator(".day:target h2").inner_text() == turn
     page.get_by_role("link", name="diary", exact=True).click()
     assert page.locator("h1").inner_text() == "Diary of all agents"
+
+
+def test_the_turn_of_a_diary_stays_in_sight(page: Page) -> None:
+    """Far below the heading of a turn one still reads which turn it is; a form leads to another turn."""
+    for size in (NARROW, WIDE):
+        page.set_viewport_size(ViewportSize(width=size["width"], height=200))
+        page.goto("/nations/diary")
+        page.locator("#turn-2 .entry").last.evaluate("one => one.scrollIntoView({block: 'center'})")
+        heading = page.locator("#turn-2 h2").bounding_box()
+        assert heading is not None
+        assert 0 <= heading["y"] < 1
+    page.set_viewport_size(NARROW)
+    page.get_by_label("turn", exact=True).fill("3")
+    page.get_by_role("button", name="go there").click()
+    assert page.locator(".day h2").first.inner_text() == "turn 3"

@@ -3,9 +3,11 @@
 import json
 import re
 from collections import Counter
+from html import unescape
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions, begin
@@ -95,6 +97,29 @@ def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store)
     heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
     assert heights == pytest.approx([LINES_HIGH * figure / max(figures) for figure in figures], abs=0.06)
     assert found["scores"].svg.count("<polyline") == 3
+
+
+def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: TestClient) -> None:
+    """All miss: the table of turns counts attacks, the lane none, and cooperation is what was intended."""
+    values: dict[str, Any] = {"rounds": 2, "miss": 100}
+    played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
+    page = unescape(pages.get("/last").text)
+    assert "miss 2, attack 2" in page
+    assert (
+        '<p class="about">Each miss is counted as attack, too: a high five that came out as an attack' in page
+    )
+    assert 'title="miss">miss</div>' in page
+    meaning = "Intended high fives / actions that were chosen."
+    assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page
+    assert f'<td class="meant" title="{meaning}">cooperation</td>' in page
+    values = {"rounds": 6, "miss": 30}
+    played(opened, RunOptions("trust", 2, models="policy:grudger", values=values))
+    assert 'title="attack, without those that come from a miss">attack</div>' in pages.get("/last").text
+
+
+def test_no_event_of_another_world_is_counted_twice(opened: Store, pages: TestClient) -> None:
+    mining(opened)
+    assert "is counted as" not in pages.get("/last").text
 
 
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:

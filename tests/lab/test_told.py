@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.answer import Outcome
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.palette import looks_of, with_names
+from hobbes.lab.show.told import reasoning_in
 from hobbes.lab.store.home import Store
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
@@ -61,7 +63,7 @@ def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: C
     assert now[-1] == "now 5 territories and 10 mils"
     assert told[1:5] + told[6:] == [
         "why (the model's own reasoning) It must pay.",
-        "heard ■AgentB: “Never.”",
+        "heard ■AgentB in turn 0: “Never.”",
         "done to it ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
         "noted of all turns: I offered peace.",
@@ -146,9 +148,61 @@ def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, monkeypatch: 
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    assert in_words(cli, "0", "miner-01")[1] == (
-        "●miner-01 gave no decision (unreadable); by default, it did nothing. Its gold: 0, unchanged."
+    _, told, why, _, _, wanted = in_words(cli, "0", "miner-01")
+    assert told == (
+        "The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
+        " By default, it did nothing. Its gold: 0, unchanged."
     )
+    assert why == "why none"
+    assert wanted == "wanted unknown: its orders were not read"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reasoning"),
+    [
+        ('{"reasoning": "It \\"swore\\" peace,\n so I', 'It "swore" peace,\n so I'),
+        ('{"raid": [[1, 1]], "reasoning": "Now.", "notes": "it', "Now."),
+        ('{"reasoning": "Now \\u00', "Now \\u00"),
+        ('<think>It holds four. {"reasoning": "a draft', 'It holds four. {"reasoning": "a draft'),
+        ("<thought>It holds", "It holds"),
+        ('<think>first</think>{"reasoning": "then', "then"),
+        ("I would rather not.", ""),
+        ("", ""),
+    ],
+)
+def test_the_reasoning_of_a_lost_answer_is_found_in_its_text(answer: str, reasoning: str) -> None:
+    assert reasoning_in(answer) == reasoning
+
+
+def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
+    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is cut off in its reasoning; of another, the model's own reasoning came."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        if address.agent == "miner-01":
+            return Reply('{"reasoning": "Peace is over, so I', "model", failure=Outcome.TRUNCATED)
+        return Reply("no", "model", "I refuse.", reasoning_source=ReasoningSource.TRACE)
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
+    _, told, why, *_ = in_words(cli, "0", "miner-01")
+    assert told.startswith(
+        "The orders of ●miner-01 were not read: the answer was cut off at its greatest length. By default, "
+    )
+    assert why == "why (from the answer that was discarded) Peace is over, so I"
+    assert in_words(cli, "0", "miner-02")[2] == (
+        "why (the model's own reasoning; the answer was discarded) I refuse."
+    )
+    page = " ".join(pages.get("/last/0/miner-01").text.split())
+    assert '<blockquote>Peace is over, so I</blockquote> <p class="about">from the answer that' in page
+
+
+def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli, pages: TestClient) -> None:
+    played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 2}))
+    assert "done to it nothing since its last turn" in in_words(cli, "1", "miner-01")
+    assert "nothing since its last turn" in pages.get("/last/1/miner-01").text
 
 
 def test_names_are_found_in_words_but_not_in_quotations() -> None:
