@@ -17,7 +17,7 @@ from hobbes.lab.store.calls import Calls, by_turn
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.run import Ending, Run
 from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_run, value_of
-from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.schema import COUNTS, TEMPLATES
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
@@ -90,13 +90,16 @@ class Figures:
             check_row(row)
             about = _columns(row)
         except DamagedError as error:
-            nothing = dict.fromkeys(column for column in row if column not in NOT_LISTED)
+            nothing = dict.fromkeys([*(column for column in row if column not in NOT_LISTED), *COUNTS])
             known = {"id": row["id"], "name": row["name"], "status": "damaged", "damage": str(error)}
             return {**nothing, **known, "failures": failures_among({})}
         outcomes = about["outcomes"]
         if outcomes is None:  # it has not finished
             outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
-        return {**about, "failures": failures_among(outcomes)}
+        # A run that has not finished has no counts, nor has one whose turns were stored after it was counted.
+        counted = all(about.get(column) is not None for column in COUNTS)
+        counts = {} if counted else self._turns.counts(row["id"])
+        return {**about, **counts, "failures": failures_among(outcomes)}
 
     def of_measure(self, name: str) -> dict[str, float | None]:
         """Return a measure of each run that has it, by the run's id."""
@@ -227,4 +230,5 @@ def columns_of(ending: Ending) -> dict[str, str | float | None]:
         "outcomes": compact(ending.outcomes),
         "scores": compact(ending.scores),
         "tainted": int(ending.tainted),
+        **ending.counts,
     }

@@ -24,7 +24,7 @@ from hobbes.lab.store.figures import Figures
 from hobbes.lab.store.notes import Notes
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
-from hobbes.lab.store.schema import check_schema, create
+from hobbes.lab.store.schema import add_counts, check_schema, create
 from hobbes.lab.store.turns import Turns
 from hobbes.lab.temporary import temporary
 
@@ -193,6 +193,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
             connection.execute("pragma synchronous = normal")
             if not check_schema(db, home):
                 create(db)
+            add_counts(db)
         connection.execute("pragma foreign_keys = on")
         yield Store(home, db)
     except sqlite3.DatabaseError as error:

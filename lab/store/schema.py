@@ -17,6 +17,12 @@ from hobbes.lab.errors import LabError
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""
 
+COUNTS = {
+    "rejected": f"sum(json_array_length({RECORD}, '$.drops'))",
+    "corrected": f"sum(json_array_length({RECORD}, '$.mends'))",
+}
+"""The columns of `runs` for rejections and corrections, each with the SQL that counts them in turns."""
+
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
@@ -106,6 +112,7 @@ def _create_tables(db: Database) -> None:
             "rules_version": int,
             "hobbes": str,
             "column_hashes": str,
+            **dict.fromkeys(COUNTS, int),
         },
         pk="id",
         strict=True,
@@ -198,6 +205,17 @@ def _create_tables_of_probes(db: Database) -> None:
             *((text, "texts", "hash") for text in ("system", "prompt")),
         ],
     )
+
+
+def add_counts(db: Database) -> None:
+    """Add the columns of COUNTS to the runs of an earlier hobbes, and count where runs have finished."""
+    if COUNTS.keys() <= db.table("runs").columns_dict.keys():
+        return
+    with db.atomic():
+        for column in COUNTS:
+            db.conn.execute(f"alter table runs add column {column} integer")
+        counted = f"select {', '.join(COUNTS.values())} from turns where run = id"  # noqa: S608  our own
+        db.conn.execute(f"update runs set ({', '.join(COUNTS)}) = ({counted}) where status = 'finished'")  # noqa: S608  our own
 
 
 def check_schema(db: Database, home: Path) -> bool:
