@@ -68,9 +68,10 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 ) -> None:
     """List runs, the newest first.
 
-    The runs of an experiment share one row; --experiment lists them. Settings are shown where they differ
-    from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang, score (the highest
-    of a run), failed (the share of calls), experiment, arm, parent, tainted, seconds, started and digest.
+    The runs of an experiment share one row; --experiment, --where and --sort list them. Settings are shown
+    where they differ from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang,
+    score (the highest of a run), failed (the share of calls), rejected and corrected (parts of answers),
+    experiment, arm, parent, tainted, seconds, started, digest, stars and notes (how many).
 
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """

@@ -102,7 +102,7 @@ def show_refused(found: Sequence[Refused], looks: Looks) -> None:
         ERR.print(Text("nothing was rejected or corrected", style="dim"))
         return
     rows = [(one.kind, one.times, one.code, one.reason) for one in reasons_of(found)]
-    OUT.print(table("", ("", "times", "code", "reason"), rows))
+    OUT.print(table("", ("kind", "times", "code", "reason"), rows))
     OUT.print()
     for one in found:
         _print_line(one.turn, _refused_text(one, looks))
