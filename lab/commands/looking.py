@@ -68,9 +68,10 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 ) -> None:
     """List runs, the newest first.
 
-    The runs of an experiment share one row; --experiment lists them. Settings are shown where they differ
-    from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang, score (the highest
-    of a run), failed (the share of calls), experiment, arm, parent, tainted, seconds, started and digest.
+    The runs of an experiment share one row; --experiment, --where and --sort list them. Settings are shown
+    where they differ from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang,
+    score (the highest of a run), failed (the share of calls), rejected and corrected (parts of answers),
+    experiment, arm, parent, tainted, seconds, started, digest, stars and notes (how many).
 
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
@@ -131,6 +132,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     tag: Annotated[
         str | None, typer.Option(help="of a diary, show the decisions on which a note has this tag")
     ] = None,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="list what was rejected or corrected in answers, and why")
+    ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -150,9 +154,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         if value is not None and (turn is not None or not agents):
             where = "name its agents, or write all, and leave out the turn"
             raise UsageError(f"--{name} chooses from a diary; {where}")
+    if rejected and (words or event or grep is not None):
+        raise UsageError("--rejected is about a whole run; --agent alone can stand beside it")
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        if turn is None and agents:
+        if rejected:
+            _trace_rejected(store, stored, only_agents or (), as_json=as_json)
+        elif turn is None and agents:
             diary_of = [*agents, *(only_agents or ())]
             _trace_diary(store, stored, diary_of, event or (), grep, filters, as_json=as_json)
         elif turn is None:
@@ -187,14 +195,32 @@ def _trace_run(  # noqa: PLR0913  its options
     elif as_json:
         print_json(tracing.overview(store, run, agents))
     else:
+        if not agents:
+            cards.show_headline(run, tracing.headline(store, run))
         turns = tracing.turns_so_far(store, run, agents)
         cards.show_overview(turns, looks_in(store, run), run.world.causes)
+
+
+def _trace_rejected(store: "Store", run: "Run", agents: Collection[str], *, as_json: bool) -> None:
+    """List what was rejected or corrected in the answers of a run."""
+    from hobbes.lab.show import cards, searching
+    from hobbes.lab.show.palette import looks_in
+    from hobbes.lab.show.rejections import refused_in
+    from hobbes.lab.show.terminal import print_json
+
+    search = searching.search_for(store, run, (), agents, None)
+    found = list(refused_in(store, run, search.agents))
+    if as_json:
+        print_json([one._asdict() for one in found])
+    else:
+        cards.show_refused(found, looks_in(store, run))
 
 
 def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None:
     """Show a turn agent by agent, and the world after it."""
     from hobbes.lab.show import boards, cards, tracing
     from hobbes.lab.show.palette import looks_in, words_of
+    from hobbes.lab.show.rejections import refused_of
     from hobbes.lab.show.terminal import OUT, picture, plain, print_json
     from hobbes.lab.store.history import state_before
 
@@ -205,7 +231,7 @@ def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None
         return
     looks, board = looks_in(store, run), tracing.board_in(run, full)
     after = run.world.picture(state_before(store, run, min(turn + 1, run.turns)))
-    cards.show_turn(card, looks)
+    cards.show_turn(card, refused_of(run.world, full.turn) if full else (), looks)
     OUT.print(picture(after, words_of(run, looks)), end="")
     OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
@@ -272,7 +298,9 @@ def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def search(  # noqa: PLR0913, PLR0917  its arguments and options
-    words: Annotated[list[str], typer.Argument(help="words, or a phrase in quotes: '\"share the gold\"'")],
+    words: Annotated[
+        list[str] | None, typer.Argument(help="words, or a phrase in quotes: '\"share the gold\"'")
+    ] = None,
     kind: Annotated[
         TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
     ] = None,
@@ -306,7 +334,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         outcome=outcome or "",
         kind=text_search.IN[kind.value] if kind else "",
     )
-    query = " ".join(words)
+    query = " ".join(words or ())
     with options.open_home(home) as store:
         found = text_search.find(store, query, filters, range(most), whole=True)
         if not as_json:

@@ -335,7 +335,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
         state = run.world.load(run.setting, last["world"])
-        store.figures.end_run(run.id, ending(run, store.calls.counts(run.id), state), measures)
+        ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
+        store.figures.end_run(run.id, ended, measures)
 
 
 def halted_error(store: Store, run: str) -> HaltedRunError:

@@ -15,18 +15,20 @@ from hobbes.engine import turn as turns
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.measuring import measure_history
 from hobbes.engine.memory import Memory
-from hobbes.engine.record import canonical, compact, sha256
+from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.fitting import misfits
 from hobbes.lab.proof.differing import first_differing_part, in_a_word
 from hobbes.lab.store.calls import is_changed
+from hobbes.lab.store.figures import columns_of
 from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import STATUSES, Run, ending
 from hobbes.lab.store.runs import JSON, changed_columns
+from hobbes.lab.store.schema import COUNTS
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
@@ -391,7 +393,7 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
 def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.runs.row_unchecked(run.id)
-    stored = {name: row[name] for name in ("outcomes", "scores", "tainted")}
+    stored = {name: row[name] for name in ("outcomes", "scores", "tainted", *COUNTS)}
     if run.status != "finished":
         figures = store.db.table("measures").count_where("run = ?", [run.id])
         if figures or any(value is not None for value in stored.values()):
@@ -399,10 +401,9 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
         return
     if not run.world.over(at.state):
         yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
-    due = ending(run, store.calls.counts(run.id), at.state)
-    expected = compact(due.outcomes), compact(due.scores), int(due.tainted)
-    for (name, value), figure in zip(stored.items(), expected, strict=True):
-        if value != figure:
+    due = columns_of(ending(run, store.calls.counts(run.id), at.state, store.turns.counts(run.id)))
+    for name, value in stored.items():
+        if value != due[name]:
             yield f"the column runs.{name} differs from what the turns give"
     if _differ(store, run, measure_history(run.world, StoredHistory(store, run))):
         yield "the table measures differs from what the turns give"

@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.record import Event
-from hobbes.engine.telling import quoted
+from hobbes.engine.record import Event, Json
+from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.show.diary import EVERYBODY, FAILED, Entry, First
 from hobbes.lab.show.palette import Looks
+from hobbes.lab.show.rejections import Refused, reasons_of
 from hobbes.lab.show.terminal import (
     ERR,
     GAP,
@@ -24,44 +25,103 @@ from hobbes.lab.show.terminal import (
     UNLIMITED,
     Trimmed,
     card,
+    escape_invisible,
     json_text,
     matrix,
     plain,
     styled_name,
     table,
+    tokens_text,
     told_text,
 )
 from hobbes.lab.show.told import NOTHING_DONE, Told
 from hobbes.lab.show.tracing import (
+    Headline,
     TurnSoFar,
     all_calls,
+    came_out,
     changed_in_memory,
     deeds,
     reasoning_title,
     short_reasoning,
     usage_line,
 )
+from hobbes.lab.store.run import Run
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
+
+MAX_SAID = 200
+"""How many characters of what was said are listed with a rejection; the card has all that is kept."""
 
 MAX_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
 
 
+def show_headline(run: Run, headline: Headline) -> None:
+    """Print the first line about a run."""
+    name = f" ({run.name})" if run.name else ""
+    parts = [
+        f"run {run.id}{name}: {run.world.name}, {run.status}, {counted(run.turns, 'turn')}",
+        *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
+        ", ".join(headline.went_wrong),
+    ]
+    OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
+
+
 def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str, str]) -> None:
-    """Print a run: for each turn who did what to whom, the number of other events, and failed calls."""
+    """Print a run: for each turn who did what to whom, the number of other events, and failed calls.
+
+    The last line has the number of all events of each type, and of those that came out in each way.
+    """
+    happened: dict[str, Counter[str]] = {}
     for number, record, _, decisions in turns:
         parts = [Text(UNFINISHED)]
         if record:
+            for event in record.events:
+                happened.setdefault(event.type, Counter()).update(["", *came_out(event)])
             parts = [*_summarize_events(record.events, looks, causes), *_count_rejections(record)]
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
+    if happened:
+        _print_line("all", Text(", ").join(_total(kind, ways) for kind, ways in happened.items()))
 
 
-def _print_line(turn: int, text: Text) -> None:
+def _total(kind: str, ways: Counter[str]) -> Text:
+    """Return how often events of a type happened, and how often they came out in each way."""
+    came_out_so = {way: n for way, n in ways.most_common() if way}
+    return Text.assemble((kind, "bold"), f" {ways['']}", f" ({counts(came_out_so)})" if came_out_so else "")
+
+
+def show_refused(found: Sequence[Refused], looks: Looks) -> None:
+    """Print why parts of answers were rejected and corrected, and each of them with what was said."""
+    if not found:
+        ERR.print(Text("nothing was rejected or corrected", style="dim"))
+        return
+    rows = [(one.kind, one.times, one.code, one.reason) for one in reasons_of(found)]
+    OUT.print(table("", ("kind", "times", "code", "reason"), rows))
+    OUT.print()
+    for one in found:
+        _print_line(one.turn, _refused_text(one, looks))
+
+
+def _refused_text(one: Refused, looks: Looks) -> Text:
+    """Return what was rejected or corrected, and why, in one line."""
+    said = plain(_shortened(one.said))
+    kept = Text(" → ").append_text(plain(_shortened(one.kept))) if one.is_changed else Text()
+    name = styled_name(one.agent, looks)
+    return Text.assemble(name, "  ", (one.kind, "dim"), "  ", plain(one.why), ": ", said, kept)
+
+
+def _shortened(said: Json) -> str:
+    """Return what was said in one line."""
+    text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return text if len(text) <= MAX_SAID else f"{text[:MAX_SAID]}…"
+
+
+def _print_line(turn: int | str, text: Text) -> None:
     """Print what is said about a turn beside its number, without breaking words where that is possible."""
     line = Table.grid(padding=(0, 2))
     line.add_column(justify="right", min_width=4)
@@ -178,21 +238,28 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def show_turn(turn: dict[str, Any], looks: Looks) -> None:
-    """Print a turn: its agents, events, calls, arithmetic and reports; only the calls before its end."""
+def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks) -> None:
+    """Print a turn: agents, events, calls, draws, what was `refused`, arithmetic, and reports.
+
+    Before the end of the turn, only its calls are printed.
+    """
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
         OUT.print(_calls("", all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
-    OUT.print(table(title, columns, [_agent_row(agent) for agent in turn["agents"]], looks))
+    asked = [*turn["agents"], *([turn["observer"]] if turn["observer"] else [])]
+    OUT.print(table(title, columns, [_agent_row(one) for one in asked], looks))
     events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
     OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
     OUT.print(_calls("\ncalls", all_calls(turn), looks))
-    if turn["observer"] and (turn["observer"]["drops"] or turn["observer"]["mends"]):
-        title = "\nrejections and corrections of the observer's answer"
-        OUT.print(Text(title, style="italic"), _rejections_and_corrections(turn["observer"]), sep="\n")
+    if draws := [_draw_row(draw) for draw in turn["draws"]]:
+        OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
+    if found := [*refused]:
+        OUT.print(Text("\nrejections and corrections", style="italic"))
+        for one in found:
+            OUT.print(_refused_text(one, looks))
     for agent, figures in turn["arithmetic"].items():
         OUT.print(Text("\n").append_text(styled_name(agent, looks)))
         OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
@@ -200,6 +267,13 @@ def show_turn(turn: dict[str, Any], looks: Looks) -> None:
         if ratings:
             OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings, looks))
     OUT.print(Text(f"digest {turn['digest']}", style="dim"))
+
+
+def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
+    """Return a random draw's row in the table of a turn."""
+    subject = draw["subject"]
+    named = subject if isinstance(subject, str) else json.dumps(subject, ensure_ascii=False)
+    return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
 
 
 def _agent_row(agent: Mapping[str, Any]) -> list[Any]:

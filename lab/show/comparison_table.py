@@ -8,9 +8,20 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.world import AnyWorld
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.terminal import escape_invisible, matrix, percent, plain, styled_name, table, tokens_text
+from hobbes.lab.show.terminal import (
+    escape_invisible,
+    matrix,
+    percent,
+    plain,
+    styled_name,
+    table,
+    tokens_text,
+    told_text,
+)
 
 MAX_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
@@ -39,7 +50,7 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
         _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
         *_warning(comparison),
         *_divergence(comparison, looks),
-        *_decision(comparison["decision"], looks),
+        *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
         _side_by_side("scores", "agent", comparison["scores"], looks),
         *(_side_by_side(*title_of(name), comparison[name]) for name in COUNTED),
         *_failures(comparison["failures"], looks),
@@ -129,7 +140,16 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
         yield Text(f"… and {len(lines) - MAX_LINES} more lines; --json prints all", style="dim")
 
 
-def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
+def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:
+    """Return what an agent wanted to do in each of two decisions: in words, or as JSON if these are alike."""
+    intents = decision["intents"]
+    told = ["; ".join(world.telling.meant(world.intent.from_json(intent))) or "nothing" for intent in intents]
+    if told[0] != told[1]:
+        return told
+    return [json.dumps(moves(intent), ensure_ascii=False) for intent in intents]
+
+
+def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Looks) -> Iterator[Text]:
     """Yield the first decision that differs, with what the agent did in both runs."""
     if divergence is None:
         yield Text("\nno decision differs in the turns that both runs have", style="bold")
@@ -138,10 +158,9 @@ def _decision(divergence: Mapping[str, Any] | None, looks: Looks) -> Iterator[Te
         (f"\nfirst decision that differs: turn {divergence['turn']}, ", "bold"),
         styled_name(divergence["agent"], looks),
     )
-    for side, intent, outcome in zip(SIDES, divergence["intents"], divergence["outcomes"], strict=True):
+    for side, words_of, outcome in zip(SIDES, wanted(world, divergence), divergence["outcomes"], strict=True):
         failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
-        intended = json.dumps(moves(intent), ensure_ascii=False)
-        yield Text.assemble(f"{side}: ", (failed, "bold red"), plain(_shorten(intended)))
+        yield Text.assemble(f"{side}: ", (failed, "bold red"), told_text(_shorten(words_of), looks))
     for layer in ("prompt", "answer"):
         if divergence[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")

@@ -159,6 +159,7 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
 
     others = {  # written if a page links to them; what they are asked for is part of their names
         "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
+        "rejections": lambda pages, query: pages.rejections(run, query),
         "diary": lambda pages, query: pages.diary(run, query),
     }
 

@@ -24,9 +24,9 @@ from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import coding, page_forms, probes, run_list, tracing, try_form
+from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.comparison_table import settings_by_field
+from hobbes.lab.show.comparison_table import settings_by_field, wanted
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
@@ -84,12 +84,6 @@ def _change(correction: Mapping[str, Any]) -> tracing.Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
     before, kept = correction["said"], correction.get("kept")
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
-
-
-def _wanted(run: Run, decision: Mapping[str, Any] | None) -> list[str]:
-    """Return what an agent wanted to do, in words, in each of two decisions."""
-    intents = [run.world.intent.from_json(intent) for intent in decision["intents"]] if decision else []
-    return ["; ".join(run.world.telling.meant(intent)) for intent in intents]
 
 
 @dataclass(slots=True)
@@ -173,6 +167,7 @@ class Pages:
             "run.html",
             run,
             failures=failures_among(self.store.calls.counts(run.id)),
+            headline=tracing.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
             observed=of_observer,
@@ -482,6 +477,7 @@ class Pages:
         check_same_world(a, b)
         at = at_same_turn(self.store, a, b, turn, agent)
         comparison = compare(self.store, a, b) if turn is None else None
+        decision = comparison["decision"] if comparison else None
         return self._page(
             "compare.html",
             runs=(a, b),
@@ -495,7 +491,7 @@ class Pages:
             ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
-            wanted=_wanted(a, comparison["decision"]) if comparison else (),
+            wanted=wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
@@ -538,6 +534,10 @@ class Pages:
             after=min((one for one in turns if one > number), default=None),
             of_two=lambda one, other: self._diary(run, Asked(one, other)),
         )
+
+    def rejections(self, run: Run, at: Mapping[str, Any]) -> str:
+        """Return the page of what was rejected and corrected in the answers of a run, and why."""
+        return self._of_run("rejections.html", run, "--rejected", **rejections.page_of(self.store, run, at))
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""

@@ -24,10 +24,13 @@ from hobbes.lab.store.listing import FACTS, Asked, Folded, Row, folded, listed, 
 from hobbes.nodes.journal import PlayerKind
 
 COLUMNS = (
-    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed", "tags"),
-    *("forked", "id", "digest"),
+    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed", "rejected"),
+    *("tags", "forked", "id", "digest"),
 )
 """The columns of the list in a terminal. One in which nothing stands is left out."""
+
+SHOWN = {*COLUMNS, "name", "started"}
+"""What gets no column of its own if somebody asks for it. An id, and a row of the page, tell `started`."""
 
 MAX_ROWS = 100
 """How many rows the page shows at a time."""
@@ -94,6 +97,10 @@ class Entry:
     turns: str
     scores: Mapping[str, int]
     failures: Mapping[str, Any]
+    rejected: str
+    """How many parts of its answers were rejected; empty if none was, or if it is not known."""
+    asked: Mapping[str, str]
+    """What the list is asked for by name, and has no column for."""
     forked: str
     tags: Sequence[str]
     """A star for each that is noted, and the tags of all notes."""
@@ -157,7 +164,8 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "tags": [*store.notes.tags()],
         "facts": [*FACTS],
         "names": {run["id"]: run["name"] or run["id"] for run in runs},
-        "entries": list(entries(rows[first : first + MAX_ROWS])),
+        "entries": (there := list(entries(rows[first : first + MAX_ROWS]))),
+        "columns": [*there[0].asked] if there else [],
         "first": first,
         "most": MAX_ROWS,
         "next": first + MAX_ROWS if first + MAX_ROWS < len(rows) else None,
@@ -214,6 +222,8 @@ def _of_run(run: Row, depth: int) -> Entry:
         turns="" if played is None else str(played) if whole else f"{played} of {rounds}",
         scores=run["scores"] or {},
         failures=run["failures"],
+        rejected=str(run["rejected"] or ""),
+        asked={name: _shown(value) for name, value in run["asked"].items() if name not in SHOWN},
         forked="" if run["turn"] is None else f"at turn {run['turn']}",
         tags=_tags([run]),
     )
@@ -240,6 +250,8 @@ def _of_experiment(folded: Folded) -> Entry:
         turns="",
         scores={},
         failures=failures_among(outcomes),
+        rejected=str(sum(run["rejected"] or 0 for run in folded.runs) or ""),
+        asked={},
         forked="",
         tags=_tags(folded.runs),
         runs=len(folded.runs),
@@ -253,6 +265,11 @@ def _tags(runs: Sequence[Row]) -> list[str]:
     return [*([f"★{stars}"] if stars else []), *tags]
 
 
+def _shown(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return a value that a list is asked for; empty if a run has none."""
+    return "" if value is None else _short(round(value, 3) if isinstance(value, float) else value)
+
+
 def _short(value: Any) -> str:  # noqa: ANN401  any JSON
     """Return a setting in few characters."""
     text = value if isinstance(value, str) else canonical(value)
@@ -261,12 +278,14 @@ def _short(value: Any) -> str:  # noqa: ANN401  any JSON
 
 def show(rows: Sequence[Row | Folded]) -> RenderableType:
     """Return the runs as a table; if that is wider than the terminal, some lines per run."""
-    cells = [_cells(entry) for entry in entries(tree(rows))]
-    used = [k for k in range(len(COLUMNS)) if any(row[k] for row in cells)]
-    whole = table("", [COLUMNS[k] for k in used], [[row[k] for k in used] for row in cells])
+    listed = list(entries(tree(rows)))
+    asked = [*dict.fromkeys(name for entry in listed for name in entry.asked)]
+    columns, cells = (COLUMNS[0], *asked, *COLUMNS[1:]), [_cells(entry) for entry in listed]
+    used = [k for k in range(len(columns)) if any(row[k] for row in cells)]
+    whole = table("", [columns[k] for k in used], [[row[k] for k in used] for row in cells])
     if Measurement.get(OUT, OUT.options.update(max_width=10_000), whole).maximum <= OUT.width:
         return whole
-    return Group(*(line for row in cells for line in _lines(row)))
+    return Group(*(line for row in cells for line in _lines(columns, row)))
 
 
 def _cells(entry: Entry) -> list[Text]:
@@ -279,6 +298,7 @@ def _cells(entry: Entry) -> list[Text]:
     bars = Text.assemble(*(_bar(agent, high, entry.looks) for agent, high in entry.high.items()))
     return [
         Text(branch).append_text(plain(entry.name)),
+        *map(plain, entry.asked.values()),
         plain(entry.world),
         players if entry.run else plain(f"experiment: {entry.runs} run{'s' * (entry.runs != 1)}"),
         Text(", ").join(map(plain, settings)),
@@ -287,6 +307,7 @@ def _cells(entry: Entry) -> list[Text]:
         plain(entry.turns),
         bars,
         plain(entry.failed),
+        plain(entry.rejected),
         Text(", ").join(map(plain, entry.tags)),
         plain(entry.forked),
         plain(run["id"] if run["name"] else ""),
@@ -307,12 +328,14 @@ def _bar(agent: str, high: float, looks: Looks) -> tuple[str, str]:
     return BLOCKS[round(high * (len(BLOCKS) - 1))], colour
 
 
-def _lines(row: Sequence[Text]) -> Iterator[Text]:
+def _lines(columns: Sequence[str], row: Sequence[Text]) -> Iterator[Text]:
     """Yield the name of a run, and below it the other facts, in as many lines as they need."""
     yield Text("", style="bold").append_text(row[0])
-    said = dict(zip(COLUMNS, row, strict=True))
-    for column in ("turns", "failed"):
+    said = dict(zip(columns, row, strict=True))
+    for column in ("turns", "failed", "rejected"):
         said[column] = said[column] and Text.assemble(said[column], f" {column}")
+    for column in columns[1 : -len(COLUMNS) + 1]:
+        said[column] = said[column] and Text.assemble(f"{column} ", said[column])
     said["forked"] = said["forked"] and Text.assemble("forked ", said["forked"])
     facts = [fact for cell in [*said.values()][1:] if cell for fact in cell.split(", ")]
     line = Text(" " * GAP)

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from hobbes.engine.answer import DECISIONS
 from hobbes.lab.play.answering import columns_and_rows, in_words, is_map, table_of
 from hobbes.lab.play.forms import Field, Kind, hint, text_of_value
-from hobbes.lab.proof.comparing import beside, moves
+from hobbes.lab.proof.comparing import beside
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
@@ -168,7 +168,6 @@ def environment() -> Environment:
         "ratees_of": ratees_of,
         "shade_of": shade_of,
         "both": beside,
-        "moves": moves,
         "columns_and_rows": columns_and_rows,
         "control_of": control,
         "in_words": in_words,

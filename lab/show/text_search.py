@@ -68,6 +68,9 @@ def find(store: Store, query: str, filters: Filters, places: range, *, whole: bo
     No run is played again for this. Raise UsageError for a filter that names nothing.
     """
     filters = _check_filters(store, filters)
+    if not query.strip():
+        command = store.command("search", "WORDS", *words_of("", filters))
+        raise UsageError(f"a search needs words: {command}")
     with open_index(store) as index:
         with ERR.status("indexing new texts") if whole else nullcontext():
             while not (complete := index.update()) and whole:

@@ -11,12 +11,14 @@ from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.damage import damage_error
+from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import (
     intents_of,
     memories_before,
@@ -70,6 +72,39 @@ def counted_twice(world: AnyWorld, lines: Sequence[Card]) -> list[str]:
         for cause, effect in world.causes.items()
         if cause in there
     ]
+
+
+class Headline(NamedTuple):
+    """What is said of a run before all else: its tokens, and what went wrong."""
+
+    tokens: Mapping[str, int | None]
+    """As `Figures.tokens` returns them."""
+    failed: int
+    """How many of the calls that count failed."""
+    rejected: int
+    """How many parts of answers were rejected."""
+    corrected: int
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any tokens are known; programs use none."""
+        return bool(self.tokens["in"] or self.tokens["out"])
+
+    @property
+    def went_wrong(self) -> list[str]:
+        """How much went wrong, in words; that nothing was corrected is not worth a word."""
+        return [
+            counted(self.failed, "failed call") if self.failed else "no failed calls",
+            counted(self.rejected, "rejection") if self.rejected else "no rejections",
+            *([counted(self.corrected, "correction")] if self.corrected else []),
+        ]
+
+
+def headline(store: Store, run: Run) -> Headline:
+    """Return what is said of a run before all else."""
+    failed = failures_among(store.calls.counts(run.id))["total"]
+    counts = store.turns.counts(run.id)
+    return Headline(store.figures.tokens(run), failed, counts["rejected"], counts["corrected"])
 
 
 def names_in(store: Store, run: Run) -> set[str]:
@@ -163,6 +198,12 @@ def _words(event: Event, names: Collection[str]) -> str:
     facts = event.facts.items()
     words = [value for _, value in facts if isinstance(value, str) and value.isalpha() and value not in names]
     return " ".join([*words, *(key for key, value in facts if value is True)])
+
+
+def came_out(event: Event) -> list[str]:
+    """Return how an event came out, in the words of its world: its `result`, and each field that is true."""
+    result = event.facts.get("result")
+    return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
 def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:

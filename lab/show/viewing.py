@@ -104,6 +104,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
     "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
+    "/{run}/rejections": lambda pages, at: pages.rejections(_run(pages, at), at),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
     "/{run}/try": lambda pages, at: pages.try_prompt(_run(pages, at), *_place(at), name=at.get("name", "")),

@@ -96,6 +96,7 @@ class Figures:
         outcomes = about["outcomes"]
         if outcomes is None:  # it has not finished
             outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
+            about |= self._turns.counts(row["id"])
         return {**about, "failures": failures_among(outcomes)}
 
     def of_measure(self, name: str) -> dict[str, float | None]:
@@ -227,4 +228,5 @@ def columns_of(ending: Ending) -> dict[str, str | float | None]:
         "outcomes": compact(ending.outcomes),
         "scores": compact(ending.scores),
         "tainted": int(ending.tainted),
+        **ending.counts,
     }

@@ -3,7 +3,7 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         fact: operator.itemgetter(fact)
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
-            *("parent", "tainted", "seconds", "started", "digest", "stars", "notes"),
+            *("rejected", "corrected", "parent", "tainted", "seconds", "started", "digest", "stars", "notes"),
         )
     },
 }
@@ -74,6 +74,7 @@ class Folded:
 def listed(store: Store, asked: Asked) -> list[Row]:
     """Return the runs that are asked for, the newest first unless they are sorted otherwise.
 
+    `asked` of a run has what it is chosen and sorted by: the value of each fact, setting or measure.
     Raise UsageError for a name that nothing has, or a condition that cannot be read.
     """
     if asked.world:
@@ -98,6 +99,7 @@ def listed(store: Store, asked: Asked) -> list[Row]:
             "tags": sorted({tag for note in notes for tag in note.tags}),
             "stars": sum(note.star for note in notes),
             "notes": len(notes),
+            "asked": {},
         }
         runs.append({**run, **told})
     chosen = [
@@ -109,17 +111,16 @@ def listed(store: Store, asked: Asked) -> list[Row]:
         and (not asked.model or any(asked.model in spec for spec in (run["models"] or {}).values()))
     ]
     for condition in asked.where:
-        holds = _holding(store, condition, chosen)
-        chosen = [run for run in chosen if run["id"] in holds]
+        chosen = _where(store, condition, chosen)
     return _sorted(store, asked.sort, chosen) if asked.sort else chosen
 
 
 def folded(runs: Iterable[Row], asked: Asked) -> list[Row | Folded]:
     """Return runs with those of each experiment in one row, where the first of them would stand.
 
-    If one experiment is asked for, its runs stand by themselves.
+    If one experiment is asked for, or values of runs, all runs stand by themselves.
     """
-    if asked.experiment:
+    if asked.experiment or asked.where or asked.sort:
         return list(runs)
     of: dict[str, list[Row]] = {}
     rows: list[Row | Folded] = []
@@ -164,8 +165,8 @@ def _defaults(world: str) -> Mapping[str, Any]:
     return defaults
 
 
-def _holding(store: Store, condition: str, runs: Sequence[Row]) -> set[str]:
-    """Return the ids of the runs of which a condition holds."""
+def _where(store: Store, condition: str, runs: Sequence[Row]) -> list[Row]:
+    """Return the runs of which a condition holds, each with the value that it has."""
     read = CONDITION.fullmatch(condition)
     if read is None:
         raise UsageError(f"--where {condition[:60]!r}: write NAME=VALUE, or one of {' '.join(COMPARED)}")
@@ -184,15 +185,23 @@ def _holding(store: Store, condition: str, runs: Sequence[Row]) -> set[str]:
         except TypeError:  # a text and a number
             return False
 
-    return {run for run, found in _values(store, "--where", name, runs).items() if holds(found)}
+    values = _values(store, "--where", name, runs)
+    there = [run for run in runs if run["id"] in values and holds(values[run["id"]])]
+    return _with(there, name, values)
 
 
 def _sorted(store: Store, by: str, runs: Sequence[Row]) -> list[Row]:
-    """Return runs in the order of a value; those without it come last."""
-    values = _values(store, "--sort", by.removeprefix("-"), runs)
+    """Return runs in the order of a value, each with this value; those without it come last."""
+    name = by.removeprefix("-")
+    values = _values(store, "--sort", name, runs)
     there = [run for run in runs if values.get(run["id"]) is not None]
     there.sort(key=lambda run: _rank(values[run["id"]]), reverse=by.startswith("-"))
-    return [*there, *(run for run in runs if values.get(run["id"]) is None)]
+    return _with([*there, *(run for run in runs if values.get(run["id"]) is None)], name, values)
+
+
+def _with(runs: Sequence[Row], name: str, values: Mapping[str, Any]) -> list[Row]:
+    """Return runs with a value that somebody asks for."""
+    return [{**run, "asked": {**run["asked"], name: values.get(run["id"])}} for run in runs]
 
 
 def _rank(value: Any) -> tuple[int, float, str]:  # noqa: ANN401  any JSON
@@ -206,13 +215,20 @@ def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mappin
     """Return a fact, a setting or a measure of each run that has it, by id. Raise UsageError for another."""
     if fact := FACTS.get(name):
         return {run["id"]: fact(run) for run in runs}
-    of_worlds = {
-        key: world.name
-        for world in (WORLDS[one] for one in WORLDS)
-        for key in (*world.config.model_fields, *world.formulas)
-    }
-    if name not in of_worlds and f"{name.partition('/')[0]}/AGENT" not in of_worlds:
-        there = did_you_mean(name, [*FACTS, *of_worlds], f"choose a setting, a measure or: {' '.join(FACTS)}")
-        raise UsageError(f"{option}: runs have no {name!r}{there}")
+    names = [one for of_kind in _names(WORLDS).values() for one in of_kind]
+    if name not in names and f"{name.partition('/')[0]}/AGENT" not in names:
+        there = _names({run["world"] for run in runs if run["world"] in WORLDS} or WORLDS)
+        in_words = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in there.items())
+        raise UsageError(f"{option}: runs have no {name!r}{did_you_mean(name, names, in_words)}")
     settings = {run["id"]: run["config"][name] for run in runs if name in (run["config"] or {})}
     return settings or store.figures.of_measure(name)
+
+
+def _names(worlds: Container[str]) -> dict[str, list[str]]:
+    """Return what the runs of some worlds can be chosen and sorted by, by its kind."""
+    of = [WORLDS[world] for world in WORLDS if world in worlds]
+    return {
+        "facts": [*FACTS],
+        "settings": [*dict.fromkeys(name for world in of for name in world.config.model_fields)],
+        "measures": [*dict.fromkeys(name for world in of for name in world.formulas)],
+    }

@@ -24,6 +24,7 @@ from hobbes.lab.store.measuring import RunMeasuring
 from hobbes.lab.store.reported import Costs, SpellsAndRatings, keep_row, row_of
 from hobbes.lab.store.run import Run, ending, observer_asked
 from hobbes.lab.store.runs import update_run
+from hobbes.lab.store.schema import COUNTS
 from hobbes.nodes.journal import (
     TURN_QUESTION,
     Address,
@@ -88,20 +89,23 @@ def play_purely(store: Store, run: Run) -> None:
     began = time.monotonic()
     run.check_versions()
     measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
-    outcomes = Counter[str]()
+    outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
     digest, last = run.digest, first_of(run)
     for turn in pure_turns(run.world, run.setting, run.models):
         played = turn.played
         measuring.add(played)
         counted.add(played)
-        digest, last = link(digest, turn.record), turn.resolved.state
+        record = turn.record
+        digest, last = link(digest, record), turn.resolved.state
+        counts["rejected"] += len(record.drops)
+        counts["corrected"] += len(record.mends)
         outcomes.update(sorted(turn.judged.outcomes.values()))
-        del turn, played
+        del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
     costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
     row = row_of(ended, last, counted, measuring.end(ended), costs)
-    columns = columns_of(ending(run, outcomes, last))
+    columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {"turns": ended.turns, "digest": digest, "seconds": time.monotonic() - began}
     with store.playing(run.id), store.db.conn as connection:
         update_run(connection, run.id, columns)

@@ -30,6 +30,8 @@ class Ending:
     outcomes: Mapping[str, int]
     scores: Mapping[str, int]
     tainted: bool
+    counts: Mapping[str, int]
+    """How many parts of answers were `rejected`, and how many were `corrected`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +144,20 @@ class Run:
             )
 
 
-def ending(run: Run, outcomes: Mapping[str, int], last: Any) -> Ending:  # noqa: ANN401  a world's own state
-    """Return the results of a run, from the outcomes of its calls that count and the state at its end."""
+def ending(
+    run: Run,
+    outcomes: Mapping[str, int],
+    last: Any,  # noqa: ANN401  a world's own state
+    counts: Mapping[str, int],
+) -> Ending:
+    """Return the results of a run.
+
+    They follow from the outcomes of its calls that count, the state at its end, and its numbers of rejections
+    and corrections.
+    """
     failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
     tainted = failed > sum(outcomes.values()) * float(run.setting.config.taint_share)
-    return Ending(outcomes, run.world.scores(last), tainted)
+    return Ending(outcomes, run.world.scores(last), tainted, counts)
 
 
 def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:

@@ -17,10 +17,16 @@ from hobbes.lab.errors import LabError
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""
 
+COUNTS = {
+    "rejected": f"coalesce(sum(json_array_length({RECORD}, '$.drops')), 0)",
+    "corrected": f"coalesce(sum(json_array_length({RECORD}, '$.mends')), 0)",
+}
+"""The columns of `runs` for rejections and corrections, each with the SQL that counts them in turns."""
+
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}
@@ -95,6 +101,7 @@ def _create_tables(db: Database) -> None:
             "outcomes": str,
             "scores": str,
             "tainted": int,
+            **dict.fromkeys(COUNTS, int),
             "seconds": float,
             "error": str,
             "caps": str,
@@ -106,6 +113,7 @@ def _create_tables(db: Database) -> None:
             "rules_version": int,
             "hobbes": str,
             "column_hashes": str,
+            **dict.fromkeys(COUNTS, int),
         },
         pk="id",
         strict=True,

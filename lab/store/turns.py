@@ -12,6 +12,7 @@ from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.run import Run
+from hobbes.lab.store.schema import COUNTS
 
 TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
 """The columns of a turn as it is stored; `state` is a part of the record."""
@@ -75,6 +76,11 @@ class Turns:
         """Raise DamagedError if a turn is damaged: what SQL reads of records is not checked row by row."""
         for _ in self.of(run, first, last):
             pass
+
+    def counts(self, run: str) -> dict[str, int]:
+        """Return the numbers of `rejected` and `corrected` parts of answers in the stored turns of a run."""
+        sql = f"select {', '.join(COUNTS.values())} from turns where run = ?"  # noqa: S608  our own
+        return dict(zip(COUNTS, self._db.conn.execute(sql, [run]).fetchone(), strict=True))
 
     def unchecked(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, as they are."""

@@ -51,6 +51,7 @@ OF_A_RUN = {
     "/compare": ("/compare?a=RUN&b=other-RUN",),
     "/{run}/results": ("/RUN/results",),
     "/{run}/judgements": ("/RUN/judgements?turn=4",),
+    "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
     "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
     "/{run}/try": ("/RUN/try?turn=3&agent=AGENT",),

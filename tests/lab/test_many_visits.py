@@ -30,6 +30,7 @@ EXAMPLES = {
     "/{run}": "/one",
     "/{run}/results": "/one/results",
     "/{run}/judgements": "/one/judgements?turn=1",
+    "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
     "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
     "/{run}/try": "/one/try?turn=1&agent=AgentA",

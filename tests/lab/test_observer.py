@@ -12,6 +12,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs.trust import graph
 from hobbes.lab.errors import LabError, UsageError
@@ -263,11 +264,11 @@ def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_ans
         run = played(opened, game("openai:policy/all?noise=1.0", taint_share=1.0, rounds=2))
     card = json.loads(cli("trace", run.id, "0", "observer", "--json").stdout)
     assert card["view"]["requests"][0]["unit"] == "unit-b"
-    codes = [found["code"] for found in (*card["drops"], *card["mends"])]
-    assert codes
+    reasons = [meanings(run.world)[found["code"]] for found in (*card["drops"], *card["mends"])]
+    assert reasons
     assert "You are the observer" in cli("trace", run.id, "0", "observer").stdout
     turn = cli("trace", run.id, "0").stdout
-    assert all(code in turn for code in codes)
+    assert all(reason in turn for reason in reasons)
     never = cli("trace", played(opened, game("never")).id, "0", "observer")
     assert isinstance(never.exception, UsageError)
 

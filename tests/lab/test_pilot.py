@@ -131,9 +131,9 @@ ANSWERED = re.compile(r"```\n\$ hobbes (.*?) --home pilot\n(.*?)```", re.DOTALL)
 """A question of docs/pages.md: the command that answers it, and the beginning of what that prints."""
 
 
-def test_the_three_questions_are_answered_as_the_page_says(pilot: Store) -> None:
+def test_the_four_questions_are_answered_as_the_page_says(pilot: Store) -> None:
     questions = ANSWERED.findall((ROOT / "docs/pages.md").read_text(encoding="utf-8"))
-    assert len(questions) == 3
+    assert len(questions) == 4
     for command, answer in questions:
         words = [*shlex.split(command), "--home", str(pilot.home)]
         printed = CliRunner(env={"COLUMNS": "100"}).invoke(app, words).stdout

@@ -15,6 +15,8 @@ from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import play_purely
+from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -156,6 +158,65 @@ def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli:
         ("small", arm) for arm in ("open", "immune", "null")
     }
     assert {one["changed"].get("immunity") for one in listed} == {None, 3}
+
+
+def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> None:
+    """The runs of experiments stand by themselves then."""
+
+    def rows(*options: str) -> list[list[str]]:
+        lines = cli("runs", *options, "--home", str(home_of_all), env={"COLUMNS": "300"}).stdout.splitlines()
+        return [line.split()[:3] for line in lines]
+
+    head, *runs = rows("--where", "immunity=3", "--sort", "-gold_gini")
+    assert head == ["run", "immunity", "gold_gini"]
+    assert sorted(run[:2] for run in runs) == [[name, "3"] for name in SEEDS]
+    ginis = [float(run[2]) for run in runs]
+    assert ginis == sorted(ginis, reverse=True)
+    narrow = cli("runs", "--sort", "seed", "--home", str(home_of_all), env={"COLUMNS": "40"}).stdout
+    assert "seed 3" in narrow
+    listed = json.loads(cli("runs", "--json", "--where", "seed=3", "--home", str(home_of_all)).stdout)
+    assert [one["asked"] for one in listed] == [{"seed": 3}] * 3
+    with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
+        page = visitor.get("/?sort=-seed&where=immunity%3D3").text
+    assert page.count('data-label="seed"') == page.count('data-label="immunity"') == 3
+    assert page.count('aria-sort="descending"') == 1
+
+
+def test_an_unknown_name_is_answered_with_all_names_of_these_worlds(home_of_all: Path, cli: Cli) -> None:
+    told = str(cli("runs", "--sort", "zzz", "--world", "trust", "--home", str(home_of_all)).exception)
+    assert re.search("facts: name, .*rejected.*; settings: rounds, .*; measures: cooperation, ", told)
+    assert "raid_rate" not in told
+    assert "raid_rate" in str(cli("runs", "--where", "zzz=1", "--home", str(home_of_all)).exception)
+
+
+@pytest.fixture
+def noisy(opened: Store) -> list[Run]:
+    """A finished run with rejections, the same without its turns, and one that was begun."""
+    options = RunOptions("nations", 3, models="policy:random?noise=0.4", values={"rounds": 3})
+    run, alone = played(opened, options), begin(opened, options)
+    play_purely(opened, alone)
+    return [run, alone, begin(opened, options)]
+
+
+def test_rejections_and_corrections_are_counted_for_lists(
+    noisy: list[Run], opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    records = [turn.record for turn in opened.turns.of(noisy[0])]
+    rejected = sum(len(record.drops) for record in records)
+    corrected = sum(len(record.mends) for record in records)
+    assert rejected
+    assert corrected
+    counts = [(one["rejected"], one["corrected"]) for one in json.loads(cli("runs", "--json").stdout)]
+    assert counts == [(0, 0), (rejected, corrected), (rejected, corrected)]
+    assert len(json.loads(cli("runs", "--json", "--where", f"corrected={corrected}").stdout)) == 2
+    assert f"  {rejected}  " in cli("runs", "--sort=-rejected", env={"COLUMNS": "200"}).stdout.splitlines()[1]
+    page = pages.get("/").text
+    assert f'<a href="/{noisy[0].id}/rejections">{rejected}</a>' in page
+    with opened.db.conn as connection:  # as if the last turn had still to be played
+        connection.execute(
+            "update runs set rejected = null, corrected = null, outcomes = null, status = 'unfinished'"
+        )
+    assert json.loads(cli("runs", "--json").stdout)[2]["rejected"] == rejected
 
 
 def test_lists_play_no_game_again(home_of_all: Path, cli: Cli) -> None:

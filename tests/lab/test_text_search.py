@@ -320,6 +320,14 @@ def test_a_filter_that_names_nothing_is_refused(words: list[str], told: str, spo
     assert re.search(told, str(error))
 
 
+def test_a_search_without_words_says_what_to_type(spoken: Path, cli: Cli) -> None:
+    for words in ((), ("",)):
+        done = cli("search", *words, "--agent", "miner-01", "--in", "reasoning", "--home", str(spoken))
+        assert isinstance(done.exception, UsageError)
+        told = r"a search needs words: .*hobbes search WORDS --agent miner-01 --in reasoning .*"
+        assert re.fullmatch(told, str(done.exception))
+
+
 def test_the_terminal_prints_what_is_found_in_its_context(spoken: Path, cli: Cli) -> None:
     lines = cli("search", "penguins", "--in", "reasoning", "--home", str(spoken)).stdout.splitlines()
     assert lines[0] == "1 text"

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
@@ -13,7 +14,7 @@ from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
-from tests.lab.play import played
+from tests.lab.play import mining, played
 from tests.lab.test_second_question import answering
 
 WAR: dict[str, str] = {
@@ -38,13 +39,87 @@ def trace(cli: Cli, *words: str) -> Any:
 
 
 @pytest.mark.usefixtures("war")
-def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(cli: Cli) -> None:
+def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, cli: Cli) -> None:
     lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
     assert lines == [
+        f"run {war.id}: nations, finished, 3 turns · 1 failed call, 2 rejections",
         "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
         "1  attack ▲AgentC → ●AgentA",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
+        "all  attack 3, message 1",
     ]
+
+
+def test_a_run_begins_with_its_tokens_and_ends_with_what_came_of_all_events(opened: Store, cli: Cli) -> None:
+    run = mining(opened)
+    headline, *_, total = cli("trace", "last").stdout.splitlines()
+    assert headline == f"run {run.id}: mining, finished, 4 turns · no failed calls, no rejections"
+    events = [event for turn in opened.turns.of(run) for event in turn.record.events]
+    claims = [event.facts["won"] for event in events if event.type == "claim"]
+    assert f"claim {len(claims)} (won {claims.count(True)}), " in total
+    opened.db.execute("update calls set tokens_in = 5, tokens_out = 2")
+    calls = opened.db.table("calls").count
+    assert f", 4 turns · tokens in {5 * calls}, out {2 * calls} · no failed" in cli("trace", "last").stdout
+
+
+def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    answers = {
+        "0/AgentA/1": '{"money_grants": {"AgentA": 1}, "disband_mils": 999, "virtue": 7}',
+        "1/AgentB/1": "I pass.",
+    }
+    with answering(lambda at: answers.get(at, "{}")):
+        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 2}))
+    told = json.loads(cli("trace", "last", "--rejected", "--json").stdout)
+    assert [(one["turn"], one["agent"], one["kind"], one["code"]) for one in told] == [
+        (0, "AgentA", "rejection", "nations/unknown-field"),
+        (0, "AgentA", "rejection", "nations/self-target"),
+        (0, "AgentA", "correction", "nations/disband-cut"),
+        (1, "AgentB", "rejection", "read/unreadable"),
+    ]
+    lines = cli("trace", "last", "--rejected").stdout.splitlines()
+    assert lines[1].split()[:3] == ["rejection", "1", "nations/unknown-field"]
+    cut = "mils to disband were cut to those that were there"
+    assert f'   0  ●AgentA  correction  {cut}: {{"disband_mils": 999}} → {{"disband_mils": 10}}' in lines
+    of_b = cli("trace", "last", "--rejected", "--agent", "AgentB").stdout.splitlines()
+    assert of_b[-1] == (
+        "   1  ■AgentB  rejection  the answer holds no JSON object that can be read: “I pass.”"
+    )
+    assert len(of_b) == 4
+    assert f'{cut}: {{"disband_mils": 999}}' in cli("trace", "last", "0").stdout
+    page = pages.get(f"/{run.id}").text
+    assert f'<a href="/{run.id}/rejections">3 rejections, 1 correction</a>' in page
+    assert "1 failed call</a>" in page
+    page = pages.get(f"/{run.id}/rejections").text
+    assert f'<a href="/{run.id}/0/AgentA">0</a>' in page
+    assert page.count(cut) == 2, "once as a reason, and once for the answer"
+    assert "hobbes trace" in page
+    assert "--rejected" in page
+    assert "I pass." not in pages.get(f"/{run.id}/rejections?first=4").text
+
+
+@pytest.mark.usefixtures("war")
+def test_a_run_without_rejections_says_so(opened: Store, cli: Cli, pages: TestClient) -> None:
+    run = mining(opened, values={"rounds": 1})
+    assert cli("trace", "last", "--rejected").stderr == "nothing was rejected or corrected\n"
+    assert "Nothing was rejected or corrected" in pages.get(f"/{run.id}/rejections").text
+    assert "no failed calls, no rejections</p>" in pages.get(f"/{run.id}").text
+
+
+def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: Cli) -> None:
+    answers = {"0/unit-a/1": '{"action": "beg", "amount": 3, "reason": "I want them."}'}
+    high_five = '{"action": "high_five", "target": "unit-a", "aggressor_report": {"unit-a": 4}}'
+    with answering(lambda at: answers.get(at, high_five)):
+        values: dict[str, Any] = {"rounds": 1, "miss": 50, "observer": "openai:m"}
+        played(opened, RunOptions("trust", 2, models="openai:m", values=values))
+    text = cli("trace", "last", "0").stdout
+    card = trace(cli, "0")
+    assert card["draws"]
+    assert all(f"{one['event']} " in text for one in card["draws"])
+    assert "draws\nevent" in text
+    assert "aggressor report\nrater" in text
+    assert "\nobserver  answered " in text
 
 
 def test_a_long_run_is_short(opened: Store, cli: Cli) -> None:
@@ -63,7 +138,7 @@ def test_something_that_came_from_somebody_points_the_other_way(opened: Store, c
     moves = {"0/miner-02/1": '{"claim": [[0, 0]]}', "1/miner-01/1": '{"raid": [[0, 0]]}'}
     with answering(lambda at: moves.get(at, "{}")):
         played(opened, RunOptions("mining", 2, models="openai:m", values=asked))
-    last = cli("trace", "last").stdout.splitlines()[-1]
+    last = cli("trace", "last").stdout.splitlines()[-2]
     assert last.strip() == "1  raid ●miner-01 → ■miner-02 captured · return ■miner-02 ← ●miner-01"
 
 
@@ -95,6 +170,7 @@ def test_one_agents_run_has_its_calls_and_the_events_that_name_it(cli: Cli) -> N
         "0  attack ●AgentA → ■AgentB",
         "1  nothing happened",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
+        "all  attack 1",
     ]
     turns = trace(cli, "--agent", "AgentB")
     assert [turn["events"] for turn in turns] == [{"attack": 1}, {}, {}]
@@ -136,8 +212,9 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
         {**attack, "agent": "unit-a", "other": "unit-b"},
         {**attack, "agent": "unit-b", "other": "unit-a"},
     ]
-    (line,) = (line for line in cli("trace", "last").stdout.splitlines() if "attack" in line)
+    line, total = (line for line in cli("trace", "last").stdout.splitlines() if "attack" in line)
     assert line.count("miss") == 2  # one for each unit
+    assert total.startswith(" all  miss 2, attack 2, ")
     assert "turn 0: 2 missed high fives\n" in cli("trace", "last", "0").stdout
 
 
@@ -208,6 +285,7 @@ def test_what_models_say_is_spelled_out_where_it_is_found(opened: Store, cli: Cl
         (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
         (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),
         (["1", "--grep", "a"], "--event, --agent and --grep search a whole run; leave out the turn"),
+        (["1", "--rejected"], "--rejected is about a whole run"),
     ],
 )
 @pytest.mark.usefixtures("war")

@@ -237,7 +237,16 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     opened.runs.update(run.id, name="first-steps")
-    addresses = ["", "/1", "/1/miner-01", "/judgements", "/diary", "/fork?turn=1", "/pin?turn=1"]
+    addresses = [
+        "",
+        "/1",
+        "/1/miner-01",
+        "/judgements",
+        "/rejections",
+        "/diary",
+        "/fork?turn=1",
+        "/pin?turn=1",
+    ]
     for address in addresses:
         way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
         shown = re.sub(r"<[^>]*>", " ", way)
@@ -525,6 +534,7 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages |= {f"pin {agent}": shown.pin(run, 1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
             pages |= {"judgements": shown.judgements(run, 1), "diary": shown.diary(run, {})}
+            pages["rejections"] = shown.rejections(run, {})
             posted = dict.fromkeys(FORK_FIELDS, texts[0]) | {"turn": "1"}
             pages["posted fork"] = shown.fork(run, 1, texts[0], posted, texts[0])
             posted = dict.fromkeys(PIN_FIELDS, texts[0]) | {"turn": "1"}
