@@ -1,11 +1,13 @@
 """What a report begins with: what was asked, what was changed, and one table of answers."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
+from hobbes.engine.telling import counted
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
@@ -98,8 +100,8 @@ def _changed(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     """Yield what has to be said beside the table of settings."""
     seeds = len({cell.seed for cell in report.cells})
     yield (
-        f"All arms are played with the same {seeds} seeds, and with the settings of {report.baseline} but "
-        "for these."
+        f"All arms are played with the same {counted(seeds, 'seed')}, and with the settings of "
+        f"{report.baseline} but for these."
         if seeds != 1
         else f"All arms are played with one seed, and with the settings of {report.baseline} but for these."
     )
@@ -145,8 +147,10 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
 
 
 def _told(value: object) -> str:
-    """Return a value of a setting in words."""
-    return value if isinstance(value, str) else "-" if value is None else str(value)
+    """Return a value of a setting as an experiment file has it, such as `false`; a text without quotes."""
+    return (
+        value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def variant_name(variant: str) -> str:
