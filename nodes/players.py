@@ -15,6 +15,7 @@ import orjson
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
+from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import NONE_LATE, HumanPlayer
@@ -240,7 +241,10 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_M
     open_ended = [spec for spec, count in counts if count is None]
     left = len(names) - sum(count or 0 for _, count in counts)
     if len(counts) != len(parts) or len(open_ended) > 1 or left < 0 or (left > 0 and not open_ended):
-        raise ValueError(f"model mix {mix!r} does not add up to {len(names)} agents; write SPEC*N,SPEC*N")
+        raise ValueError(
+            f"{mix!r} does not add up to {counted(len(names), 'agent')}; write SPEC*N,SPEC*N "
+            "(one entry may have no number: it takes the rest)"
+        )
     dealt = [spec for spec, count in counts for _ in range(left if count is None else count)]
     for spec in set(dealt):
         parse_spec(world.policies, spec, models)

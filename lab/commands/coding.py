@@ -68,6 +68,7 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes code last --codes codes.toml --model openai:gpt-6-luna --times 2
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.coding.asking import Asker, cost, kept_codings, missing, plan
     from hobbes.lab.coding.questions import decisions_of, read_codebook
     from hobbes.lab.loop import play_out
@@ -97,9 +98,9 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
                 told = {"decisions": len(decisions), "calls": expected.calls, "tokens": tokens}
                 print_json({"codebook": codebook.hash, "coder": model, **told, "usd": expected.usd})
             else:
-                say(f"{len(decisions):,} decisions, {cost_in_words(expected)}")
+                say(f"{counted(len(decisions), 'decision')}, {cost_in_words(expected)}")
             return
-        remark(f"{len(decisions):,} decisions, {cost_in_words(expected)}")
+        remark(f"{counted(len(decisions), 'decision')}, {cost_in_words(expected)}")
         if expected.calls and expected.usd != 0 and not yes:
             agree()
         keep_codebook(store, codebook)
@@ -129,6 +130,7 @@ def _queue(
     store: "Store", codebook: "Codebook", person: str, decisions: "list[Decision]", *, as_json: bool
 ) -> None:
     """Keep what a person is to code, and say where."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import next_step, print_json, say
     from hobbes.lab.store.codings import keep_codebook, keep_queue
 
@@ -148,7 +150,8 @@ def _queue(
             }
         )
     else:
-        say(f"{len(decisions)} decisions for {person}, on the page /codes/{person} of `hobbes view`")
+        found = counted(len(decisions), "decision")
+        say(f"{found} for {person}, on the page /codes/{person} of `hobbes view`")
         next_step(store.command("view"))
 
 
@@ -164,7 +167,7 @@ def codes(
 ) -> None:
     """Show how often codes apply, how far coders agree (Krippendorff's alpha), and where they do not.
 
-    Without runs, it is about all that have been coded.
+    Without runs, it shows all runs that have been coded.
 
     Example: hobbes codes last
     """

@@ -209,9 +209,10 @@ def agree() -> None:
 
 def _in_words(cost: "Cost", cells: int) -> str:
     """Return how many cells a probe has and what it will cost, in one line."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.probes import cost_in_words
 
-    return f"{cells:,} cells, {cost_in_words(cost)}"
+    return f"{counted(cells, 'cell')}, {cost_in_words(cost)}"
 
 
 def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
@@ -238,6 +239,7 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes probe add baseline 3 miner-03 --to situations.toml --note 'raided in the turn before'
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.probe import situations
     from hobbes.lab.show.terminal import say
 
@@ -245,7 +247,7 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
         asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
         one = situations.named(store, situations.found(store, asked))
     count = situations.add(to, one)
-    say(f"{to} has {count} situation{'s' * (count != 1)}")
+    say(f"{to} has {counted(count, 'situation')}")
 
 
 @app.command("show", context_settings=options.ENV)

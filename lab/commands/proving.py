@@ -53,6 +53,7 @@ def replay(
     """
     from rich.text import Text
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import OUT, plain, print_json, say
 
     if run.endswith(CASSETTE_SUFFIX):
@@ -79,7 +80,7 @@ def replay(
         OUT.print(plain(at["diff"]))
     else:
         verdict = "same digest" if result["same"] else f"the recorded digest was {result['recorded']}, now"
-        say(f"{result['turns']} turns, {verdict}: {result['digest']}")
+        say(f"{counted(result['turns'], 'turn')}, {verdict}: {result['digest']}")
     if not result["same"] and not reread:
         sys.exit(1)
 
@@ -183,6 +184,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
     """
     from rich.text import Text
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.proof.verifying import faults
     from hobbes.lab.show.terminal import OUT, print_json, say
 
@@ -197,7 +199,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
-            say(f"{stored.turns} turn{'s' * (stored.turns != 1)} verified; digest {stored.digest}")
+            say(f"{counted(stored.turns, 'turn')} verified; digest {stored.digest}")
     if wrong:
         sys.exit(1)
 

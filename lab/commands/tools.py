@@ -81,6 +81,7 @@ def tournament(
     """
     from rich.progress import track
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.experiment.ranking import rankings, to_json
     from hobbes.lab.experiment.statistics import check_installed
     from hobbes.lab.experiment.tournament import play_games, tournament_file
@@ -95,7 +96,8 @@ def tournament(
     if as_json:
         print_json(to_json(found))
     else:
-        title = f"{file.name} in {file.world}: {games} games of each of {len(file.arms)} pairs"
+        played = f"{counted(games, 'game')} of each of {counted(len(file.arms), 'pair')}"
+        title = f"{file.name} in {file.world}: {played}"
         OUT.print(printed(title, sections(found, options.find_world(file.world).score)))
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import UsageError
@@ -107,7 +108,8 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
         raise UsageError("a situation is listed twice; list it once")
     columns = tuple(_columns(asked, read_models(store.home)))
     if len(situations) * len(columns) > MAX_CELLS:
-        raise UsageError(f"{len(situations)} situations in {len(columns)} columns are too many; choose fewer")
+        asked_for = f"{counted(len(situations), 'situation')} in {counted(len(columns), 'column')}"
+        raise UsageError(f"{asked_for} are too many; choose fewer")
     if len({one.name for one in columns}) < len(columns):
         raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")
     worlds = {store.runs.stored(one.run).world.name: store.runs.stored(one.run).world for one in situations}

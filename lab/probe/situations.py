@@ -80,7 +80,7 @@ def add(path: Path, situation: Situation) -> int:
     """
     file = read_probe_file(path) if check_path(path, "--to").exists() else ProbeFile()
     if any(one.place == situation.place for one in file.situation):
-        raise UsageError(f"{path} has this situation already")
+        raise UsageError(f"{path} already has this situation")
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in situation if value != ""]
     begin = "\n" if file.situation else ""
     try:

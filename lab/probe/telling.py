@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Drop
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
@@ -325,9 +326,10 @@ def sentences(told: ProbeTold) -> Iterator[str]:
         outcomes = Counter(str(one.call.outcome) for one in told.failed)
         ended = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.items())
         error = next((one.call.reply.error for one in told.failed if one.call.reply.error), "")
+        calls = counted(sum(one.answers for one in told.columns), "call")
         yield (
-            f"{len(told.failed)} of {sum(one.answers for one in told.columns)} calls failed ({ended}), and "
-            f"are no decisions.{f' The first error: {error}' if error else ''}"
+            f"{len(told.failed)} of {calls} failed ({ended}). A failed call is no decision."
+            f"{f' The first error: {error}' if error else ''}"
         )
     if not told.acts:
         yield "No answer has an act that is counted."

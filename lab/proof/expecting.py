@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import in_one_line, make_setting
 from hobbes.engine.worlds import world_named
@@ -147,7 +148,7 @@ def expected(
         answers = told.cell(number, column).answers[: expect.of]
         if len(answers) < expect.of:
             raise UsageError(
-                f"situation {number} has {len(answers)} answers; ask more with --times {expect.of}"
+                f"situation {number} has {counted(len(answers), 'answer')}; ask more with --times {expect.of}"
             )
         (of_column,) = (one.column for one in told.columns if one.column.name == column)
         calls = [one.call for one in answers]
@@ -223,8 +224,8 @@ def judged(file: ExpectationFile) -> list[str]:
             failed = len(parsed) - len(decided)
             more = f", and {failed} failed" if failed else ""
             problems.append(
-                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of {len(parsed)} answers"
-                f"{more}, expected in at {expect.bound} {expect.n}"
+                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of "
+                f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
             )
     return problems
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event
-from hobbes.engine.telling import quoted
+from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.show.diary import EVERYBODY, FAILED, Entry, First
 from hobbes.lab.show.palette import Looks
@@ -105,7 +105,7 @@ def _count_rejections(record: TurnRecord) -> Iterator[Text]:
     """Yield the numbers of rejections and corrections, if there are any."""
     for what, of in (("rejection", record.drops), ("correction", record.mends)):
         if of:
-            yield Text(f"{len(of)} {what}{'s' * (len(of) != 1)}", style="dim")
+            yield Text(counted(len(of), what), style="dim")
 
 
 def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.board import join_names
+from hobbes.engine.telling import counted
 from hobbes.lab.coding.agreement import Agreement, Coder
 from hobbes.lab.coding.questions import question
 from hobbes.lab.coding.telling import CodesOfDecision, CodesTold, Share, Work
@@ -163,7 +164,9 @@ def card(store: Store, so_far: QueueSoFar, number: int) -> dict[str, Any]:
 def _call(store: Store, so_far: QueueSoFar, number: int) -> Call:
     """Return the call of a decision of a queue."""
     if not 1 <= number <= len(so_far.queue.decisions):
-        raise MissingError(f"the queue of {so_far.queue.coder} has {len(so_far.queue.decisions)} decisions")
+        raise MissingError(
+            f"the queue of {so_far.queue.coder} has {counted(len(so_far.queue.decisions), 'decision')}"
+        )
     decision = so_far.queue.decisions[number - 1]
     (call,) = store.calls.of_turn(*decision)
     return call

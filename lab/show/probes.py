@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hobbes.engine.memory import reason
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import UsageError
 from hobbes.lab.probe.planning import Cost
@@ -158,7 +159,7 @@ def cost_in_words(cost: Cost) -> str:
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
     usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
     tokens = f"; about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
-    return f"{cost.calls:,} answers to ask{tokens if cost.calls else ''}"
+    return f"{counted(cost.calls, 'answer')} to ask{tokens if cost.calls else ''}"
 
 
 def _rejected(told: ProbeTold, answer: Answer) -> str:

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from watchfiles import awatch
 
+from hobbes.engine.telling import counted
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.asking import JudgedCall
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
@@ -308,7 +309,7 @@ def _lines(new: Rendering) -> Iterator[Text]:
     yield Text(_tokens(new.tokens or {}), style="dim")
     yield from map(plain, new.problems)
     yield from (plain(f"warning: {warning}") for warning in new.warnings)
-    yield Text(f"{len(new.problems)} problems, {len(new.warnings)} warnings")
+    yield Text(f"{counted(len(new.problems), 'problem')}, {counted(len(new.warnings), 'warning')}")
 
 
 def _diff_text(pieces: Iterable[tuple[str, str]]) -> Text:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hobbes.engine.telling import all_of
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared
@@ -27,6 +28,7 @@ from hobbes.lab.experiment.wording import (
     failures,
     samples_in_words,
     short,
+    tainted_of,
     verdicts,
 )
 from hobbes.lab.show.answers import answered, asked, changed
@@ -259,7 +261,7 @@ def _plan(report: Report) -> Iterator[tuple[str, str]]:
     if file.looks:
         yield "stopping rule", f"looks after {', '.join(map(str, file.looks))} seeds"
     else:
-        yield "stopping rule", f"none: all {len(file.seeds)} seeds are played, then judged once"
+        yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
     yield "measures", ", ".join(measures_of(file))
     yield (
         "smallest that matters",
@@ -330,13 +332,13 @@ def _rules(report: Report) -> Iterator[str]:
         yield "No run is tainted: in none did too many calls fail."
     elif report.with_tainted:
         yield (
-            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. All figures "
-            "rest on them as well; --without-tainted leaves them out."
+            f"{tainted_of(tainted, len(report.cells))}: too many calls failed. The figures "
+            "include tainted runs; --without-tainted leaves them out."
         )
     else:
         yield (
-            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. They are "
-            "not in any figure, and neither is a pair with one of them."
+            f"{tainted_of(tainted, len(report.cells))}: too many calls failed. The figures leave out "
+            "tainted runs, and pairs with one of them."
         )
     yield (
         "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "

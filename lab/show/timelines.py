@@ -184,13 +184,11 @@ def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
             "rejections",
             _counted(marks.rejections),
             shown,
-            _legend_of_counts("odd", "rejections"),
+            _legend_of_counts("odd"),
             marks.rejections.total(),
         ),
         *(
-            drawn.layer(
-                name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"), means.total()
-            )
+            drawn.layer(name, _counted(means), shown, _legend_of_counts("deed"), means.total())
             for name, means in marks.landmarks.items()
         ),
         *(
@@ -293,8 +291,9 @@ _OUTCOME_LEGEND = (
 )
 
 
-def _legend_of_counts(ink: str, what: str) -> tuple[tuple[Markup, str], ...]:
-    return tuple((_swatch(_step(n), ink), f"{n}{' or more' * (n == 3)} {what}") for n in (1, 2, 3))  # noqa: PLR2004
+def _legend_of_counts(ink: str) -> tuple[tuple[Markup, str], ...]:
+    words = ("once", "twice", "three times or more")
+    return tuple((_swatch(_step(n), ink), often) for n, often in enumerate(words, start=1))
 
 
 class _Columns:

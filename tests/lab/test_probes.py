@@ -155,10 +155,12 @@ def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
         ({"situation": five}, "other situations"),
         ({"model": ["openai:other"]}, "other columns"),
     ):
-        with pytest.raises(UsageError, match=f"one: there is a probe of this name that has {why}"):
+        with pytest.raises(UsageError, match=f"the probe one has {why}; give this one a --name of its own"):
             asked(opened, **{**ways, **other})
     (Path(mine) / "system.en.md").write_text("Attack.", encoding="utf-8")
-    with pytest.raises(UsageError, match="was asked with other texts of"):
+    with pytest.raises(
+        UsageError, match=r"the probe one asked an earlier version of .*; give this one a --name of its own"
+    ):
         asked(opened, **ways)
 
 
@@ -170,7 +172,7 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
         for times, prompts, calls in ((2, [mine], 4), (2, [mine, other], 6), (3, [mine, other], 9)):
             asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
             assert len(server.asked) == len({*server.asked}) == calls
-        with pytest.raises(UsageError, match="grows: there is a probe of this name that has other columns"):
+        with pytest.raises(UsageError, match="the probe grows has other columns"):
             planned_and_kept(opened, name="grows", situation=five[:1], prompts=[other, mine])
     assert [one.answers for one in tell(opened, "grows").columns] == [3, 3, 3]
 
@@ -288,7 +290,9 @@ def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
         asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
     assert asked.exit_code == 1
     found = asked.stdout.partition("What was found")[2].strip()
-    assert found.startswith("2 of 2 calls failed (provider-error 2), and are no decisions. The first error: ")
+    assert found.startswith(
+        "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: "
+    )
     assert asked.stdout.count("any act  0/0, 1 failed") == 2
 
 
@@ -309,7 +313,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     ]
     assert [add(file, one) for one in ones] == [1, 2]
     assert read_probe_file(file).situation == ones
-    with pytest.raises(UsageError, match="has this situation already"):
+    with pytest.raises(UsageError, match="already has this situation"):
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
     with pytest.raises(UsageError, match=r"turn: Field required; .*agent"):
