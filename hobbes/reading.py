@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.show.noting import Change, changed, place_of
+from hobbes.lab.show.noting import Change, change_note, place_of
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.codings import coders_and_codes, shares_of_code
 from hobbes.lab.store.command_line import usual_home
@@ -232,7 +232,7 @@ class Run:
         no such turn, agent or event, LabError for a tag that cannot be kept.
         """
         place = place_of(self._store, self.id, turn, agent, event)
-        return changed(self._store, place, Change(text, star, tags, untag)).to_json()
+        return change_note(self._store, place, Change(text, star, tags, untag)).to_json()
 
     @cached_property
     def calls(self) -> list[Json]:

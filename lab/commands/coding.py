@@ -84,7 +84,9 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         found = _runs(store, runs, experiment)
         decisions = dict(
-            decisions_of(store, found, turn_numbers(turns) if turns else None, options.listed(agents), where)
+            decisions_of(
+                store, found, turn_numbers(turns) if turns else None, options.split_list(agents), where
+            )
         )
         if person is not None:
             _queue(store, codebook, person, list(decisions), as_json=as_json)
@@ -189,4 +191,4 @@ def _show(store: "Store", runs: list[str], codebook: "Codebook | None", *, as_js
         print_json(told.to_json())
     else:
         shown = [*coding.sections(told), coding.disagreements(told)]
-        OUT.print(reports.printed(coding.title_of(told), shown))
+        OUT.print(reports.renderable(coding.title_of(told), shown))

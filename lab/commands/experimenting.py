@@ -346,12 +346,12 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
-    from hobbes.lab.show.reports import html, markdown, pictures, printed, told
+    from hobbes.lab.show.reports import html, markdown, pictures, renderable, told
     from hobbes.lab.show.terminal import OUT
 
     if form is None:
         page = told(store, found)
-        OUT.print(printed(page.title, page.first, page.details))
+        OUT.print(renderable(page.title, page.first, page.details))
     elif form is ReportForm.html:
         _write(html(store, found), to)
     elif to is None:

@@ -136,6 +136,6 @@ def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     if as_json:
         print_json(improving.to_json(improved))
         return
-    OUT.print(reports.printed(improving.title_of(improved), improving.sections(improved)))
+    OUT.print(reports.renderable(improving.title_of(improved), improving.sections(improved)))
     if improved.games is not None:
         next_step(store.command("report", improved.asked.file.name))

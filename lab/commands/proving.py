@@ -286,14 +286,14 @@ def _test_of_turns(  # noqa: PLR0913  options
 def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is told of it."""
     from hobbes.lab.probe.telling import tell
-    from hobbes.lab.proof.expecting import expectation, expected
+    from hobbes.lab.proof.expecting import expectation, expectation_file
     from hobbes.lab.show.pinned import text_of_expectation, write
 
     wanted = expectation(expect)
     with options.open_home(home) as store:
         told = tell(store, probe)
         name = column or told.columns[-1].column.name
-        made = expected(store, told, name, wanted, files.test.parent)
+        made = expectation_file(store, told, name, wanted, files.test.parent)
     write(made, files, text_of_expectation(made, files))
     return {"probe": probe, "column": name, "expect": str(wanted)}
 

@@ -86,7 +86,7 @@ def tournament(
     from hobbes.lab.experiment.statistics import check_installed
     from hobbes.lab.experiment.tournament import play_games, tournament_file
     from hobbes.lab.show.findings import rankings as sections
-    from hobbes.lab.show.reports import printed
+    from hobbes.lab.show.reports import renderable
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     check_installed()
@@ -96,9 +96,9 @@ def tournament(
     if as_json:
         print_json(to_json(found))
     else:
-        played = f"{counted(games, 'game')} of each of {counted(len(file.arms), 'pair')}"
+        played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
         title = f"{file.name} in {file.world}: {played}"
-        OUT.print(printed(title, sections(found, options.find_world(file.world).score)))
+        OUT.print(renderable(title, sections(found, options.find_world(file.world).score)))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

@@ -70,7 +70,7 @@ def conclusions(found: Report) -> Iterator[str]:
         if arm not in same
     )
     compared = [one for one in found.differences if one.arm not in {NULL, *same} and not one.exploratory]
-    yield from _concluded(found, compared)
+    yield from _conclude(found, compared)
     if any(one.verdict() == "cannot tell" for one in compared):
         yield MORE
 
@@ -92,7 +92,7 @@ def explorations(found: Report) -> Iterator[str]:
             yield f"Since the plan was frozen: {'; '.join(changes)}."
         yield from (f"Amended {one.kept}: {one.why}" for one in found.plan.amendments)
     yield from (_line(found, one) for one in found.hypotheses if one.exploratory)
-    yield from _concluded(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
+    yield from _conclude(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
 
 
 def _looks(found: Report) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _same(found: Report, arm: str) -> int:
     return len(pairs) if all(one == other for one, other in pairs) else 0
 
 
-def _concluded(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+def _conclude(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
     """Yield what can be concluded about differences; that nothing can be is said once for each reason."""
     nothing: dict[str, list[Compared]] = {}
     for one in compared:

@@ -17,7 +17,7 @@ from hobbes.lab.play.forking import ForkOptions, beginning_of_fork, prompts_of_f
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import absolute_variant, check_players
 from hobbes.lab.play.rendering import PromptQuestion, TurnStart
-from hobbes.lab.probe.situations import ProbeFile, Situation, found
+from hobbes.lab.probe.situations import ProbeFile, Situation, find
 from hobbes.lab.store.experiments import tokens_per_call
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -101,7 +101,7 @@ class Plan:
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     """Return the plan of a probe; raise UsageError if it cannot be asked as it stands."""
     check_installed()  # better now than when the answers have been paid for
-    situations = tuple(found(store, one) for one in asked.situation)
+    situations = tuple(find(store, one) for one in asked.situation)
     if not situations:
         raise UsageError("there is no such situation; choose other --turns, --agents or --where")
     if len(set(situations)) < len(situations):

@@ -134,7 +134,7 @@ def read_expectation_file(path: Path) -> ExpectationFile:
     raise UsageError(f"{path} is not a file of `hobbes make-test --probe`: {problem}; make it anew")
 
 
-def expected(
+def expectation_file(
     store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
 ) -> ExpectationFile:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
@@ -163,7 +163,7 @@ def expected(
         expect=str(expect),
         situations=situations,
     )
-    if problems := judged(made):
+    if problems := judge(made):
         raise UsageError(f"the recorded answers are not as expected: {problems[0]}")
     return made
 
@@ -199,7 +199,7 @@ def _given(call: Call) -> GivenAnswer:
     return GivenAnswer(text=call.reply.text, failure=call.reply.failure, error=call.reply.error)
 
 
-def judged(file: ExpectationFile) -> list[str]:
+def judge(file: ExpectationFile) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
     A failed call neither has an act nor lacks one.
@@ -207,7 +207,7 @@ def judged(file: ExpectationFile) -> list[str]:
     expect, world = expectation(file.expect), world_named(file.world)
     problems = []
     for one in file.situations:
-        setting, state, _ = _loaded(file, one)
+        setting, state, _ = _load(file, one)
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
             read(expect.agent, Reply(given.text, "", failure=given.failure, error=given.error), fields)
@@ -230,7 +230,7 @@ def judged(file: ExpectationFile) -> list[str]:
     return problems
 
 
-def _loaded(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
+def _load(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
     """Return setting, state and memories of a situation; raise UsageError if this hobbes cannot read them."""
     world = world_named(file.world)
     try:
@@ -245,7 +245,7 @@ def cells(file: ExpectationFile, folder: Path) -> list[Cell]:
     agent, world = expectation(file.expect).agent, world_named(file.world)
     found = []
     for number, one in enumerate(file.situations, start=1):
-        setting, state, memories = _loaded(file, one)
+        setting, state, memories = _load(file, one)
         variant = str(real_path(folder / one.prompts)) if is_path(one.prompts) else one.prompts
         view = view_of(world, state, memories, agent)
         question = PromptQuestion(

@@ -78,7 +78,7 @@ def _agreement(one: Agreement) -> tuple[str, ...]:
     return one.code, coders, str(one.decisions), str(one.alike), alpha, interval
 
 
-def said(values: Mapping[Coder, bool]) -> str:
+def said_by_coders(values: Mapping[Coder, bool]) -> str:
     """Return what each coder said, in one line."""
     return ", ".join(f"{coder}: {YES if value else NO}" for coder, value in values.items())
 
@@ -87,13 +87,13 @@ def of_card(codes: CodesOfDecision) -> list[tuple[str, str]]:
     """Return what a card says of codes, each behind the name of a code; nothing if there are none."""
     if codes.waiting_for:
         return [("hidden", f"{join_names(codes.waiting_for)} must code this decision first")]
-    return [(code, said(values)) for code, values in codes.codes.items()]
+    return [(code, said_by_coders(values)) for code, values in codes.codes.items()]
 
 
 def disagreements(told: CodesTold) -> Section:
     """Return the disagreements, each with what follows `hobbes trace` to show the decision."""
     rows = [
-        (one.code, " ".join(map(str, one.decision)), said(one.values))
+        (one.code, " ".join(map(str, one.decision)), said_by_coders(one.values))
         for one in told.disagreements[:MAX_LISTED]
     ]
     texts = ["`hobbes trace RUN TURN AGENT` shows a decision."] if rows else ["There are none."]
@@ -185,13 +185,15 @@ def code_by_hand(store: Store, so_far: QueueSoFar, number: int, said: Mapping[st
     keep_coding(store, Coding(codebook.hash, so_far.queue.coder, decision.run, call, values))
 
 
-def listed(told: CodesTold | None, so_far: Sequence[QueueSoFar]) -> dict[str, Any]:
+def codes_page(told: CodesTold | None, so_far: Sequence[QueueSoFar]) -> dict[str, Any]:
     """Return what the page of codes shows."""
     return {
         "told": told,
         "title": title_of(told) if told else "Codes",
         "sections": list(sections(told)) if told else [],
-        "disagreements": [(one, said(one.values)) for one in told.disagreements[:MAX_LISTED]] if told else [],
+        "disagreements": [(one, said_by_coders(one.values)) for one in told.disagreements[:MAX_LISTED]]
+        if told
+        else [],
         "more": max(0, len(told.disagreements) - MAX_LISTED) if told else 0,
         "queues": so_far,
     }

@@ -11,13 +11,20 @@ from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, CALIBRATED, MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import FEW_VALUES, cautions, explorations, short
-from hobbes.lab.show.answers import COLUMNS, answers, answers_about_invasions, asked_of, changed, variant_name
+from hobbes.lab.show.answers import (
+    COLUMNS,
+    answers,
+    answers_about_invasions,
+    asked_of,
+    variant_name,
+    what_was_changed,
+)
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings, with_unit
 from hobbes.lab.show.reports import (
     charts_of_differences,
     escape_markdown,
-    fenced,
+    fence,
     table_in_markdown,
     title_of,
 )
@@ -172,7 +179,7 @@ def _lines(store: Store, report: Report, captions: list[str]) -> Iterator[str]:
     for sentences in (_games(report, file), _plan(report, file)):
         yield from (escape_markdown(" ".join(sentences)), "")
     yield from (" ".join(_tests(report, works)), "")
-    changes, _ = changed(store, report)
+    changes, _ = what_was_changed(store, report)
     yield from _table(1, f"What was changed. {' '.join(changes.texts)}", changes)
     yield from ("## Results", "")
     if told := list(cautions(report)):
@@ -208,7 +215,7 @@ def _table(number: int, caption: str, section: Section) -> Iterator[str]:
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
 def _answers(report: Report) -> Section:
@@ -421,6 +428,6 @@ def _data(report: Report) -> Iterator[str]:
     )
     yield ""
     run = report.cells[0].run if report.cells else f"{name}.{report.baseline}.1"
-    yield from fenced(
+    yield from fence(
         f"hobbes experiment {name}.toml\nhobbes replay {run}\nhobbes report {name} --format paper --to {name}"
     )

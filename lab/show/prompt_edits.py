@@ -285,7 +285,7 @@ class Terminal:
 def show_tried(tried: Tried) -> None:
     """Print what a probe says, and why it was not asked to the end."""
     if tried.told:
-        OUT.print(reports.printed(probes.title_of(tried.told), probes.sections(tried.told)))
+        OUT.print(reports.renderable(probes.title_of(tried.told), probes.sections(tried.told)))
     if tried.problem:
         say(f"not asked: {tried.problem}")
 

@@ -31,7 +31,7 @@ from hobbes.lab.experiment.wording import (
     tainted_of,
     verdicts,
 )
-from hobbes.lab.show.answers import answered, asked, changed
+from hobbes.lab.show.answers import table_of_answers, what_was_asked, what_was_changed
 from hobbes.lab.show.boards import svg
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import (
@@ -80,9 +80,9 @@ class Told:
 
 def told(store: Store, report: Report) -> Told:
     """Return a report for people. It begins with what was asked, what was changed and the answers."""
-    changes, more_changes = changed(store, report)
-    answer, more_answers = answered(report)
-    first = [asked(store, report), changes, answer]
+    changes, more_changes = what_was_changed(store, report)
+    answer, more_answers = table_of_answers(report)
+    first = [what_was_asked(store, report), changes, answer]
     matrices: list[Section] = []
     if report.rankings:
         ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
@@ -409,19 +409,19 @@ def _rules(report: Report) -> Iterator[str]:
         )
 
 
-def printed(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
+def renderable(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
     """Return a title and the parts below it as they are printed, the details below a rule."""
     parts: list[RenderableType] = [Text(title, style="bold")]
     for section in sections:
-        parts += _printed(section)
+        parts += _renderables(section)
     for place, section in enumerate(details):
         if not place:
             parts.append(Text(f"\n{RULE}\nDetails", style="bold"))
-        parts += _printed(section)
+        parts += _renderables(section)
     return Group(*parts)
 
 
-def _printed(section: Section) -> Iterator[RenderableType]:
+def _renderables(section: Section) -> Iterator[RenderableType]:
     """Yield a part of a report as it is printed."""
     yield Text(f"\n{section.title}", style="bold")
     yield from (plain(text) for text in section.texts)
@@ -465,10 +465,10 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
-def fenced(text: str) -> list[str]:
+def fence(text: str) -> list[str]:
     """Return foreign text as a block of code."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return [f"{fence}text", text, fence]
