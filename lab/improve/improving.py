@@ -149,7 +149,7 @@ def _check_budget(asked: Asked) -> None:
         )
     if dollars is not None and asked.games.usd is None:
         raise UsageError(
-            f"{asked.path}: max_usd cannot be kept, because nobody knows what the games will cost; "
+            f"{asked.path}: max_usd cannot be kept, because the cost of the games is unknown; "
             "write max_calls, or screen on runs of the same model"
         )
     if dollars is not None and dollars <= (asked.games.usd or 0.0):
