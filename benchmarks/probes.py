@@ -8,7 +8,7 @@ from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.probe.asking import Asker
 from hobbes.lab.probe.planning import plan
-from hobbes.lab.probe.situations import ProbeFile, picked
+from hobbes.lab.probe.situations import ProbeFile, pick
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import environment
 from hobbes.nodes.caps import NO_CAPS
@@ -31,7 +31,7 @@ def measure() -> list[tuple[str, str, str]]:
         (store.home / "models.toml").write_text(models, encoding="utf-8")
         run = begin(store, RunOptions("mining", 3, models="slow", values={"rounds": 2}))
         play_out(go_on(store, run, lambda _: None))
-        situations = [*picked(store, store.runs.find(run.id), None, (), None)][:SITUATIONS]
+        situations = [*pick(store, store.runs.find(run.id), None, (), None)][:SITUATIONS]
         asked = ProbeFile(situation=situations, prompts=["guided"], times=TIMES, name="probe")
         asker = Asker(store, plan(store, asked, NO_CAPS), {}, NO_CAPS)
         seconds = timed(lambda: asker.ask_all(lambda: None))

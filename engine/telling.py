@@ -81,8 +81,13 @@ def in_plain_words(events: Sequence[Event]) -> str:
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
-    """Return a number with the word for what is counted: `1 plot`, `3 plots`."""
-    return f"{n} {thing if n == 1 else things or f'{thing}s'}"
+    """Return a number with the word for what is counted: `1 plot`, `3 plots`, `1,000 plots`."""
+    return f"{n:,} {thing if n == 1 else things or f'{thing}s'}"
+
+
+def all_of(n: int, thing: str) -> str:
+    """Return all of what is counted: `the only pair`, `all 8 pairs`."""
+    return f"the only {thing}" if n == 1 else f"all {counted(n, thing)}"
 
 
 def quoted(text: Json) -> str:

@@ -85,7 +85,7 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
     from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.expecting import asked_again, has_other_prompts, judged, read_expectation_file
+    from hobbes.lab.proof.expecting import asked_again, has_other_prompts, judge, read_expectation_file
     from hobbes.lab.proof.pin_file import save
 
     try:
@@ -98,7 +98,7 @@ def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
             again = f"pytest {shlex.quote(_shown(request.path))} --hobbes-record"
             line = f"{_shown(path)} has answers to another prompt than today's; `{again}` asks again"
             request.node.user_properties.append((TOLD, line))
-        return judged(file)
+        return judge(file)
     except LabError as error:
         return [str(error)]
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import counted
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.show.noting import Change, changed, place_of
+from hobbes.lab.show.noting import Change, change_note, place_of
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.codings import coders_and_codes, shares_of_code
 from hobbes.lab.store.command_line import usual_home
@@ -231,7 +232,7 @@ class Run:
         no such turn, agent or event, LabError for a tag that cannot be kept.
         """
         place = place_of(self._store, self.id, turn, agent, event)
-        return changed(self._store, place, Change(text, star, tags, untag)).to_json()
+        return change_note(self._store, place, Change(text, star, tags, untag)).to_json()
 
     @cached_property
     def calls(self) -> list[Json]:
@@ -253,7 +254,7 @@ class Run:
         return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
 
     def __repr__(self) -> str:
-        return f"<hobbes run {self.id}: {self.world}, {self._found.turns} turns, {self.status}>"
+        return f"<hobbes run {self.id}: {self.world}, {counted(self._found.turns, 'turn')}, {self.status}>"
 
     def _repr_html_(self) -> str:
         facts = {
@@ -309,7 +310,8 @@ class Turn:
         )
 
     def __repr__(self) -> str:
-        return f"<turn {self.number} of {self.run.id}: {len(self.agents)} agents, {len(self.events)} events>"
+        agents, events = counted(len(self.agents), "agent"), counted(len(self.events), "event")
+        return f"<turn {self.number} of {self.run.id}: {agents}, {events}>"
 
     def _repr_html_(self) -> str:
         found = [self.agent(name) for name in self.agents]

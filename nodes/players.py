@@ -15,6 +15,7 @@ import orjson
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
+from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
 from hobbes.nodes.human import NONE_LATE, HumanPlayer
@@ -241,7 +242,10 @@ def deal(world: AnyWorld, mix: str, agents: Iterable[str], models: Models = NO_M
     open_ended = sum(count is None for _, count in counts)
     share, rest = divmod(left, open_ended) if open_ended else (0, left)
     if len(counts) != len(parts) or left < 0 or rest:
-        raise ValueError(f"model mix {mix!r} does not add up to {len(names)} agents; write SPEC*N,SPEC*N")
+        raise ValueError(
+            f"{mix!r} does not add up to {counted(len(names), 'agent')}; write SPEC*N,SPEC*N "
+            "(entries without a number share the rest evenly)"
+        )
     dealt = [spec for spec, count in counts for _ in range(share if count is None else count)]
     for spec in set(dealt):
         parse_spec(world.policies, spec, models)

@@ -8,6 +8,7 @@ from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import map_codes
 from hobbes.engine.record import Event
+from hobbes.engine.telling import counted
 from hobbes.engine.world import PlayedTurn
 
 KINDS = (
@@ -165,7 +166,7 @@ def _bars(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) 
     for agent in after.setting.agents:
         plots = len(after.holdings[agent])
         more = plots - len(before.holdings[agent])
-        note = f"{plots} plot{'s' * (plots != 1)}" + (f" ({more:+})" if more else "")
+        note = counted(plots, "plot") + (f" ({more:+})" if more else "")
         note += ", punished" if agent in punished else ""
         gold = after.gold[agent]
         yield Bar(

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validat
 
 from hobbes.engine.chance import chance
 from hobbes.engine.record import Json, JsonObject
+from hobbes.engine.telling import counted
 from hobbes.engine.world import Codec, Config, Percent, Setting
 
 Cell: TypeAlias = tuple[int, int]
@@ -92,11 +93,10 @@ class MiningConfig(Config):
     @model_validator(mode="after")
     def _alpha_fits_the_grid(self) -> "MiningConfig":
         if isinstance(self.alpha, tuple) and [len(row) for row in self.alpha] != [self.cols] * self.rows:
-            raise ValueError(f"alpha: give {self.rows} rows of {self.cols} numbers")
+            raise ValueError(f"alpha: give {counted(self.rows, 'row')} of {counted(self.cols, 'number')}")
         if isinstance(self.alpha, GoldMines) and self.alpha.plots > self.rows * self.cols:
-            raise ValueError(
-                f"alpha: a grid of {self.rows * self.cols} plots cannot hold {self.alpha.plots} gold mines"
-            )
+            grid = counted(self.rows * self.cols, "plot")
+            raise ValueError(f"alpha: a grid of {grid} cannot hold {counted(self.alpha.plots, 'gold mine')}")
         return self
 
 
@@ -336,7 +336,9 @@ def _check_shape(state: State) -> None:
         ("alpha", state.alpha),
     ):
         if tuple(len(row) for row in grid) != shape:
-            raise ValueError(f"{name}: give {state.config.rows} rows of {state.config.cols} plots")
+            raise ValueError(
+                f"{name}: give {counted(state.config.rows, 'row')} of {counted(state.config.cols, 'plot')}"
+            )
     known = set(state.setting.agents)
     strangers = {owner for row in state.owners for owner in row if owner is not None} - known
     if strangers or set(state.gold) != known:

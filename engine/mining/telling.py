@@ -48,7 +48,9 @@ def claimed(events: Sequence[Event]) -> str:
 def defended(events: Sequence[Event]) -> str:
     """Tell defences, with the points of those that have more than one."""
     more = [event for event in events if event.facts["points"] != 1]
-    points = [f"{event.facts['points']} points on {_plots_of([event])}" for event in more]
+    points = [
+        f"{counted(int(str(event.facts['points'])), 'point')} on {_plots_of([event])}" for event in more
+    ]
     return f"defended {_plots_of(events)}" + (f" ({join_names(points)})" if points else "")
 
 

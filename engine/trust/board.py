@@ -18,6 +18,7 @@ from hobbes.engine.board import (
     title_of,
 )
 from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.telling import counted
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.view import own_words
@@ -93,7 +94,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
                 *middle,
                 ring.room,
                 ring.room,
-                words=f"{unit}: {sats} sats" + ("" if sats > 0 else ", dead"),
+                words=f"{unit}: {counted(sats, 'sat')}" + ("" if sats > 0 else ", dead"),
                 owner=teams[unit],
                 shape="disc",
                 size=disc_size(sats, goal, MIN_SIZE),
@@ -137,7 +138,7 @@ def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) 
     blocked = {event.agent for event in played.events if event.type == "block"}
     goal = max([played.after.config.threshold, *(unit.sats for unit in units)])
     for unit, (x, y) in zip(units, ring.middles, strict=True):
-        note, words = "", [f"{unit.id}: {unit.sats} sats"]
+        note, words = "", [f"{unit.id}: {counted(unit.sats, 'sat')}"]
         if unit.team != unit.id:
             words.append(f"of {unit.team}")
         if not unit.alive:

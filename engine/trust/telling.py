@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, quoted, said
+from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, quoted, said
 from hobbes.engine.trust.state import ALL
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.world import OBSERVER
@@ -34,7 +34,7 @@ def attacked(events: Sequence[Event]) -> str:
 def begged(events: Sequence[Event]) -> str:
     """Tell a request to the observer, and the answer."""
     facts = events[0].facts
-    asked, reason = f"begged for {facts['amount']} sats", quoted(facts["reason"])
+    asked, reason = f"begged for {_sats(facts['amount'])}", quoted(facts["reason"])
     return f"{asked}: {reason}; got {facts['granted']}: {quoted(facts['answer'])}"
 
 
@@ -50,13 +50,23 @@ def did_nothing(events: Sequence[Event]) -> str:
     """Tell that nothing was done, whether it was chosen, and what it cost."""
     facts = events[0].facts
     words = "did nothing" if facts["chosen"] else "did nothing, which it did not choose"
-    return f"{words}, and paid {abs(int(str(facts['sats'])))} sats for it" if facts["sats"] else words
+    return f"{words}, and paid {_sats(facts['sats'])} for it" if facts["sats"] else words
 
 
 def shocked(events: Sequence[Event]) -> str:
     """Tell what a shock gave or took."""
     sats = sum(int(str(event.facts["sats"])) for event in events)
-    return f"{'got' if sats > 0 else 'lost'} {abs(sats)} sats in a shock"
+    return f"{'got' if sats > 0 else 'lost'} {_sats(sats)} in a shock"
+
+
+def _sats(sats: Any) -> str:  # noqa: ANN401  a number from JSON
+    return counted(abs(int(sats)), "sat")
+
+
+def blocked(events: Sequence[Event]) -> str:
+    """Tell a block, and how many attacks it stopped."""
+    stopped = int(str(events[0].facts["stopped"]))
+    return f"blocked, and stopped {counted(stopped, 'attack')}" if stopped else "blocked, but no attack came"
 
 
 def _targets(events: Sequence[Event]) -> str:
@@ -67,7 +77,7 @@ ENDS = {
     "won": "won the game",
     "lost": "lost the game",
     "drawn": "drew the game",
-    "timed out": "had not won when the rounds ran out",
+    "timed out": "ran out of rounds",
 }
 """How a game ends for an agent."""
 
@@ -88,7 +98,7 @@ def knew(view: Mapping[str, Any]) -> Knew:
             for one in view.get("messages", ())
         ],
         [*_done_to(view, last), *_declared_to(view), *_answered(view["observer"])],
-        [*_gained(last), f"now {view['sats']} sats; to replicate, it needs {view['rules']['threshold']}"],
+        [*_gained(last), f"now {_sats(view['sats'])}; to replicate, it needs {view['rules']['threshold']}"],
         Standing(("unit", "sats", "seen to do last"), [*_rows(view, last)]),
     )
 
@@ -113,7 +123,7 @@ def _declared_to(view: Mapping[str, Any]) -> Iterator[Befell]:
 def _answered(answer: Mapping[str, Any] | None) -> Iterator[Befell]:
     """Yield what the observer answered to a unit that begged."""
     if answer is not None:
-        words = f"granted {answer['granted']} of the {answer['asked']} sats that it begged for"
+        words = f"granted {answer['granted']} of the {_sats(answer['asked'])} that it begged for"
         yield Befell(OBSERVER, f"{words}: {quoted(answer['reason'])}")
 
 
@@ -142,9 +152,9 @@ def meant(intent: Intent) -> list[str]:
     words = intent.action.replace("_", " ")
     match intent.action:
         case "beg":
-            words = f"beg for {intent.amount} sats: {quoted(intent.reason)}"
+            words = f"beg for {_sats(intent.amount)}: {quoted(intent.reason)}"
         case "send":
-            words = f"send {intent.amount} sats to {intent.target}"
+            words = f"send {_sats(intent.amount)} to {intent.target}"
         case "high_five" | "attack":
             words = f"{words} {intent.target}"
         case "do_nothing" if not intent.chosen:
@@ -163,10 +173,10 @@ TELLING = Telling(
         "high_five": high_fived,
         "misread": lambda events: f"was seen to attack by {_targets(events)}",
         "fumble": lambda events: f"fumbled: it meant to {str(events[0].facts['action']).replace('_', ' ')}",
-        "block": lambda events: f"blocked, and stopped {events[0].facts['stopped']} attacks",
+        "block": blocked,
         "do_nothing": did_nothing,
         "beg": begged,
-        "send": lambda events: f"sent {events[0].facts['amount']} sats to {events[0].facts['target']}",
+        "send": lambda events: f"sent {_sats(events[0].facts['amount'])} to {events[0].facts['target']}",
         "replicate": replicated,
         "propose": lambda events: f"proposed an alliance to {_targets(events)}",
         "ally": lambda events: f"became an ally of {_targets(events)}",

@@ -16,7 +16,7 @@ from hobbes.engine.record import compact
 from hobbes.engine.world import MAX_NAME, in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import read_toml
-from hobbes.lab.probe.situations import picked
+from hobbes.lab.probe.situations import pick
 from hobbes.lab.store.codings import Code, Codebook, Decision
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -130,7 +130,7 @@ def decisions_of(
     None and nothing stand for all of them. A failed call is no decision.
     """
     for run in runs:
-        for one in picked(store, run, turns, agents, act):
+        for one in pick(store, run, turns, agents, act):
             for call in store.calls.of_turn(run.id, one.turn, one.agent):
                 if call.outcome in DECISIONS:
                     yield Decision(run.id, one.turn, one.agent), call

@@ -72,6 +72,7 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes code last --codes codes.toml --model openai:gpt-6-luna --times 2
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.coding.asking import Asker, cost, kept_codings, missing, plan
     from hobbes.lab.coding.questions import decisions_of, read_codebook
     from hobbes.lab.loop import play_out
@@ -95,7 +96,9 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         found = _runs(store, runs, experiment)
         decisions = dict(
-            decisions_of(store, found, turn_numbers(turns) if turns else None, options.listed(agents), where)
+            decisions_of(
+                store, found, turn_numbers(turns) if turns else None, options.split_list(agents), where
+            )
         )
         if person is not None:
             _queue(store, codebook, person, list(decisions), as_json=as_json)
@@ -109,9 +112,9 @@ def code(  # noqa: PLR0913, PLR0917  a parameter per option
                 told = {"decisions": len(decisions), "calls": expected.calls, "tokens": tokens}
                 print_json({"codebook": codebook.hash, "coder": model, **told, "usd": expected.usd})
             else:
-                say(f"{len(decisions):,} decisions, {cost_in_words(expected)}")
+                say(f"{counted(len(decisions), 'decision')}, {cost_in_words(expected)}")
             return
-        remark(f"{len(decisions):,} decisions, {cost_in_words(expected)}")
+        remark(f"{counted(len(decisions), 'decision')}, {cost_in_words(expected)}")
         if expected.calls and expected.usd != 0 and not yes:
             agree()
         keep_codebook(store, codebook)
@@ -141,6 +144,7 @@ def _queue(
     store: "Store", codebook: "Codebook", person: str, decisions: "list[Decision]", *, as_json: bool
 ) -> None:
     """Keep what a person is to code, and say where."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import next_step, print_json, say
     from hobbes.lab.store.codings import keep_codebook, keep_queue
 
@@ -160,7 +164,8 @@ def _queue(
             }
         )
     else:
-        say(f"{len(decisions)} decisions for {person}, on the page /codes/{person} of `hobbes view`")
+        found = counted(len(decisions), "decision")
+        say(f"{found} for {person}, on the page /codes/{person} of `hobbes view`")
         next_step(store.command("view"))
 
 
@@ -188,7 +193,7 @@ def codes(
 ) -> None:
     """Show how often codes apply, how far coders agree (Krippendorff's alpha), and where they do not.
 
-    Without runs, it is about all that have been coded.
+    Without runs, it shows all runs that have been coded.
 
     Example: hobbes codes last
     """
@@ -210,4 +215,4 @@ def _show(store: "Store", runs: list[str], codebook: "Codebook | None", *, as_js
         print_json(told.to_json())
     else:
         shown = [*coding.sections(told), coding.disagreements(told)]
-        OUT.print(reports.printed(coding.title_of(told), shown))
+        OUT.print(reports.renderable(coding.title_of(told), shown))

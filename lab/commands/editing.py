@@ -79,7 +79,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     if probe is not None:
         if run or turn or agent or agents or seed is not None or values or ask:
             raise UsageError("--probe takes situations from its file; leave out --run, --turn, --ask, ...")
-        asked, own = _asked(probe, prompts, model, lang), {}
+        asked, own = _probe_file(probe, prompts, model, lang), {}
         run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     show = show_json if as_json else Terminal().show
@@ -98,13 +98,17 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
             show(Probed(edits.last, Tried(session.told())))
 
 
-def _asked(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":
+def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":
     """Return what a file of situations asks about a prompt that is edited."""
-    from hobbes.lab.probe.situations import changed, read_probe_file
+    from hobbes.lab.probe.situations import read_probe_file, with_options
 
     read = read_probe_file(file)
-    given = {"prompts": options.listed(prompts), "model": options.listed(model), "lang": options.listed(lang)}
-    asked = changed([read], {**given, "name": read.name or file.stem}, [])
+    given = {
+        "prompts": options.split_list(prompts),
+        "model": options.split_list(model),
+        "lang": options.split_list(lang),
+    }
+    asked = with_options([read], {**given, "name": read.name or file.stem}, [])
     if len(asked.prompts) != 1:
         raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
     if not asked.situation:

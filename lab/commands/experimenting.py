@@ -51,8 +51,8 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         int | None,
         typer.Option(
             min=1,
-            help="how many runs of other players are played at once; by default as many as use up `parallel` "
-            "of a model",
+            help="how many runs with other players are played at once; by default as many as the `parallel` "
+            "of a model allows",
         ),
     ] = None,
     on: Annotated[
@@ -87,6 +87,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.experiment.processes import get_ready
 
     if not dry_run and not on and (jobs or os.cpu_count()) != 1:
@@ -99,6 +100,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.plan import plan, to_next_look
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
+    from hobbes.lab.experiment.wording import tainted_of
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
     from hobbes.lab.show.watching import show_experiment_progress
     from hobbes.nodes.caps import Caps
@@ -132,10 +134,12 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             told = {"experiment": asked.name, "runs": len(made.cells), "played": len(cells)}
             print_json({**told, "tainted": tainted})
         else:
-            OUT.print(Text(f"{asked.name}: {len(made.cells)} runs, {len(cells)} of them played now"))
+            OUT.print(
+                Text(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
+            )
             _tell_plan(store, whole, made)
             if tainted:
-                OUT.print(Text(f"{tainted} of the runs are tainted: too many of their calls failed"))
+                OUT.print(Text(f"{tainted_of(tainted, len(made.cells))}: too many calls failed"))
             next_step(store.command("report", asked.name))
         if tainted:
             sys.exit(1)
@@ -199,6 +203,7 @@ def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> N
 
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and what it could find by each of its comparisons."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.experiment.planning import level_of, planned_comparisons
     from hobbes.lab.experiment.power import detectable_effect
     from hobbes.lab.experiment.statistics import fewest_pairs
@@ -221,13 +226,14 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
             }
         )
         return
-    OUT.print(table(f"{made.file.name}: {len(made.cells)} runs", ("", ""), _cost(cost)))
+    OUT.print(table(f"{made.file.name}: {counted(len(made.cells), 'run')}", ("", ""), _cost(cost)))
     if made.file.origin:
         turns = sorted({base.turn for base in made.file.origin.bases})
         where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
-        OUT.print(plain(f"\nall arms fork {seeds} recorded runs at {where}; the turns before cost nothing"))
+        runs = counted(seeds, "recorded run")
+        OUT.print(plain(f"\nall arms fork {runs} at {where}; the turns before cost nothing"))
     if effect is None:
-        few = "one seed" if seeds == 1 else f"{seeds} seeds"
+        few = counted(seeds, "seed")
         OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))
     else:
         OUT.print(
@@ -340,12 +346,12 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
-    from hobbes.lab.show.reports import html, markdown, pictures, printed, told
+    from hobbes.lab.show.reports import html, markdown, pictures, renderable, told
     from hobbes.lab.show.terminal import OUT
 
     if form is None:
         page = told(store, found)
-        OUT.print(printed(page.title, page.first, page.details))
+        OUT.print(renderable(page.title, page.first, page.details))
     elif form is ReportForm.html:
         _write(html(store, found), to)
     elif to is None:

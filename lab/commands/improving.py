@@ -92,12 +92,14 @@ def _agree() -> None:
 
 def _in_words(asked: "Asked") -> str:
     """Return what an improvement will take, in one line."""
-    limits = [f"{asked.file.max_calls:,} calls"] if asked.file.max_calls is not None else []
+    from hobbes.engine.telling import counted
+
+    limits = [counted(asked.file.max_calls, "call")] if asked.file.max_calls is not None else []
     limits += [f"{asked.file.max_usd:,.2f} dollars"] if asked.file.max_usd is not None else []
     return (
-        f"{len(asked.situations)} situations, up to {asked.answers:,} answers per candidate; games with the "
-        f"seeds {asked.seeds[0]} to {asked.seeds[-1]}: up to {asked.calls_of_games:,} calls; "
-        f"the budget is {' and '.join(limits)}"
+        f"{counted(len(asked.situations), 'situation')}, up to {counted(asked.answers, 'answer')} per "
+        f"candidate; games with the seeds {asked.seeds[0]} to {asked.seeds[-1]}: up to "
+        f"{counted(asked.calls_of_games, 'call')}; the budget is {' and '.join(limits)}"
     )
 
 
@@ -134,6 +136,6 @@ def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     if as_json:
         print_json(improving.to_json(improved))
         return
-    OUT.print(reports.printed(improving.title_of(improved), improving.sections(improved)))
+    OUT.print(reports.renderable(improving.title_of(improved), improving.sections(improved)))
     if improved.games is not None:
         next_step(store.command("report", improved.asked.file.name))

@@ -45,13 +45,13 @@ def runs(  # noqa: PLR0913, PLR0917  its options
         str | None, typer.Option(autocompletion=completion.worlds, help="only runs of this world")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="only runs with a player whose name has this in it")
+        str | None, typer.Option(help="only runs with a player whose name contains this")
     ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="only runs of which this holds: a setting, a measure or a fact, then =, !=, <, >, <= or "
-            ">=, and a value; may be repeated",
+            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <= "
+            "or >=, and a value; may be repeated",
         ),
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
@@ -75,6 +75,7 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.run_list import show
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
     from hobbes.lab.store.listing import Asked, folded, listed
@@ -89,7 +90,7 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     in_rows = folded(rows, asked)
     OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
     if len(in_rows) > most:
-        remark(f"hobbes: {len(in_rows) - most} more rows; --most {len(in_rows)} prints all")
+        remark(f"hobbes: {counted(len(in_rows) - most, 'more row')}; --most {len(in_rows)} prints all")
     for run in rows:
         if run["damage"]:
             remark(f"hobbes: {run['damage']}")
@@ -113,7 +114,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         typer.Option(
             "--agent",
             envvar="HOBBES_AGENT",
-            help="show only what this agent did and what names it; may be repeated",
+            help="show only what this agent did and what mentions it; may be repeated",
         ),
     ] = None,
     grep: Annotated[
@@ -124,7 +125,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     ] = None,
     mark: Annotated[
         str | None,
-        typer.Option(help="of a diary, show what has this mark: a landmark, `failed call` or `rejection`"),
+        typer.Option(
+            help="in a diary, show only what has this mark: a landmark, `failed call` or `rejection`"
+        ),
     ] = None,
     code: Annotated[
         str | None, typer.Option(help="of a diary, show the decisions in which a coder found this code")
@@ -140,8 +143,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 ) -> None:
     """Show a run, a turn, one agent's turn, or the diary of agents.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary has what agents
-    thought, said and did: one, several or all of them. --event, --agent and --grep choose what to show of a
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary shows what
+    one, several or all agents thought, said and did. --event, --agent and --grep choose what to show of a
     run or of a diary.
 
     Example: hobbes trace last 3 miner-01
@@ -324,6 +327,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes search retaliat --in reasoning --agent miner-01
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.show import text_search
     from hobbes.lab.show.terminal import print_json, remark
     from hobbes.lab.store.textindex import Filters
@@ -343,7 +347,8 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         print_json(text_search.as_json(query, found))
         return
     if found.total > len(found.hits):
-        remark(f"hobbes: {found.total - len(found.hits)} more texts; --most {found.total} prints all")
+        more = counted(found.total - len(found.hits), "more text")
+        remark(f"hobbes: {more}; --most {found.total} prints all")
     if found.without_texts:
         runs, holds = ("runs", "hold") if found.without_texts > 1 else ("run", "holds")
         remark(

@@ -50,7 +50,7 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
         change = noting.Change(text, star, tag or (), untag or ())
         if change == noting.Change():
             raise UsageError("there is nothing to note: write a text, or give --tag or --star")
-        written = noting.changed(store, place, change)
+        written = noting.change_note(store, place, change)
         if as_json:
             print_json(written.to_json())
         else:

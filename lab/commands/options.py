@@ -177,6 +177,6 @@ def _without_none(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def listed(text: str | None) -> list[str]:
+def split_list(text: str | None) -> list[str]:
     """Return what an option lists, separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()] if text else []

@@ -68,7 +68,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     ] = None,
     times: Annotated[
         int | None,
-        typer.Option(min=1, max=MAX_TIMES, help="play this many runs alike, side by side; models differ"),
+        typer.Option(
+            min=1, max=MAX_TIMES, help="play this many such runs side by side; models may answer differently"
+        ),
     ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -78,7 +80,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Play a run. Where a person is asked, it waits; in a terminal it asks there if there is only one.
+    """Play a run. If a person plays, it waits for the answers; a single person is asked in the terminal.
 
     Example: hobbes run mining --agents 10 --rounds 50 --model 'policy:guided?noise=0.1'
     """
@@ -117,7 +119,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Continue a run from where it stopped, for whatever reason. A cap that is given replaces the run's own.
+    """Continue a run that stopped for any reason. A cap that is given here replaces the run's own.
 
     Example: hobbes resume last --max-calls 1000
     """
@@ -155,7 +157,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         typer.Option(
             min=1,
             max=MAX_TIMES,
-            help="play this many forks; models answer anew in each, scripted policies alike",
+            help="play this many forks; models answer anew in each, scripted policies do not differ",
         ),
     ] = None,
     name: Annotated[
@@ -168,10 +170,10 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Play a run again from one of its turns, with something changed or not.
+    """Play a run again from one of its turns, with or without changes.
 
-    The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. What is not changed
-    stays as it was in RUN, its caps included; they count the calls of the fork alone.
+    The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. Everything else
+    stays as it was in RUN, including the caps, which count the calls of the fork alone.
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
@@ -236,7 +238,7 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
         ),
     ] = None,
     agent: Annotated[
-        str | None, typer.Option(help="for whom to answer; needed if several people are asked")
+        str | None, typer.Option(help="the agent to answer for; needed if several people are asked")
     ] = None,
     text: Annotated[
         str | None,
@@ -245,10 +247,10 @@ def answer(  # noqa: PLR0913, PLR0917  an option each
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Answer what a waiting run asks a person; without an answer it asks in the terminal.
+    """Answer for a person whom a run waits for; without an answer, ask in the terminal.
 
     The run goes on once all have answered. The fields of an answer are the world's, and each is an option.
-    Where several have one name, write KEY=VALUE for one of them, as often as needed, or VALUE for all. A
+    If several share a name, write KEY=VALUE for one of them, as often as needed, or VALUE for all. A
     field that is not named has its default. A run that waits lists its options.
 
     Example: hobbes answer last --answer @answer.json

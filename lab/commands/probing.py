@@ -131,16 +131,16 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.loop import play_out
     from hobbes.lab.probe.asking import Asker, kept_calls, missing
     from hobbes.lab.probe.planning import cost, plan
-    from hobbes.lab.probe.situations import changed, read_probe_file
+    from hobbes.lab.probe.situations import read_probe_file, with_options
     from hobbes.lab.show.terminal import remark
     from hobbes.lab.show.watching import watched_answers
     from hobbes.nodes.caps import Caps
 
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
-        "prompts": options.listed(prompts),
-        "model": options.listed(model),
-        "lang": options.listed(lang),
+        "prompts": options.split_list(prompts),
+        "model": options.split_list(model),
+        "lang": options.split_list(lang),
         "set": options.parse_settings(settings),
         "times": times,
         "name": name,
@@ -148,7 +148,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        asked = changed(files, given, _situations(store, runs, turns, options.listed(agents), where))
+        asked = with_options(files, given, _situations(store, runs, turns, options.split_list(agents), where))
         planned = plan(store, asked, caps)
         kept = kept_calls(store, planned)
         expected = cost(store, planned, missing(planned, kept))
@@ -174,7 +174,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
 def turn_numbers(text: str) -> list[int]:
     """Return the turns of a list such as 3,7 or 3-5."""
     numbers: list[int] = []
-    for word in options.listed(text):
+    for word in options.split_list(text):
         found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
         if found is None:
             raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
@@ -188,10 +188,10 @@ def _situations(
     store: "Store", runs: list[str], turns: str | None, agents: list[str], where: str | None
 ) -> "list[Situation]":
     """Return the situations that options pick from runs. Raise UsageError if they pick none."""
-    from hobbes.lab.probe.situations import picked, why_nothing_picked
+    from hobbes.lab.probe.situations import pick, why_nothing_picked
 
     numbers, found = turn_numbers(turns) if turns else None, [store.runs.find(run) for run in runs]
-    situations = [one for run in found for one in picked(store, run, numbers, agents, where)]
+    situations = [one for run in found for one in pick(store, run, numbers, agents, where)]
     if runs and not situations:
         raise why_nothing_picked(store, found, numbers, agents, where)
     return situations
@@ -209,9 +209,10 @@ def agree() -> None:
 
 def _in_words(cost: "Cost", cells: int) -> str:
     """Return how many cells a probe has and what it will cost, in one line."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.probes import cost_in_words
 
-    return f"{cells:,} cells, {cost_in_words(cost)}"
+    return f"{counted(cells, 'cell')}, {cost_in_words(cost)}"
 
 
 def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
@@ -238,14 +239,15 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes probe add baseline 3 miner-03 --to situations.toml --note 'raided in the turn before'
     """
+    from hobbes.engine.telling import counted
     from hobbes.lab.probe import situations
     from hobbes.lab.show.terminal import say
 
     with options.open_home(home) as store:
         asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
-        one = situations.named(store, situations.found(store, asked))
+        one = situations.with_run_name(store, situations.find(store, asked))
     count = situations.add(to, one)
-    say(f"{to} has {count} situation{'s' * (count != 1)}")
+    say(f"{to} has {counted(count, 'situation')}")
 
 
 @app.command("show", context_settings=options.ENV)
@@ -275,7 +277,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.probe.telling import tell
     from hobbes.lab.show import probes
     from hobbes.lab.show.comparison_table import word_diff_text
-    from hobbes.lab.show.reports import printed
+    from hobbes.lab.show.reports import renderable
     from hobbes.lab.show.terminal import OUT, print_json, say
     from hobbes.lab.store.probes import probe_names
 
@@ -304,7 +306,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             told = tell(store, probe)
             sections = list(probes.answers(store, told, situation, column))
             title = f"{probe}, {column}, {probes.situation_in_words(told, situation)}"
-            OUT.print(printed(title, sections))
+            OUT.print(renderable(title, sections))
 
 
 def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
@@ -319,7 +321,7 @@ def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -
     elif markdown:
         print(reports.in_markdown(probes.title_of(told), probes.sections(told)))  # noqa: T201  rich would wrap it
     else:
-        OUT.print(reports.printed(probes.title_of(told), probes.sections(told)))
+        OUT.print(reports.renderable(probes.title_of(told), probes.sections(told)))
         last = told.columns[-1].column.name
         next_step(store.command("probe", "show", name, 1, last))
     return told

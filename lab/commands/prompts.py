@@ -37,7 +37,7 @@ def prompts_list(
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
     The list says how many runs of this home and how many of the shipped cassettes were recorded with a
-    variant, and with how many of them its texts were other ones. Folders outside the checkout are listed if
+    variant, and in how many of them its texts were different. Folders outside the checkout are listed if
     a run was played with them.
 
     Example: hobbes prompts list mining
@@ -221,6 +221,7 @@ def prompts_check(
     """
     from rich.text import Text
 
+    from hobbes.engine.telling import counted
     from hobbes.engine.worlds import WORLDS
     from hobbes.lab.show.terminal import OUT, print_json, say
     from hobbes.nodes.prompt_warnings import prompt_warnings
@@ -244,6 +245,7 @@ def prompts_check(
     else:
         for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
             say(line)
-        OUT.print(Text(f"{len(checked)} checked, {len(problems)} problems, {len(warnings)} warnings"))
+        found = f"{counted(len(problems), 'problem')}, {counted(len(warnings), 'warning')}"
+        OUT.print(Text(f"{len(checked)} checked, {found}"))
     if problems:
         sys.exit(1)

@@ -53,6 +53,7 @@ def replay(
     """
     from rich.text import Text
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import OUT, plain, print_json, say
 
     if run.endswith(CASSETTE_SUFFIX):
@@ -79,7 +80,7 @@ def replay(
         OUT.print(plain(at["diff"]))
     else:
         verdict = "same digest" if result["same"] else f"the recorded digest was {result['recorded']}, now"
-        say(f"{result['turns']} turns, {verdict}: {result['digest']}")
+        say(f"{counted(result['turns'], 'turn')}, {verdict}: {result['digest']}")
     if not result["same"] and not reread:
         sys.exit(1)
 
@@ -183,6 +184,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
     """
     from rich.text import Text
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.proof.verifying import faults
     from hobbes.lab.show.terminal import OUT, print_json, say
 
@@ -197,7 +199,7 @@ def verify(run: options.RunName, home: options.Home = options.HOME, as_json: opt
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
         if not wrong:
-            say(f"{stored.turns} turn{'s' * (stored.turns != 1)} verified; digest {stored.digest}")
+            say(f"{counted(stored.turns, 'turn')} verified; digest {stored.digest}")
     if wrong:
         sys.exit(1)
 
@@ -284,14 +286,14 @@ def _test_of_turns(  # noqa: PLR0913  options
 def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is told of it."""
     from hobbes.lab.probe.telling import tell
-    from hobbes.lab.proof.expecting import expectation, expected
+    from hobbes.lab.proof.expecting import expectation, expectation_file
     from hobbes.lab.show.pinned import text_of_expectation, write
 
     wanted = expectation(expect)
     with options.open_home(home) as store:
         told = tell(store, probe)
         name = column or told.columns[-1].column.name
-        made = expected(store, told, name, wanted, files.test.parent)
+        made = expectation_file(store, told, name, wanted, files.test.parent)
     write(made, files, text_of_expectation(made, files))
     return {"probe": probe, "column": name, "expect": str(wanted)}
 

@@ -81,11 +81,12 @@ def tournament(
     """
     from rich.progress import track
 
+    from hobbes.engine.telling import counted
     from hobbes.lab.experiment.ranking import rankings, to_json
     from hobbes.lab.experiment.statistics import check_installed
     from hobbes.lab.experiment.tournament import play_games, tournament_file
     from hobbes.lab.show.findings import rankings as sections
-    from hobbes.lab.show.reports import printed
+    from hobbes.lab.show.reports import renderable
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     check_installed()
@@ -95,8 +96,9 @@ def tournament(
     if as_json:
         print_json(to_json(found))
     else:
-        title = f"{file.name} in {file.world}: {games} games of each of {len(file.arms)} pairs"
-        OUT.print(printed(title, sections(found, options.find_world(file.world).score)))
+        played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
+        title = f"{file.name} in {file.world}: {played}"
+        OUT.print(renderable(title, sections(found, options.find_world(file.world).score)))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

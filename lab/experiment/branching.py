@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import Base, ExperimentFile, From, parse
@@ -66,9 +67,7 @@ def _world(file: ExperimentFile, runs: list[Run]) -> AnyWorld:
     """Return the world of all runs. Raise ValueError if they have several, or another one than the file."""
     worlds = {run.world.name: run.world for run in runs}
     if len(worlds) > 1:
-        raise ValueError(
-            f"[from] runs: they are of {' and '.join(sorted(worlds))}; choose those of one world"
-        )
+        raise ValueError(f"[from] runs: runs of {' and '.join(sorted(worlds))}; choose runs of one world")
     (world,) = worlds.values()
     if file.world not in {"", world.name}:
         raise ValueError(f"world: the runs in [from] are of {world.name}, not of {file.world}; leave it out")
@@ -133,11 +132,15 @@ class Origin:
         """Yield what that means, which runs are left out, and what it has saved."""
         yield "All arms fork the same recorded runs, whose numbers stand in place of seeds."
         yield from (f"Left out: {line}." for line in self.left_out)
-        tokens = "an unknown number of" if self.saved.tokens is None else f"{self.saved.tokens:,}"
+        tokens = (
+            "an unknown number of tokens"
+            if self.saved.tokens is None
+            else counted(self.saved.tokens, "token")
+        )
         usd = "an unknown number of" if self.saved.usd is None else f"{self.saved.usd:,.2f}"
         yield (
-            f"The {self.forks} forks have {self.turns:,} turns from these runs, which were not played again. "
-            f"That saved {self.saved.calls:,} calls, {tokens} tokens and {usd} dollars."
+            f"{counted(self.forks, 'fork')} took over {counted(self.turns, 'turn')} from these runs without "
+            f"playing them again. That saved {counted(self.saved.calls, 'call')}, {tokens} and {usd} dollars."
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Coded(NamedTuple):
         return {"coder": self.coder, "decisions": self.decisions, "coded": dict(self.coded)}
 
 
-def coded(
+def measures_of_codes(
     store: Store, places: Mapping[Place, str], measures: Iterable[str], coder: str | None
 ) -> Coded | None:
     """Return the measures of codes of runs, given by id; None if no measure is one of a code."""

@@ -170,9 +170,9 @@ class Judged:
         }
 
 
-def judged(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+def judge(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     """Return comparisons with their tests, corrected for their number by Holm's method."""
-    found = _corrected(samples, rules)
+    found = _correct(samples, rules)
     failed = [
         tuple(s for s in one.pairs if any((arm, s) in rules.with_failures for arm in one.arms))
         for one in samples
@@ -181,13 +181,13 @@ def judged(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     if not concerned:
         return found
     left = [one.of_seeds({*one.pairs} - {*of_one}) for one, of_one in zip(samples, failed, strict=True)]
-    without = _corrected(left, rules)
+    without = _correct(left, rules)
     for place in concerned:
         found[place] = replace(found[place], failed=failed[place], without_failures=without[place])
     return found
 
 
-def _corrected(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+def _correct(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     """Return comparisons with their tests, as they are."""
     differences = _at_looks(samples, rules)
     reached = {*rules.seeds[: rules.reached[-1] if rules.reached else 0]} if rules.looks else {*rules.seeds}
@@ -240,7 +240,7 @@ def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run"
     return values.get((arm, seed), {}).get((scope, measure))
 
 
-def weighted(values: Values, file: ExperimentFile, measure: str, of_arms: Mapping[str, float]) -> Sample:
+def weighted_sum(values: Values, file: ExperimentFile, measure: str, of_arms: Mapping[str, float]) -> Sample:
     """Return the weighted sum of arms with each seed with which all of them have a value."""
     return _sample(file, measure, of_arms, lambda name, seed: _value(values, name, seed, measure))
 
@@ -304,7 +304,7 @@ def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Samp
     """Return what a hypothesis compares."""
     if one.test == "halves":
         return halves(values, file, one.measure, str(one.arm))
-    return weighted(values, file, one.measure, weights(file, one))
+    return weighted_sum(values, file, one.measure, weights(file, one))
 
 
 Way: TypeAlias = Callable[[str, str], Sample]

@@ -350,7 +350,7 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
         return None, None
     # Not by BLAS, whose threads wait for each other on a busy machine.
     ended_again, at_risk_again = (
-        np.einsum("gr,ga->ar", _resampled(games), of_games) for of_games in (ended, at_risk)
+        np.einsum("gr,ga->ar", _resample(games), of_games) for of_games in (ended, at_risk)
     )
     curves = _surviving(ended_again, at_risk_again, axis=0)
     # A bootstrap interval of few games is too narrow by as much as the t distribution is wider than the
@@ -362,7 +362,7 @@ def _band(ended: "np.ndarray[Any, Any]", at_risk: "np.ndarray[Any, Any]") -> tup
 
 
 @cache
-def _resampled(games: int) -> "np.ndarray[Any, Any]":
+def _resample(games: int) -> "np.ndarray[Any, Any]":
     """Return how often each game is in each resample; a row is a game."""
     import numpy as np  # noqa: PLC0415  slow to import
 
@@ -375,7 +375,7 @@ def durations(
 ) -> Iterator[Duration]:
     """Yield how long it takes until something happens, by the measures of the experiment that say so."""
     for measure in (one for one in world.durations if one in measures):
-        found = {arm: timed for arm, games in arms.items() if (timed := _timed(games, measure))}
+        found = {arm: timed for arm, games in arms.items() if (timed := _times_of(games, measure))}
         yield from (_duration(arm, file.baseline, measure, found) for arm in found)
 
 
@@ -383,7 +383,7 @@ Timed: TypeAlias = Sequence[tuple[float, bool]]
 """For each game, the turns until something happened and True, or else the turns of the game and False."""
 
 
-def _timed(games: Sequence[Figures], measure: str) -> Timed:
+def _times_of(games: Sequence[Figures], measure: str) -> Timed:
     """Return when something happened in each game in which it could."""
     found = []
     for one in games:

@@ -66,7 +66,7 @@ def _misfit(store: Store, asked: "_Asked", arm: str, seed: int, run: str) -> str
     )
 
 
-def seated(models: Mapping[str, str], place: int) -> dict[str, str]:
+def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
     """Return the models of the run with the seed at this place of the file, by agent.
 
     Where agents differ in model, the models move on by one seat with each seed, so that none of them has
@@ -173,7 +173,7 @@ class _Asked:
             return None
         if rng:
             dealt = {agent: with_rng(spec, rng) for agent, spec in dealt.items()}
-        return seated(dealt, self._file.seeds.index(seed))
+        return models_at(dealt, self._file.seeds.index(seed))
 
 
 def _option(row: Row, name: str) -> object:

@@ -212,7 +212,7 @@ def in_words(found: Invasion) -> Iterator[str]:
     elif len(gains) == len(mixed):
         yield f"{name}: with every number of mutants they earn more than the residents."
     else:
-        yield f"{name}: the mutants earn more than the residents where they number {_listed(gains)}."
+        yield f"{name}: the mutants earn more than the residents where they number {_in_words(gains)}."
     yield f"One mutant takes over with a probability of {_told(found, found.of_mutant)}."
     yield f"One resident among mutants takes over with a probability of {_told(found, found.of_resident)}."
     if found.mutants_in_the_long_run is not None:
@@ -227,7 +227,7 @@ def _gain(one: Payoffs) -> float | None:
     return None if one.mutant is None or one.resident is None else one.mutant - one.resident
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _in_words(numbers: Sequence[int]) -> str:
     """Return numbers as words."""
     return ", ".join(map(str, numbers))
 

@@ -29,11 +29,11 @@ def manifest(file: ExperimentFile, games: Sequence[Figures]) -> dict[str, Any]:
         "hobbes": HOBBES,
         "python": platform.python_version(),
         "packages": {package: version(package) for package in PACKAGES},
-        "recorded_by": list(_counted(runs, "hobbes", "record_version", "rules_version")),
-        "prompts": list(_counted(runs, "prompts", "lang", "prompts_hash")),
+        "recorded_by": list(_count(runs, "hobbes", "record_version", "rules_version")),
+        "prompts": list(_count(runs, "prompts", "lang", "prompts_hash")),
         "models": sorted({model for run in runs for model in run["told"]}),
         **{
-            column: [{**one, column: json.loads(one[column])} for one in _counted(runs, column)]
+            column: [{**one, column: json.loads(one[column])} for one in _count(runs, column)]
             for column in ("model_settings", "left_out")
         },
         "seeds": sorted({one.cell.seed for one in games}),
@@ -44,7 +44,7 @@ def manifest(file: ExperimentFile, games: Sequence[Figures]) -> dict[str, Any]:
     }
 
 
-def _counted(runs: list[dict[str, Any]], *columns: str) -> Iterator[dict[str, Any]]:
+def _count(runs: list[dict[str, Any]], *columns: str) -> Iterator[dict[str, Any]]:
     """Yield the values that these columns have together, each with its number of runs."""
     found = Counter(tuple(run[column] for column in columns) for run in runs)
     for values, count in sorted(found.items(), key=repr):

@@ -9,7 +9,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
-from hobbes.lab.experiment.fitting import seated
+from hobbes.lab.experiment.fitting import models_at
 from hobbes.lab.experiment.invasion import mutants_of
 from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
@@ -80,7 +80,7 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     else:
         copies = _copies(file, {name: _arm(store, file, name, models_file, caps) for name in _names(file)})
         cells = [
-            Cell(file.name, name, seed, _seated(new, seed, place))
+            Cell(file.name, name, seed, _beginning_at(new, seed, place))
             for place, seed in enumerate(file.seeds)
             for name, new in copies.items()
         ]
@@ -98,7 +98,7 @@ def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: C
         for name, new in _copies(file, {name: fork.new for name, fork in forks.items()}).items():
             arm, wording, _ = parts_of(name)
             fork = forks[_name_of(file, arm, wording)]
-            models = seated(new.models, place) if file.options(name).model else new.models
+            models = models_at(new.models, place) if file.options(name).model else new.models
             rng = rng_of(name)
             asked = {agent: with_rng(spec, rng) if rng else spec for agent, spec in fork.asked.items()}
             of_cell = Fork(parent, base.turn, asked)
@@ -269,9 +269,9 @@ def _check_invasions(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
             raise ValueError(f"[[invasion]] {number}: its arms differ in more than the number of mutants")
 
 
-def _seated(new: Beginning, seed: int, place: int) -> Beginning:
+def _beginning_at(new: Beginning, seed: int, place: int) -> Beginning:
     """Return what a run of an arm with a seed starts with."""
-    return replace(new, setting=replace(new.setting, seed=seed), models=seated(new.models, place))
+    return replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place))
 
 
 def _check_played(store: Store, made: Plan) -> None:

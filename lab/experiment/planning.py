@@ -6,7 +6,7 @@ from typing import Any
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment import looks
-from hobbes.lab.experiment.comparing import Values, of_hypothesis, weighted
+from hobbes.lab.experiment.comparing import Values, of_hypothesis, weighted_sum
 from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed
 from hobbes.lab.experiment.report import measures_of, stored_file, values_of_cells
@@ -105,7 +105,7 @@ def _of_null(sources: Sources, measure: str) -> list[tuple[str, list[float]]]:
 
 def _pairs(file: ExperimentFile, values: Values, arm: str, measure: str) -> list[float]:
     """Return the differences between an arm and the baseline."""
-    return [*weighted(values, file, measure, {arm: 1.0, file.baseline: -1.0}).pairs.values()]
+    return [*weighted_sum(values, file, measure, {arm: 1.0, file.baseline: -1.0}).pairs.values()]
 
 
 def _first_spread(samples: Sequence[tuple[str, Sequence[float]]]) -> tuple[float | None, str | None]:

@@ -74,7 +74,7 @@ def play_experiment(
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
     is reached, LabError if another process plays the experiment now; the cells played so far are kept.
     """
-    with _locked(store, made.file.name):
+    with _lock(store, made.file.name):
         keep_experiment(store, made.file.name, made.world.name, content)
         freeze(store, made, content)
         cells = missing(store, made)
@@ -123,7 +123,7 @@ def _trials(cells: Sequence[Cell]) -> list[Cell]:
 
 
 @contextmanager
-def _locked(store: Store, name: str) -> Iterator[None]:
+def _lock(store: Store, name: str) -> Iterator[None]:
     """Lock an experiment against other processes; the lock is released when this process ends.
 
     Otherwise, each of two processes would stop at the first run that the other one plays.

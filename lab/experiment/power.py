@@ -34,7 +34,7 @@ MANY = 100_000
 
 
 @cache
-def _simulated(n: int) -> "np.ndarray[Any, Any]":
+def _simulate(n: int) -> "np.ndarray[Any, Any]":
     """Return experiments of n pairs in which nothing differs, a row for each."""
     import numpy as np  # noqa: PLC0415
 
@@ -49,7 +49,7 @@ def power(effect: float, n: int, level: float = ALPHA) -> float:
     if n > MAX_SIMULATED:
         return _of_student(effect, n, level)
     p = p_above if n <= MAX_FLIPPED else p_studentized
-    return float((2 * p(_simulated(n) + effect) < level).mean())
+    return float((2 * p(_simulate(n) + effect) < level).mean())
 
 
 def _of_student(effect: float, n: int, level: float) -> float:

@@ -53,7 +53,7 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
         return
     get_ready()
     lifeline, held = Pipe(duplex=False)
-    started = dict(_started(task, lifeline) for _ in range(count))
+    started = dict(_start(task, lifeline) for _ in range(count))
     free, busy, waiting = [*started], dict[Connection, T](), iter(arguments)
     deaths = Counter[T]()
     try:
@@ -75,7 +75,7 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
                     waiting = chain([argument], waiting)
                     started.pop(connection).join()
                     connection.close()
-                    free += (again := dict([_started(task, lifeline)]))
+                    free += (again := dict([_start(task, lifeline)]))
                     started |= again
                     continue
                 if error:
@@ -90,7 +90,7 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
         lifeline.close()
 
 
-def _started(task: Callable[[T], R], lifeline: Connection) -> tuple[Any, BaseProcess]:
+def _start(task: Callable[[T], R], lifeline: Connection) -> tuple[Any, BaseProcess]:
     """Start a process. Return the pipe through which it takes arguments and sends results, and itself."""
     ours, theirs = Pipe()
     process = CONTEXT.Process(target=_work, args=(task, theirs, lifeline, dict(os.environ)))

@@ -11,7 +11,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.branching import Origin, origin_of
-from hobbes.lab.experiment.coded import Coded, coded
+from hobbes.lab.experiment.coded import Coded, measures_of_codes
 from hobbes.lab.experiment.comparing import (
     Compared,
     Judged,
@@ -20,9 +20,9 @@ from hobbes.lab.experiment.comparing import (
     Tested,
     Values,
     halves,
-    judged,
+    judge,
     of_hypothesis,
-    weighted,
+    weighted_sum,
 )
 from hobbes.lab.experiment.failing import Failing, fail_equally, failing
 from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
@@ -187,7 +187,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
-    of_codes = _coded(store, file, known)
+    of_codes = _measures_of_codes(store, file, known)
     values, used = (_values(world, games, of_codes) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     games = {name: list(_independent(file, name, counted)) for name in names}
@@ -228,13 +228,17 @@ def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
-    return _values(world_named(file.world), games, _coded(store, file, games))
+    return _values(world_named(file.world), games, _measures_of_codes(store, file, games))
 
 
-def _coded(store: Store, file: ExperimentFile, games: Mapping[tuple[str, int], Figures]) -> Coded | None:
+def _measures_of_codes(
+    store: Store, file: ExperimentFile, games: Mapping[tuple[str, int], Figures]
+) -> Coded | None:
     """Return the measures of codes that an experiment compares or that its hypotheses are about."""
     measures = [*measures_of(file), *(one.measure for one in file.hypotheses)]
-    return coded(store, {place: one.cell.id for place, one in games.items()}, measures, file.compare.coder)
+    return measures_of_codes(
+        store, {place: one.cell.id for place, one in games.items()}, measures, file.compare.coder
+    )
 
 
 def rules_of(
@@ -348,7 +352,7 @@ def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> di
     """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
     measures = measures_of(file)
     samples = {
-        (name, measure): [*weighted(used, file, measure, {name: 1.0}).pairs.values()]
+        (name, measure): [*weighted_sum(used, file, measure, {name: 1.0}).pairs.values()]
         for name in file.all_arms
         for measure in measures
     }
@@ -376,25 +380,25 @@ def _differences(
     arms = [arm for arm in file.arms if arm != file.baseline]
     for names in (arms, [NULL] if file.compare.null else []):
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
-        samples = [weighted(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
-        yield from _compared(places, samples, file, plan, rules)
+        samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
+        yield from _compare(places, samples, file, plan, rules)
 
 
 def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
     """Yield the tested differences between the halves of runs, corrected over all arms and measures."""
     places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
     samples = [halves(used, file, measure, arm) for arm, measure in places]
-    yield from _compared(places, samples, file, plan, rules)
+    yield from _compare(places, samples, file, plan, rules)
 
 
-def _compared(
+def _compare(
     places: Sequence[tuple[str, str]],
     samples: Sequence[Sample],
     file: ExperimentFile,
     plan: FrozenPlan | None,
     rules: Rules,
 ) -> Iterator[Compared]:
-    for (arm, measure), one in zip(places, judged(samples, rules), strict=True):
+    for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
         yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
 
 
@@ -443,8 +447,8 @@ def _hypotheses(
         }
         complete = bool(rules.reached) if planned.looks else needed <= begun
         asked = planned.hypotheses
-        tested = judged([of_hypothesis(used, planned, one) for one in asked], rules)
+        tested = judge([of_hypothesis(used, planned, one) for one in asked], rules)
         yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
     asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
-    tested = judged([of_hypothesis(used, file, one) for one in asked], rules_of(file, begun, known))
+    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, begun, known))
     yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from hobbes.lab.experiment.comparing import Values, weighted
+from hobbes.lab.experiment.comparing import Values, weighted_sum
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.statistics import rounded
 from hobbes.lab.store.reported import SCOPES, Figures
@@ -49,14 +49,16 @@ def spreads(
     """Yield the spread of each measure in each arm. The null arm is a repetition of the baseline."""
     import numpy as np  # noqa: PLC0415
 
-    repeated = _repeated(file, games)
+    repeated = _repetitions(file, games)
     alike = {
         arm: _agents_alike([one for (name, _), one in games.items() if name in file.wordings(arm)])
         for arm in file.arms
     }
     for arm in file.arms:
         for measure in measures:
-            of_arms = [weighted(values, file, measure, {name: 1.0}).pairs for name in (arm, file.baseline)]
+            of_arms = [
+                weighted_sum(values, file, measure, {name: 1.0}).pairs for name in (arm, file.baseline)
+            ]
             table = np.array([[pairs.get(seed) for seed in file.seeds] for pairs in of_arms], float)
             own = table[0][~np.isnan(table[0])]
             deviation = float(np.std(own, ddof=1)) if len(own) >= MIN_SEEDS else None
@@ -73,7 +75,7 @@ def _plain(value: float | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def _repeated(
+def _repetitions(
     file: ExperimentFile, games: Mapping[tuple[str, int], Figures]
 ) -> dict[str, list[list[Figures]]]:
     """Return the repetitions of the games of each arm, a list for each seed and wording with at least two."""

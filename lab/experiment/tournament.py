@@ -10,7 +10,7 @@ from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import Setting, won
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import ExperimentFile, parse
-from hobbes.lab.experiment.fitting import seated
+from hobbes.lab.experiment.fitting import models_at
 from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.experiment.ranking import Game, Seat
 from hobbes.lab.play.playing import RunOptions, settle_options
@@ -59,7 +59,7 @@ def _settings_and_players(file: ExperimentFile) -> Iterator[tuple[Setting[Any], 
         world, setting = settle_options(RunOptions(file.world, values={**options.settings}))
         players = deal(world, str(options.model), setting.agents)
         for place, seed in enumerate(file.seeds):
-            yield replace(setting, seed=seed), seated(players, place)
+            yield replace(setting, seed=seed), models_at(players, place)
 
 
 def _play(game: tuple[Setting[Any], dict[str, str]]) -> Game:

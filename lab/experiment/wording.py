@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from hobbes.engine.telling import all_of, counted
 from hobbes.lab.experiment.comparing import Compared, Judged, Tested
 from hobbes.lab.experiment.failing import Failing, fail_equally
 from hobbes.lab.experiment.file import NULL
@@ -26,19 +27,24 @@ FEW_VALUES = (
 """What docs/calibration.md says of few values."""
 
 
+def tainted_of(tainted: int, runs: int) -> str:
+    """Return how many of some runs are tainted."""
+    return f"{tainted} of {counted(runs, 'run')} {'is' if tainted == 1 else 'are'} tainted"
+
+
 def cautions(found: Report) -> Iterator[str]:
     """Yield what has to be known before any figure is read."""
     if len(found.cells) < found.planned:
         yield (
-            f"{len(found.cells)} of {found.planned} runs have been played. "
+            f"Played so far: {len(found.cells)} of {counted(found.planned, 'run')}. "
             "These figures are not the last ones; do not stop early because of them."
         )
     yield from _looks(found)
     for name, figures in found.arms.items():
         if figures.tainted:
-            rest = "The figures rest on them as well" if found.with_tainted else "They are left out"
-            tainted = f"{figures.tainted} of {figures.runs} runs are tainted"
-            yield f"{name}: {tainted}, because too many calls failed. {rest}."
+            rest = "include" if found.with_tainted else "leave out"
+            tainted = tainted_of(figures.tainted, figures.runs)
+            yield f"{name}: {tainted}, because too many calls failed. The figures {rest} tainted runs."
     for one in found.differences:
         if one.arm == NULL and one.judged.differs:
             yield (
@@ -56,15 +62,15 @@ def conclusions(found: Report) -> Iterator[str]:
             "which nothing was changed."
         )
     same = {arm: pairs for arm in changed if (pairs := _same(found, arm))}
-    for arm, pairs in same.items():
-        yield f"{arm}: the same as {found.baseline}. All {pairs} pairs have equal digests: no turn differs."
+    for arm, n in same.items():
+        yield f"{arm}: the same as {found.baseline}. Equal digests in {all_of(n, 'pair')}: no turn differs."
     yield from (
         f"{arm}: this claim is about one wording. `paraphrases` makes it one about several."
         for arm in found.about_one
         if arm not in same
     )
     compared = [one for one in found.differences if one.arm not in {NULL, *same} and not one.exploratory]
-    yield from _concluded(found, compared)
+    yield from _conclude(found, compared)
     if any(one.verdict() == "cannot tell" for one in compared):
         yield MORE
 
@@ -86,7 +92,7 @@ def explorations(found: Report) -> Iterator[str]:
             yield f"Since the plan was frozen: {'; '.join(changes)}."
         yield from (f"Amended {one.kept}: {one.why}" for one in found.plan.amendments)
     yield from (_line(found, one) for one in found.hypotheses if one.exploratory)
-    yield from _concluded(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
+    yield from _conclude(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
 
 
 def _looks(found: Report) -> Iterator[str]:
@@ -107,7 +113,7 @@ def _same(found: Report, arm: str) -> int:
     return len(pairs) if all(one == other for one, other in pairs) else 0
 
 
-def _concluded(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
+def _conclude(found: Report, compared: Sequence[Compared]) -> Iterator[str]:
     """Yield what can be concluded about differences; that nothing can be is said once for each reason."""
     nothing: dict[str, list[Compared]] = {}
     for one in compared:
@@ -159,7 +165,7 @@ def _conclusion(found: Report, one: Compared) -> str:
 def _all_equal(of: Judged) -> str:
     """Return what is known if no pair differs."""
     n = of.difference.mean.n
-    return f"equal in all {n} pairs; up to {most_unlike(n):.0%} of all pairs may be unlike these"
+    return f"equal in {all_of(n, 'pair')}; up to {most_unlike(n):.0%} of all pairs may be unlike these"
 
 
 def _why_nothing(found: Report, one: Compared) -> str:
@@ -171,9 +177,8 @@ def _why_nothing(found: Report, one: Compared) -> str:
         return ", because in no pair do both runs have a value that counts."
     if n >= of.fewest or of.all_equal:
         return ""
-    pairs = "one pair" if n == 1 else f"{n} pairs"
     test = "The test needs" if of.tests == 1 else f"With {of.tests} comparisons the test needs"
-    return f" from {pairs}. {test} {of.fewest} or more."
+    return f" from {counted(n, 'pair')}. {test} {of.fewest} or more."
 
 
 def told_p(found: Report, of: Judged) -> str:

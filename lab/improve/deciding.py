@@ -71,7 +71,7 @@ def plan_of(store: Store, path: Path, content: dict[str, Any], caps: Caps) -> Pl
     needed = fewest_pairs(ALPHA / len(asked.hypotheses))
     if len(asked.seeds) < needed:
         raise UsageError(
-            f"{path}: seeds: {len(asked.seeds)} are too few to accept any candidate; write {needed} or more"
+            f"{path}: seeds: too few ({len(asked.seeds)}) to accept any candidate; write {needed} or more"
         )
     return made
 

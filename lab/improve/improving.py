@@ -17,13 +17,13 @@ from hobbes.lab.experiment.report import Report, report
 from hobbes.lab.improve.advice import advice_of, refusals, system_template, write_candidate
 from hobbes.lab.improve.deciding import experiment_of, is_accepted, plan_of
 from hobbes.lab.improve.file import ImproveFile, fresh_seeds
-from hobbes.lab.improve.lineage import Candidate, Lineage, begun
+from hobbes.lab.improve.lineage import Candidate, Lineage, read_lineage
 from hobbes.lab.improve.proposing import Proposer
 from hobbes.lab.improve.screening import Screened, Screening, shares_of_acts
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import Beginning
 from hobbes.lab.play.together import Progress
-from hobbes.lab.probe.situations import Situation, found, picked, read_probe_file
+from hobbes.lab.probe.situations import Situation, find, pick, read_probe_file
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store
 from hobbes.nodes.caps import Caps, Spent
@@ -104,7 +104,7 @@ def check(store: Store, path: Path, file: ImproveFile, content: dict[str, Any], 
     if strangers := {run.world.name for run in runs} - {file.world}:
         raise UsageError(f"{path}: [screen] has situations of {min(strangers)}, not of {file.world}")
     seeds = fresh_seeds(file.seeds, {run.setting.seed for run in runs})
-    before = begun(folder, content)
+    before = read_lineage(folder, content)
     # Once games have begun, a plan with other prompts would not fit them.
     prompts = before.candidates[before.chosen].prompts_in(folder) if before and before.chosen else None
     experiment = experiment_of(file, content, seeds, prompts)
@@ -132,9 +132,9 @@ def _situations(store: Store, file: ImproveFile) -> list[Situation]:
     of_runs = [
         one
         for run in asked.runs
-        for one in picked(store, store.runs.find(run), asked.turns, asked.agents, asked.where)
+        for one in pick(store, store.runs.find(run), asked.turns, asked.agents, asked.where)
     ]
-    return [*dict.fromkeys(found(store, one) for one in (*listed, *of_runs))]
+    return [*dict.fromkeys(find(store, one) for one in (*listed, *of_runs))]
 
 
 def _check_budget(asked: Asked) -> None:
@@ -149,7 +149,7 @@ def _check_budget(asked: Asked) -> None:
         )
     if dollars is not None and asked.games.usd is None:
         raise UsageError(
-            f"{asked.path}: max_usd cannot be kept, because nobody knows what the games will cost; "
+            f"{asked.path}: max_usd cannot be kept, because the cost of the games is unknown; "
             "write max_calls, or screen on runs of the same model"
         )
     if dollars is not None and dollars <= (asked.games.usd or 0.0):
@@ -191,7 +191,7 @@ class Improvement:
         """
         file, baseline = asked.file, asked.baseline
         self._store, self._asked, self._on_candidate = store, asked, on_candidate
-        self._before = begun(asked.folder, asked.content)
+        self._before = read_lineage(asked.folder, asked.content)
         self.lineage = Lineage(asked.content)
         self._caps = Caps(usd=file.max_usd)
         models = read_models(store.home)

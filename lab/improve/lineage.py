@@ -86,7 +86,7 @@ class Lineage:
             raise LabError(f"cannot write {folder / FILE}: {error.strerror}") from error
 
 
-def begun(folder: Path, content: Mapping[str, Any]) -> Lineage | None:
+def read_lineage(folder: Path, content: Mapping[str, Any]) -> Lineage | None:
     """Return the lineage that a result folder holds, None if there is none yet.
 
     Raise UsageError if the folder holds something else, or the improvement of another file.

@@ -53,7 +53,7 @@ def kept_calls(store: Store, planned: Plan) -> Kept:
         ("columns", before.columns, new.columns[: len(before.columns)]),
     ):
         if one != other:
-            raise _other_probe(planned, f"has other {what}")
+            raise UsageError(f"the probe {planned.name} has other {what}; give this one a --name of its own")
     kept = {
         AnswerKey(one.situation, one.column, one.number, one.call.question): one.call
         for one in answers_of(store, before)
@@ -91,16 +91,10 @@ def _check_texts_are_the_same(planned: Plan, kept: Kept) -> None:
     for key, call in kept.items():
         prompt = prompts.get((key.situation, key.column), call.prompt)
         if key.question == TURN_QUESTION and call.prompt != prompt:
-            raise _other_probe(
-                planned,
-                f"was asked with other texts of {key.column}",
-                "`hobbes watch` with --probe keeps one version after another",
+            raise UsageError(
+                f"the probe {planned.name} asked an earlier version of {key.column}; give this one a --name "
+                "of its own (or ask about version after version with `hobbes watch WORLD --probe FILE`)"
             )
-
-
-def _other_probe(planned: Plan, why: str, hint: str = "") -> UsageError:
-    more = f" ({hint})" if hint else ""
-    return UsageError(f"{planned.name}: there is a probe of this name that {why}; choose another name{more}")
 
 
 def missing(planned: Plan, kept: Kept) -> dict[tuple[int, str], int]:

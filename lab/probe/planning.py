@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import UsageError
@@ -16,7 +17,7 @@ from hobbes.lab.play.forking import ForkOptions, beginning_of_fork, prompts_of_f
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import absolute_variant, check_players
 from hobbes.lab.play.rendering import PromptQuestion, TurnStart
-from hobbes.lab.probe.situations import ProbeFile, Situation, found
+from hobbes.lab.probe.situations import ProbeFile, Situation, find
 from hobbes.lab.store.experiments import tokens_per_call
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -100,14 +101,15 @@ class Plan:
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     """Return the plan of a probe; raise UsageError if it cannot be asked as it stands."""
     check_installed()  # better now than when the answers have been paid for
-    situations = tuple(found(store, one) for one in asked.situation)
+    situations = tuple(find(store, one) for one in asked.situation)
     if not situations:
         raise UsageError("there is no such situation; choose other --turns, --agents or --where")
     if len(set(situations)) < len(situations):
         raise UsageError("a situation is listed twice; list it once")
     columns = tuple(_columns(asked, read_models(store.home)))
     if len(situations) * len(columns) > MAX_CELLS:
-        raise UsageError(f"{len(situations)} situations in {len(columns)} columns are too many; choose fewer")
+        asked_for = f"{counted(len(situations), 'situation')} in {counted(len(columns), 'column')}"
+        raise UsageError(f"{asked_for} are too many; choose fewer")
     if len({one.name for one in columns}) < len(columns):
         raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")
     worlds = {store.runs.stored(one.run).world.name: store.runs.stored(one.run).world for one in situations}

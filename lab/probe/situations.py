@@ -60,7 +60,7 @@ def read_probe_file(path: Path) -> ProbeFile:
         ) from error
 
 
-def changed(
+def with_options(
     files: Sequence[ProbeFile], given: Mapping[str, Any], situations: Sequence[Situation]
 ) -> ProbeFile:
     """Return what is asked: as the first file says unless options are `given`, about all situations."""
@@ -80,7 +80,7 @@ def add(path: Path, situation: Situation) -> int:
     """
     file = read_probe_file(path) if check_path(path, "--to").exists() else ProbeFile()
     if any(one.place == situation.place for one in file.situation):
-        raise UsageError(f"{path} has this situation already")
+        raise UsageError(f"{path} already has this situation")
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in situation if value != ""]
     begin = "\n" if file.situation else ""
     try:
@@ -91,12 +91,12 @@ def add(path: Path, situation: Situation) -> int:
     return len(file.situation) + 1
 
 
-def found(store: Store, situation: Situation) -> Situation:
+def find(store: Store, situation: Situation) -> Situation:
     """Return a situation with the id of its run; raise UsageError if there is no such situation."""
     run = store.runs.find(situation.run)
     if situation.agent == OBSERVER:
         raise UsageError("a probe asks agents; an observer's ruling has no acts to count")
-    asked = _asked(store, run, situation.turn)
+    asked = _actors(store, run, situation.turn)
     if situation.agent not in asked:
         agents = ", ".join(asked) or "none"
         raise UsageError(
@@ -106,13 +106,13 @@ def found(store: Store, situation: Situation) -> Situation:
     return situation.model_copy(update={"run": run.id})
 
 
-def named(store: Store, situation: Situation) -> Situation:
+def with_run_name(store: Store, situation: Situation) -> Situation:
     """Return a situation with the name of its run, if it has one, which people remember."""
     run = store.runs.stored(situation.run)
     return situation.model_copy(update={"run": run.name or run.id})
 
 
-def picked(
+def pick(
     store: Store, run: Run, turns: Sequence[int] | None, agents: Collection[str], act: str | None
 ) -> Iterator[Situation]:
     """Yield the situations of a run: of these turns, or of all; of these agents, or of all that act.
@@ -121,7 +121,7 @@ def picked(
     """
     for turn in range(run.turns) if turns is None else turns:
         done = _acts(store, run, turn) if act else {}
-        for agent in _asked(store, run, turn):
+        for agent in _actors(store, run, turn):
             if (not agents or agent in agents) and (not act or act in done.get(agent, ())):
                 yield Situation(run=run.id, turn=turn, agent=agent)
 
@@ -130,7 +130,7 @@ def why_nothing_picked(
     store: Store, runs: Sequence[Run], turns: Sequence[int] | None, agents: Collection[str], act: str | None
 ) -> UsageError:
     """Return the error for options that pick no situation: it names what they could have picked."""
-    there = dict.fromkeys(one.agent for run in runs for one in picked(store, run, turns, (), None))
+    there = dict.fromkeys(one.agent for run in runs for one in pick(store, run, turns, (), None))
     if unknown := [agent for agent in agents if agent not in there]:
         return UsageError(
             f"--agents: {unknown[0]!r} does not act in these turns; the agents that do: "
@@ -139,7 +139,7 @@ def why_nothing_picked(
     occurring = {
         act.split()[0]
         for run in runs
-        for one in picked(store, run, turns, agents, None)
+        for one in pick(store, run, turns, agents, None)
         for act in _acts(store, run, one.turn).get(one.agent, ())
     }
     return UsageError(
@@ -154,7 +154,7 @@ def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:
     return {agent: run.world.acts(intent) for agent, intent in intents.items()}
 
 
-def _asked(store: Store, run: Run, turn: int) -> tuple[str, ...]:
+def _actors(store: Store, run: Run, turn: int) -> tuple[str, ...]:
     """Return the agents that act in a turn, also in the next. Raise MissingError without it."""
     state = state_before(store, run, turn) if turn <= run.turns else None
     if state is None or run.world.over(state):

@@ -45,7 +45,7 @@ def p_value(pairs: Sequence[Pair]) -> float:
     lowest, chances = 0, [1.0]
     for one in pairs:
         first, of_situation = _chances(one.of_before, one.of_now, one.before + one.now)
-        lowest, chances = lowest + first, _convolved(chances, of_situation)
+        lowest, chances = lowest + first, _convolve(chances, of_situation)
     observed = chances[sum(one.now for one in pairs) - lowest]
     rarer = math.fsum(chance for chance in chances if chance < observed * (1 - TIE))
     alike = math.fsum(chance for chance in chances if abs(chance - observed) <= observed * TIE)
@@ -65,7 +65,7 @@ def _chances(before: int, now: int, acts: int) -> tuple[int, tuple[float, ...]]:
     )
 
 
-def _convolved(one: Sequence[float], other: Sequence[float]) -> list[float]:
+def _convolve(one: Sequence[float], other: Sequence[float]) -> list[float]:
     """Return the distribution of the sum of two numbers."""
     total = [0.0] * (len(one) + len(other) - 1)
     for i, a in enumerate(one):
@@ -83,7 +83,7 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     """
     n, differences = len(pairs), [one.now / one.of_now - one.before / one.of_before for one in pairs]
     mean = fmean(differences)
-    shares = [(_added(p.before, p.of_before), _added(p.now, p.of_now)) for p in pairs]
+    shares = [(_share_of(p.before, p.of_before), _share_of(p.now, p.of_now)) for p in pairs]
     of_answers = math.sqrt(math.fsum(one.variance + other.variance for one, other in shares)) / n
     middle = fmean(now.mean - before.mean for before, now in shares)
     reach = NormalDist().inv_cdf(1 - ALPHA / 2) * of_answers
@@ -103,7 +103,7 @@ class _Share(NamedTuple):
     variance: float
 
 
-def _added(acts: int, answers: int) -> _Share:
+def _share_of(acts: int, answers: int) -> _Share:
     """Return the share of answers that have an act."""
     share = (acts + 1) / (answers + 2)
     return _Share(share, share * (1 - share) / (answers + 2))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Drop
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
@@ -17,7 +18,7 @@ from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import Column, Place, place
-from hobbes.lab.probe.situations import Situation, named
+from hobbes.lab.probe.situations import Situation, with_run_name
 from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
@@ -249,7 +250,7 @@ def tell(store: Store, name: str) -> ProbeTold:
     """Return what a probe says; raise MissingError if there is none of this name."""
     check_installed()
     probe = probe_named(store, name)
-    situations = tuple(named(store, Situation(**row)) for row in probe.situations)
+    situations = tuple(with_run_name(store, Situation(**row)) for row in probe.situations)
     columns = columns_kept(probe)
     calls: dict[tuple[int, str], list[KeptAnswer]] = {}
     for one in answers_of(store, probe):
@@ -268,7 +269,7 @@ def tell(store: Store, name: str) -> ProbeTold:
         world_named(probe.world),
         probe.times,
         situations,
-        tuple(_recorded(store, one) for one in situations),
+        tuple(_recorded_acts(store, one) for one in situations),
         tuple(_column(store, column, cells, places, calls) for column in columns.values()),
         cells,
     )
@@ -288,7 +289,7 @@ def _answers(at: Place, agent: str, kept: Collection[KeptAnswer]) -> Iterator[An
         yield Answer(number, call, acts, (*parsed.drops, *judged.drops) if decided else (), judged.intent)
 
 
-def _recorded(store: Store, situation: Situation) -> tuple[str, ...] | None:
+def _recorded_acts(store: Store, situation: Situation) -> tuple[str, ...] | None:
     """Return the acts of the decision that was recorded in a situation."""
     run = store.runs.find(situation.run)
     if situation.turn >= run.turns:
@@ -325,9 +326,10 @@ def sentences(told: ProbeTold) -> Iterator[str]:
         outcomes = Counter(str(one.call.outcome) for one in told.failed)
         ended = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.items())
         error = next((one.call.reply.error for one in told.failed if one.call.reply.error), "")
+        calls = counted(sum(one.answers for one in told.columns), "call")
         yield (
-            f"{len(told.failed)} of {sum(one.answers for one in told.columns)} calls failed ({ended}), and "
-            f"are no decisions.{f' The first error: {error}' if error else ''}"
+            f"{len(told.failed)} of {calls} failed ({ended}). A failed call is no decision."
+            f"{f' The first error: {error}' if error else ''}"
         )
     if not told.acts:
         yield "No answer has an act that is counted."

@@ -5,6 +5,7 @@ import json
 from typing import Any, NamedTuple
 
 from hobbes.engine.record import canonical
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
 
 
@@ -50,7 +51,7 @@ def in_a_word(recorded: Any, now: Any, path: str = "") -> str:  # noqa: ANN401  
         place, (a, b) = next((at, two) for at, two in pairs if canonical(two[0]) != canonical(two[1]))
         return in_a_word(a, b, f"{path}[{place}]")
     if isinstance(recorded, list) and isinstance(now, list):
-        return f"{path} has {len(recorded)} entries, not {len(now)}".strip()
+        return f"{path} has {counted(len(recorded), 'entry', 'entries')}, not {len(now)}".strip()
     return f"{path} is {_short(recorded)}, not {_short(now)}".strip()
 
 

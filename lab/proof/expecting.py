@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import in_one_line, make_setting
 from hobbes.engine.worlds import world_named
@@ -133,7 +134,7 @@ def read_expectation_file(path: Path) -> ExpectationFile:
     raise UsageError(f"{path} is not a file of `hobbes make-test --probe`: {problem}; make it anew")
 
 
-def expected(
+def expectation_file(
     store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
 ) -> ExpectationFile:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
@@ -147,7 +148,7 @@ def expected(
         answers = told.cell(number, column).answers[: expect.of]
         if len(answers) < expect.of:
             raise UsageError(
-                f"situation {number} has {len(answers)} answers; ask more with --times {expect.of}"
+                f"situation {number} has {counted(len(answers), 'answer')}; ask more with --times {expect.of}"
             )
         (of_column,) = (one.column for one in told.columns if one.column.name == column)
         calls = [one.call for one in answers]
@@ -162,7 +163,7 @@ def expected(
         expect=str(expect),
         situations=situations,
     )
-    if problems := judged(made):
+    if problems := judge(made):
         raise UsageError(f"the recorded answers are not as expected: {problems[0]}")
     return made
 
@@ -198,7 +199,7 @@ def _given(call: Call) -> GivenAnswer:
     return GivenAnswer(text=call.reply.text, failure=call.reply.failure, error=call.reply.error)
 
 
-def judged(file: ExpectationFile) -> list[str]:
+def judge(file: ExpectationFile) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
     A failed call neither has an act nor lacks one.
@@ -206,7 +207,7 @@ def judged(file: ExpectationFile) -> list[str]:
     expect, world = expectation(file.expect), world_named(file.world)
     problems = []
     for one in file.situations:
-        setting, state, _ = _loaded(file, one)
+        setting, state, _ = _load(file, one)
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
             read(expect.agent, Reply(given.text, "", failure=given.failure, error=given.error), fields)
@@ -223,13 +224,13 @@ def judged(file: ExpectationFile) -> list[str]:
             failed = len(parsed) - len(decided)
             more = f", and {failed} failed" if failed else ""
             problems.append(
-                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of {len(parsed)} answers"
-                f"{more}, expected in at {expect.bound} {expect.n}"
+                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of "
+                f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
             )
     return problems
 
 
-def _loaded(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
+def _load(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
     """Return setting, state and memories of a situation; raise UsageError if this hobbes cannot read them."""
     world = world_named(file.world)
     try:
@@ -244,7 +245,7 @@ def cells(file: ExpectationFile, folder: Path) -> list[Cell]:
     agent, world = expectation(file.expect).agent, world_named(file.world)
     found = []
     for number, one in enumerate(file.situations, start=1):
-        setting, state, memories = _loaded(file, one)
+        setting, state, memories = _load(file, one)
         variant = str(real_path(folder / one.prompts)) if is_path(one.prompts) else one.prompts
         view = view_of(world, state, memories, agent)
         question = PromptQuestion(

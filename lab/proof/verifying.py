@@ -16,6 +16,7 @@ from hobbes.engine.answer import DECISIONS, ParsedAnswer
 from hobbes.engine.measuring import measure_history
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld, Measure
 from hobbes.lab.errors import LabError
@@ -138,7 +139,8 @@ def _odd_columns(store: Store, run: Run) -> Iterator[str]:
     if untils and not (untils == sorted({*untils}) and untils[0] > 0 and untils[-1] <= run.forked_at):
         yield "the column runs.earlier tells of other turns than those before the fork"
     if run.turns < run.forked_at:
-        yield f"the run has {run.turns} turns, fewer than the {run.forked_at} that it has from its parent"
+        own, shared = counted(run.turns, "turn"), run.forked_at
+        yield f"the run has {own}, fewer than the {shared} that it has from its parent"
     for prompts in (run.prompts, *(one.prompts for one in run.earlier)):
         # What an observer is told is stored without its template, so its worlds have no hash to compare.
         if run.world.observer is None and prompts.hash not in {"", content_hash(prompts)}:

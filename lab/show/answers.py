@@ -1,11 +1,13 @@
 """What a report begins with: what was asked, what was changed, and one table of answers."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
+from hobbes.engine.telling import counted
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
@@ -39,19 +41,19 @@ def asked_of(store: Store, report: Report) -> ExperimentFile:
     return report.plan.file if report.plan else stored_file(store, report.experiment)
 
 
-def asked(store: Store, report: Report) -> Section:
+def what_was_asked(store: Store, report: Report) -> Section:
     """Return what was asked: the question, the hypotheses, the plan, and what the measures are."""
     file = asked_of(store, report)
     measures = list(dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)]))
     return Section(
         "What was asked",
-        list(_asked(report, file)),
+        list(_question_in_words(report, file)),
         ("measure", "unit", "what it is"),
         [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures],
     )
 
 
-def _asked(report: Report, file: ExperimentFile) -> Iterator[str]:
+def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
     if file.question:
         yield file.question
     for one in report.hypotheses:
@@ -79,13 +81,13 @@ class Changed:
     """The lines of the prompts that differ, word by word; empty if none do, or if nobody reads them."""
 
 
-def changed(store: Store, report: Report) -> tuple[Section, list[Section]]:
+def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Section]]:
     """Return what was changed, and the parts of it that are left to the details."""
     arms = list(_changes(store, report))
     rows = [(one.arm, *row) for one in arms for row in one.settings]
     columns = ("arm", "setting", f"in {report.baseline}", "in the arm")
     diffs = list(_diffs(report, arms))
-    words = list(_changed(report, arms))
+    words = list(_besides_changes(report, arms))
     more = []
     if len(rows) > MAX_ROWS:
         words.append(f"These are the first {MAX_ROWS} of {len(rows)} changes; the details have all.")
@@ -94,12 +96,12 @@ def changed(store: Store, report: Report) -> tuple[Section, list[Section]]:
     return Section("What was changed", words, columns if shown else (), shown, diffs=diffs[:MAX_DIFFS]), more
 
 
-def _changed(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
+def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     """Yield what has to be said beside the table of settings."""
     seeds = len({cell.seed for cell in report.cells})
     yield (
-        f"All arms are played with the same {seeds} seeds, and with the settings of {report.baseline} but "
-        "for these."
+        f"All arms are played with the same {counted(seeds, 'seed')}, and with the settings of "
+        f"{report.baseline} but for these."
         if seeds != 1
         else f"All arms are played with one seed, and with the settings of {report.baseline} but for these."
     )
@@ -145,8 +147,10 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
 
 
 def _told(value: object) -> str:
-    """Return a value of a setting in words."""
-    return value if isinstance(value, str) else "-" if value is None else str(value)
+    """Return a value of a setting as an experiment file has it, such as `false`; a text without quotes."""
+    return (
+        value if isinstance(value, str) else "-" if value is None else json.dumps(value, ensure_ascii=False)
+    )
 
 
 def variant_name(variant: str) -> str:
@@ -174,10 +178,10 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
         if one.prompts:
             by_text.setdefault(tuple(one.prompts), []).append(one.arm)
     for pieces, names in by_text.items():
-        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", _shortened(pieces)
+        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", _shorten(pieces)
 
 
-def _shortened(pieces: Sequence[tuple[CHANGE, str]]) -> Pieces:
+def _shorten(pieces: Sequence[tuple[CHANGE, str]]) -> Pieces:
     """Return the beginning of a word diff."""
     shown: Pieces = []
     lines, letters = MAX_DIFF_LINES, MAX_DIFF_LETTERS
@@ -260,7 +264,7 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
     return mean * len(known) / fsum(known)
 
 
-def answered(report: Report) -> tuple[Section, list[Section]]:
+def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
     """Return the table of answers, and the part of it that is left to the details."""
     found = answers(report)
     rows = [one.row(report) for one in found]

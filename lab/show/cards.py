@@ -164,7 +164,7 @@ def _count_rejections(record: TurnRecord) -> Iterator[Text]:
     """Yield the numbers of rejections and corrections, if there are any."""
     for what, of in (("rejection", record.drops), ("correction", record.mends)):
         if of:
-            yield Text(f"{len(of)} {what}{'s' * (len(of) != 1)}", style="dim")
+            yield Text(counted(len(of), what), style="dim")
 
 
 def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:

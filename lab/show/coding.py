@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.board import join_names
+from hobbes.engine.telling import counted
 from hobbes.lab.coding.agreement import Agreement, Coder
 from hobbes.lab.coding.questions import question
 from hobbes.lab.coding.telling import CodesOfDecision, CodesTold, Share, Work
@@ -77,7 +78,7 @@ def _agreement(one: Agreement) -> tuple[str, ...]:
     return one.code, coders, str(one.decisions), str(one.alike), alpha, interval
 
 
-def said(values: Mapping[Coder, bool]) -> str:
+def said_by_coders(values: Mapping[Coder, bool]) -> str:
     """Return what each coder said, in one line."""
     return ", ".join(f"{coder}: {YES if value else NO}" for coder, value in values.items())
 
@@ -86,13 +87,13 @@ def of_card(codes: CodesOfDecision) -> list[tuple[str, str]]:
     """Return what a card says of codes, each behind the name of a code; nothing if there are none."""
     if codes.waiting_for:
         return [("hidden", f"{join_names(codes.waiting_for)} must code this decision first")]
-    return [(code, said(values)) for code, values in codes.codes.items()]
+    return [(code, said_by_coders(values)) for code, values in codes.codes.items()]
 
 
 def disagreements(told: CodesTold) -> Section:
     """Return the disagreements, each with what follows `hobbes trace` to show the decision."""
     rows = [
-        (one.code, " ".join(map(str, one.decision)), said(one.values))
+        (one.code, " ".join(map(str, one.decision)), said_by_coders(one.values))
         for one in told.disagreements[:MAX_LISTED]
     ]
     texts = ["`hobbes trace RUN TURN AGENT` shows a decision."] if rows else ["There are none."]
@@ -163,7 +164,9 @@ def card(store: Store, so_far: QueueSoFar, number: int) -> dict[str, Any]:
 def _call(store: Store, so_far: QueueSoFar, number: int) -> Call:
     """Return the call of a decision of a queue."""
     if not 1 <= number <= len(so_far.queue.decisions):
-        raise MissingError(f"the queue of {so_far.queue.coder} has {len(so_far.queue.decisions)} decisions")
+        raise MissingError(
+            f"the queue of {so_far.queue.coder} has {counted(len(so_far.queue.decisions), 'decision')}"
+        )
     decision = so_far.queue.decisions[number - 1]
     (call,) = store.calls.of_turn(*decision)
     return call
@@ -182,13 +185,15 @@ def code_by_hand(store: Store, so_far: QueueSoFar, number: int, said: Mapping[st
     keep_coding(store, Coding(codebook.hash, so_far.queue.coder, decision.run, call, values))
 
 
-def listed(told: CodesTold | None, so_far: Sequence[QueueSoFar]) -> dict[str, Any]:
+def codes_page(told: CodesTold | None, so_far: Sequence[QueueSoFar]) -> dict[str, Any]:
     """Return what the page of codes shows."""
     return {
         "told": told,
         "title": title_of(told) if told else "Codes",
         "sections": list(sections(told)) if told else [],
-        "disagreements": [(one, said(one.values)) for one in told.disagreements[:MAX_LISTED]] if told else [],
+        "disagreements": [(one, said_by_coders(one.values)) for one in told.disagreements[:MAX_LISTED]]
+        if told
+        else [],
         "more": max(0, len(told.disagreements) - MAX_LISTED) if told else 0,
         "queues": so_far,
     }

@@ -141,7 +141,10 @@ def rankings(ranking: Rankings, score: str) -> Iterator[Section]:
             "Each opponent counts alike, also the player itself. Intervals are over the seeds.",
         ],
         ("player", "rank by wins", "wins", "95% interval", f"rank by {score}", score, "95% interval"),
-        [(place.player, *_placed(place), *_placed(by_score[place.player])) for place in ranking["wins"]],
+        [
+            (place.player, *_cells_of_rank(place), *_cells_of_rank(by_score[place.player]))
+            for place in ranking["wins"]
+        ],
     )
     for title, places in (("Wins", ranking["wins"]), (score.capitalize(), ranking["score"])):
         yield Section(
@@ -154,7 +157,7 @@ def rankings(ranking: Rankings, score: str) -> Iterator[Section]:
         )
 
 
-def _placed(place: Place) -> tuple[str, str, str]:
+def _cells_of_rank(place: Place) -> tuple[str, str, str]:
     return str(place.rank), short(place.mean.mean), interval(place.mean)
 
 
@@ -164,7 +167,7 @@ def _doses(report: Report) -> Section:
     pictures = []
     for factor in dict.fromkeys(one.factor for one in curves):
         of_factor = [one for one in curves if one.factor == factor]
-        every = list(dict.fromkeys(_fixed(one.fixed) for one in of_factor))
+        every = list(dict.fromkeys(_other_factors(one.fixed) for one in of_factor))
         for first in range(0, len(every), MAX_LINES):
             names = every[first : first + MAX_LINES]
             panels = [
@@ -174,12 +177,12 @@ def _doses(report: Report) -> Section:
                     with_unit(report, measure),
                     [
                         Line(
-                            _fixed(one.fixed),
+                            _other_factors(one.fixed),
                             _points((dose.value, dose.mean) for dose in one.points),
-                            names.index(_fixed(one.fixed)),
+                            names.index(_other_factors(one.fixed)),
                         )
                         for one in of_factor
-                        if one.measure == measure and _fixed(one.fixed) in names
+                        if one.measure == measure and _other_factors(one.fixed) in names
                     ],
                     _null(report, measure),
                 )
@@ -187,7 +190,7 @@ def _doses(report: Report) -> Section:
             ]
             pictures.append(_picture(f"Measures by {factor}, with 95% intervals", panels))
     rows = [
-        (one.factor, f"{dose.value:g}", _fixed(one.fixed), one.measure, *numbers(dose.mean))
+        (one.factor, f"{dose.value:g}", _other_factors(one.fixed), one.measure, *numbers(dose.mean))
         for one in curves
         for dose in one.points
     ]
@@ -195,7 +198,7 @@ def _doses(report: Report) -> Section:
     return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, pictures)
 
 
-def _fixed(fixed: Mapping[str, Any]) -> str:
+def _other_factors(fixed: Mapping[str, Any]) -> str:
     """Return the values of the other factors in words."""
     values = (
         f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in fixed.items()
@@ -358,7 +361,7 @@ def _durations(report: Report) -> Section:
     return Section("How long until it happens", _words(report, words), columns, rows, [picture])
 
 
-def _rated(curve: RatingCurve) -> list[Point]:
+def _points_of_ratings(curve: RatingCurve) -> list[Point]:
     """Return the points of a curve of ratings."""
     return _points((point.rating, point.mean) for point in curve.points)
 
@@ -372,7 +375,7 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
             kind.replace("_", " "),
             "rating",
             world.truths[kind],
-            _of_arms(report, [one for one in curves if one.kind == kind], _rated),
+            _of_arms(report, [one for one in curves if one.kind == kind], _points_of_ratings),
         )
         for kind in kinds
     ]

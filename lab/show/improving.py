@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from hobbes.engine.telling import counted
 from hobbes.lab.experiment.wording import short, verdicts
 from hobbes.lab.improve.improving import Improved
 from hobbes.lab.improve.lineage import Candidate
@@ -38,8 +39,8 @@ def sentences(improved: Improved) -> Iterator[str]:
     tried = len(improved.lineage.candidates) - 1
     if chosen is None:
         yield (
-            f"Nothing better was found: of {tried} candidates, none is better than the baseline in the "
-            "situations. No game was played."
+            f"Nothing better was found: of {counted(tried, 'candidate')}, none is better than the baseline "
+            "in the situations. No game was played."
         )
     elif improved.is_accepted:
         yield f"Accepted: candidate {chosen}. Its prompts are in {asked.folder / 'prompts'}."

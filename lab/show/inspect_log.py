@@ -281,13 +281,13 @@ def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict
         )
         scores["score"] = Score(value=score, explanation=about)
     outcomes = Counter(turn.call.outcome.value for turn in turns if turn.failed)
-    scores["failed"] = _counted(outcomes)
+    scores["failed"] = _score_of(outcomes)
     for name in ("drops", "mends"):
-        scores[name] = _counted(Counter(found["code"] for turn in ended for found in turn.card[name]))
+        scores[name] = _score_of(Counter(found["code"] for turn in ended for found in turn.card[name]))
     return scores
 
 
-def _counted(codes: Counter[str]) -> Score:
+def _score_of(codes: Counter[str]) -> Score:
     """Return how many there were as a score, explained by how many of each kind."""
     return Score(
         value=codes.total(), explanation="\n".join(f"{code}: {n}" for code, n in codes.items()) or "none"

@@ -86,7 +86,7 @@ def shade(total: int, most: int) -> int:
     return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
 
 
-def received(ratings: Ratings, agent: str) -> float | None:
+def mean_received(ratings: Ratings, agent: str) -> float | None:
     """Return the mean of the others' ratings of an agent, None if nobody rates it."""
     given = [report[agent] for rater, report in ratings.items() if rater != agent and agent in report]
     return sum(given) / len(given) if given else None
@@ -125,7 +125,7 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
         "calibration": [
             (
                 agent,
-                [received(of_kind, agent) for of_kind in ratings.values()],
+                [mean_received(of_kind, agent) for of_kind in ratings.values()],
                 [(one.by(agent), one.to(agent)) for one in deeds],
                 [measures.get(f"{name}/{agent}") for name in calibrated],
             )

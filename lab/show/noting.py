@@ -43,7 +43,7 @@ class Change:
     """The tags that are taken away."""
 
 
-def changed(store: Store, place: Place, change: Change) -> Note:
+def change_note(store: Store, place: Place, change: Change) -> Note:
     """Write a change into the note of a place."""
     before = store.notes.at(place)
     return store.notes.keep(
@@ -80,7 +80,7 @@ def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[
     return about
 
 
-def listed(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
+def notes_page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page of all notes shows; its address may ask for a `tag`."""
     tag = str(at.get("tag", "")).strip()
     found = store.notes.of(tag=tag)

@@ -32,7 +32,7 @@ from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
 from hobbes.lab.show.marking import mark_answer
-from hobbes.lab.show.noting import listed
+from hobbes.lab.show.noting import notes_page
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
@@ -498,7 +498,7 @@ class Pages:
 
     def notes(self, at: Mapping[str, Any]) -> str:
         """Return the page of all notes, or of those with the tag that an address asks for."""
-        return self._page("notes.html", **listed(self.store, at))
+        return self._page("notes.html", **notes_page(self.store, at))
 
     def codes(self) -> str:
         """Return the page of what codings say, with the queues of people."""
@@ -507,7 +507,7 @@ class Pages:
             told = tell_codes(self.store)
         except MissingError:
             told = None
-        return self._page("codes.html", **coding.listed(told, so_far), command=self._command("codes"))
+        return self._page("codes.html", **coding.codes_page(told, so_far), command=self._command("codes"))
 
     def queue(self, coder: str, number: int | None = None, problem: str = "") -> str:
         """Return the page of a decision that a person is to code, by default the next one."""

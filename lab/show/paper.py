@@ -5,18 +5,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
+from hobbes.engine.telling import counted
 from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, CALIBRATED, MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import FEW_VALUES, cautions, explorations, short
-from hobbes.lab.show.answers import COLUMNS, answers, answers_about_invasions, asked_of, changed, variant_name
+from hobbes.lab.show.answers import (
+    COLUMNS,
+    answers,
+    answers_about_invasions,
+    asked_of,
+    variant_name,
+    what_was_changed,
+)
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import Picture, Section, numbers, parts, rankings, with_unit
 from hobbes.lab.show.reports import (
     charts_of_differences,
     escape_markdown,
-    fenced,
+    fence,
     table_in_markdown,
     title_of,
 )
@@ -171,7 +179,7 @@ def _lines(store: Store, report: Report, captions: list[str]) -> Iterator[str]:
     for sentences in (_games(report, file), _plan(report, file)):
         yield from (escape_markdown(" ".join(sentences)), "")
     yield from (" ".join(_tests(report, works)), "")
-    changes, _ = changed(store, report)
+    changes, _ = what_was_changed(store, report)
     yield from _table(1, f"What was changed. {' '.join(changes.texts)}", changes)
     yield from ("## Results", "")
     if told := list(cautions(report)):
@@ -207,7 +215,7 @@ def _table(number: int, caption: str, section: Section) -> Iterator[str]:
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
 def _answers(report: Report) -> Section:
@@ -237,7 +245,8 @@ def _games(report: Report, file: ExperimentFile) -> Iterator[str]:
     arms = [arm for arm in report.arms if arm != NULL]
     yield (
         f"The games are those of the world {report.world} (hobbes {made['hobbes']}, rules version "
-        f"{versions}), with {agents} agents and at most {config.rounds} rounds unless Table 1 says otherwise."
+        f"{versions}), with {counted(agents, 'agent')} and at most {counted(config.rounds, 'round')} unless "
+        "Table 1 says otherwise."
     )
     yield f"The agents were played by {', '.join(_players(report, file))}."
     yield from _how_asked(report)
@@ -247,8 +256,8 @@ def _games(report: Report, file: ExperimentFile) -> Iterator[str]:
     )
     yield f"The prompts were {' and '.join(prompts)}."
     yield (
-        f"There are {len(arms)} arms ({', '.join(arms)}), each played with the same {len(file.seeds)} seeds "
-        f"({_in_short(file.seeds)}); the baseline is {report.baseline}."
+        f"The experiment has {counted(len(arms), 'arm')} ({', '.join(arms)}), each played with the same "
+        f"{counted(len(file.seeds), 'seed')} ({_in_short(file.seeds)}); the baseline is {report.baseline}."
     )
     if NULL in report.arms:
         yield "A null arm repeats the baseline with answers of its own, to check the test."
@@ -360,7 +369,7 @@ def _plan(report: Report, file: ExperimentFile) -> Iterator[str]:
 def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
     """Yield what cannot be concluded."""
     ns = [one.difference.mean.n for one in report.differences] or [0]
-    pairs = f"{ns[0]} pairs" if len({*ns}) == 1 else f"{min(ns)} to {max(ns)} pairs"
+    pairs = counted(ns[0], "pair") if len({*ns}) == 1 else f"{min(ns)} to {max(ns)} pairs"
     yield (
         f"Each comparison rests on {pairs} of games in one world with the settings above. Nothing is known "
         "about other settings, longer games or more agents."
@@ -370,10 +379,10 @@ def _limits(report: Report, file: ExperimentFile) -> Iterator[str]:
     told = [one.one.verdict() for one in answers(report)]
     if unknown := told.count("cannot tell"):
         yield (
-            f"In {unknown} of {len(told)} answers the experiment cannot tell. That is no evidence that "
-            "nothing differs: a difference smaller than that in the last column of Table 2 is missed in more "
-            "than one experiment in five. Where the column has none, there are too few pairs to find any "
-            "difference, or all pairs are equal."
+            f"In {unknown} of {counted(len(told), 'answer')} the experiment cannot tell. That is no evidence "
+            "that nothing differs: a difference smaller than that in the last column of Table 2 is missed "
+            "in more than one experiment in five. Where the column has none, there are too few pairs to find "
+            "any difference, or all pairs are equal."
         )
     if min(ns) < CALIBRATED:
         yield FEW_VALUES
@@ -408,9 +417,9 @@ def _data(report: Report) -> Iterator[str]:
     """Yield where the data are, and the commands that compute all of this again."""
     made, name = report.manifest, report.experiment
     yield (
-        f"{len(report.cells)} of {report.planned} games were played. `{FIGURES}` has every figure, and each "
-        f"run's name and digest. The SHA-256 of all digests is `{made['digests']}`, that of the experiment "
-        f"file `{made['file']}`."
+        f"Played: {len(report.cells)} of {counted(report.planned, 'game')}. `{FIGURES}` has every figure, "
+        f"and each run's name and digest. The SHA-256 of all digests is `{made['digests']}`, that of the "
+        f"experiment file `{made['file']}`."
     )
     yield ""
     yield (
@@ -419,6 +428,6 @@ def _data(report: Report) -> Iterator[str]:
     )
     yield ""
     run = report.cells[0].run if report.cells else f"{name}.{report.baseline}.1"
-    yield from fenced(
+    yield from fence(
         f"hobbes experiment {name}.toml\nhobbes replay {run}\nhobbes report {name} --format paper --to {name}"
     )

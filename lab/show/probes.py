@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hobbes.engine.memory import reason
+from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import UsageError
 from hobbes.lab.probe.planning import Cost
@@ -66,7 +67,7 @@ def _costs(one: ColumnTold) -> tuple[str, ...]:
     """Return what a column cost, and what became of its calls."""
     tokens, usd = one.spent.tokens, one.spent.usd
     return (
-        *(one.column.name, str(one.answers), _counted(one.failures), _counted(one.rejections)),
+        *(one.column.name, str(one.answers), _counts(one.failures), _counts(one.rejections)),
         *(str(one.spent.calls), "unknown" if tokens is None else f"{tokens:,}"),
         "unknown" if usd is None else f"{usd:,.4f}",
     )
@@ -104,7 +105,7 @@ def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str
     return f"{now}{f' {MARK}' * marked}{f', {failed} failed' if failed else ''}"
 
 
-def _counted(counts: Mapping[str, int]) -> str:
+def _counts(counts: Mapping[str, int]) -> str:
     """Return how often each thing occurred."""
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
@@ -117,7 +118,7 @@ def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Itera
             "": one.call.reply.text or one.call.reply.error,
             "By the rules: ": by_the_rules(told, one),
             "Reasoning: ": one.call.reply.reasoning,
-            "Rejected: ": _rejected(told, one),
+            "Rejected: ": _rejections(told, one),
             "Play on from here: ": play_on(store, told, situation, one),
         }
         yield Section(
@@ -150,7 +151,7 @@ def _answers_in_words(told: ProbeTold, situation: int, column: str) -> Iterator[
         failed = f"failed, {one.call.outcome}: {one.call.reply.error}"
         done = failed if one.acts is None else by_the_rules(told, one) or ", ".join(one.acts) or "no act"
         reasoning = one.call.reply.reasoning or one.intent.reflection.reasoning
-        yield AnswerInWords(one.number, done, _rejected(told, one), reasoning)
+        yield AnswerInWords(one.number, done, _rejections(told, one), reasoning)
 
 
 def cost_in_words(cost: Cost) -> str:
@@ -158,10 +159,10 @@ def cost_in_words(cost: Cost) -> str:
     out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
     usd = "unknown" if cost.usd is None else f"{cost.usd:,.2f}"
     tokens = f"; about {cost.tokens_in:,} tokens in, {out} out; dollars: {usd}"
-    return f"{cost.calls:,} answers to ask{tokens if cost.calls else ''}"
+    return f"{counted(cost.calls, 'answer')} to ask{tokens if cost.calls else ''}"
 
 
-def _rejected(told: ProbeTold, answer: Answer) -> str:
+def _rejections(told: ProbeTold, answer: Answer) -> str:
     """Return why parts of an answer were rejected, in words."""
     known = meanings(told.world)
     return "; ".join(reason(known, drop.code, drop.detail) for drop in answer.drops)

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 from watchfiles import awatch
 
+from hobbes.engine.telling import counted
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.asking import JudgedCall
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
@@ -284,7 +285,7 @@ class Terminal:
 def show_tried(tried: Tried) -> None:
     """Print what a probe says, and why it was not asked to the end."""
     if tried.told:
-        OUT.print(reports.printed(probes.title_of(tried.told), probes.sections(tried.told)))
+        OUT.print(reports.renderable(probes.title_of(tried.told), probes.sections(tried.told)))
     if tried.problem:
         say(f"not asked: {tried.problem}")
 
@@ -308,7 +309,7 @@ def _lines(new: Rendering) -> Iterator[Text]:
     yield Text(_tokens(new.tokens or {}), style="dim")
     yield from map(plain, new.problems)
     yield from (plain(f"warning: {warning}") for warning in new.warnings)
-    yield Text(f"{len(new.problems)} problems, {len(new.warnings)} warnings")
+    yield Text(f"{counted(len(new.problems), 'problem')}, {counted(len(new.warnings), 'warning')}")
 
 
 def _diff_text(pieces: Iterable[tuple[str, str]]) -> Text:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hobbes.engine.telling import all_of
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared
@@ -27,9 +28,10 @@ from hobbes.lab.experiment.wording import (
     failures,
     samples_in_words,
     short,
+    tainted_of,
     verdicts,
 )
-from hobbes.lab.show.answers import answered, asked, changed
+from hobbes.lab.show.answers import table_of_answers, what_was_asked, what_was_changed
 from hobbes.lab.show.boards import svg
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import (
@@ -78,9 +80,9 @@ class Told:
 
 def told(store: Store, report: Report) -> Told:
     """Return a report for people. It begins with what was asked, what was changed and the answers."""
-    changes, more_changes = changed(store, report)
-    answer, more_answers = answered(report)
-    first = [asked(store, report), changes, answer]
+    changes, more_changes = what_was_changed(store, report)
+    answer, more_answers = table_of_answers(report)
+    first = [what_was_asked(store, report), changes, answer]
     matrices: list[Section] = []
     if report.rankings:
         ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
@@ -259,7 +261,7 @@ def _plan(report: Report) -> Iterator[tuple[str, str]]:
     if file.looks:
         yield "stopping rule", f"looks after {', '.join(map(str, file.looks))} seeds"
     else:
-        yield "stopping rule", f"none: all {len(file.seeds)} seeds are played, then judged once"
+        yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
     yield "measures", ", ".join(measures_of(file))
     yield (
         "smallest that matters",
@@ -330,13 +332,13 @@ def _rules(report: Report) -> Iterator[str]:
         yield "No run is tainted: in none did too many calls fail."
     elif report.with_tainted:
         yield (
-            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. All figures "
-            "rest on them as well; --without-tainted leaves them out."
+            f"{tainted_of(tainted, len(report.cells))}: too many calls failed. The figures "
+            "include tainted runs; --without-tainted leaves them out."
         )
     else:
         yield (
-            f"{tainted} of {len(report.cells)} runs are tainted: too many of their calls failed. They are "
-            "not in any figure, and neither is a pair with one of them."
+            f"{tainted_of(tainted, len(report.cells))}: too many calls failed. The figures leave out "
+            "tainted runs, and pairs with one of them."
         )
     yield (
         "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
@@ -407,19 +409,19 @@ def _rules(report: Report) -> Iterator[str]:
         )
 
 
-def printed(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
+def renderable(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
     """Return a title and the parts below it as they are printed, the details below a rule."""
     parts: list[RenderableType] = [Text(title, style="bold")]
     for section in sections:
-        parts += _printed(section)
+        parts += _renderables(section)
     for place, section in enumerate(details):
         if not place:
             parts.append(Text(f"\n{RULE}\nDetails", style="bold"))
-        parts += _printed(section)
+        parts += _renderables(section)
     return Group(*parts)
 
 
-def _printed(section: Section) -> Iterator[RenderableType]:
+def _renderables(section: Section) -> Iterator[RenderableType]:
     """Yield a part of a report as it is printed."""
     yield Text(f"\n{section.title}", style="bold")
     yield from (plain(text) for text in section.texts)
@@ -463,10 +465,10 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fenced(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
-def fenced(text: str) -> list[str]:
+def fence(text: str) -> list[str]:
     """Return foreign text as a block of code."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return [f"{fence}text", text, fence]

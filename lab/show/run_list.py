@@ -333,7 +333,8 @@ def _lines(columns: Sequence[str], row: Sequence[Text]) -> Iterator[Text]:
     yield Text("", style="bold").append_text(row[0])
     said = dict(zip(columns, row, strict=True))
     for column in ("turns", "failed", "rejected"):
-        said[column] = said[column] and Text.assemble(said[column], f" {column}")
+        unit = column.removesuffix("s") if said[column].plain == "1" else column
+        said[column] = said[column] and Text.assemble(said[column], f" {unit}")
     for column in columns[1 : -len(COLUMNS) + 1]:
         said[column] = said[column] and Text.assemble(f"{column} ", said[column])
     said["forked"] = said["forked"] and Text.assemble("forked ", said["forked"])

@@ -125,7 +125,7 @@ def _shown(  # noqa: PLR0913, PLR0917  what the page has, and what is wrong with
 ) -> str:
     """Return the page of a seat, with the answer that was posted and refused because of an error, if any."""
     questions = questions_at(opened, run, seat)
-    asked = _asked(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
+    asked = _question(opened, run, questions[0], now) if questions else {"question": None, "looks": {}}
     over = run.status in {"finished", "halted"}
     posted = list(written)
     values = {
@@ -161,7 +161,7 @@ def _kept(opened: Store, run: Run, seat: str, posted: Iterable[tuple[str, str]],
         raise LabError(TOO_LATE) from error  # what the error says is meant for the terminal
 
 
-def _asked(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
+def _question(opened: Store, run: Run, question: PersonQuestion, now: datetime) -> dict[str, object]:
     """Return what a page shows of a question."""
     view = _view(opened, run, question)
     named, agent = _named_agents(run, view), question.agent != OBSERVER

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from rich.console import Group, RenderableType
 
+from hobbes.engine.telling import counted
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.terminal import plain, table
 from hobbes.lab.store.home import Store
@@ -29,11 +30,12 @@ def tally(store: Store, runs: Sequence[Run]) -> RenderableType:
     of_parent = _figures(store, parent) if parent else None
     statuses = ", ".join(f"{n} {status}" for status, n in Counter(run.status for run in ended).items())
     digests = len({run.digest for run in finished})
-    alike = f"; the finished ones have {digests} different digest{'s' * (digests != 1)}" if finished else ""
+    alike = f"; the finished ones have {counted(digests, 'different digest')}" if finished else ""
     columns = ("figure", *(("parent",) if parent else ()), "least", "mean", "greatest", "runs")
     looks = looks_of(runs[0].setting.agents)
     return Group(
-        plain(f"\n{len(runs)} runs: {statuses}{alike}"), table("", columns, _rows(figures, of_parent), looks)
+        plain(f"\n{counted(len(runs), 'run')}: {statuses}{alike}"),
+        table("", columns, _rows(figures, of_parent), looks),
     )
 
 

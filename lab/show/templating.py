@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.telling import counted
 from hobbes.lab.play.answering import columns_and_rows, in_words, is_map, table_of
 from hobbes.lab.play.forms import Field, Kind, hint, text_of_value
 from hobbes.lab.proof.comparing import beside
@@ -153,6 +154,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["counted"] = counted
     templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,

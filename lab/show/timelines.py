@@ -194,15 +194,13 @@ def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
         ),
         drawn.layer(
             "rejections",
-            _counted(marks.rejections),
+            _steps_of(marks.rejections),
             shown,
-            _legend_of_counts("odd", "rejections"),
+            _legend_of_counts("odd"),
             marks.rejections.total(),
         ),
         *(
-            drawn.layer(
-                name, _counted(means), shown, _legend_of_counts("deed", f"times {name}"), means.total()
-            )
+            drawn.layer(name, _steps_of(means), shown, _legend_of_counts("deed"), means.total())
             for name, means in marks.landmarks.items()
         ),
         *(
@@ -245,7 +243,7 @@ def _outcome(decision: Decision) -> tuple[int, str]:
     return high, "bad" if decision.outcome not in DECISIONS else "odd" if high > 2 else "good"  # noqa: PLR2004
 
 
-def _counted(counts: Mapping[TurnOfAgent, int]) -> Steps:
+def _steps_of(counts: Mapping[TurnOfAgent, int]) -> Steps:
     """Return the columns of counts: the fuller the more, from 4 on full."""
     return {place: (_step(n), "") for place, n in counts.items() if n}
 
@@ -311,8 +309,9 @@ _OUTCOME_LEGEND = (
 )
 
 
-def _legend_of_counts(ink: str, what: str) -> tuple[tuple[Markup, str], ...]:
-    return tuple((_swatch(_step(n), ink), f"{n}{' or more' * (n == 3)} {what}") for n in (1, 2, 3))  # noqa: PLR2004
+def _legend_of_counts(ink: str) -> tuple[tuple[Markup, str], ...]:
+    words = ("once", "twice", "three times or more")
+    return tuple((_swatch(_step(n), ink), often) for n, often in enumerate(words, start=1))
 
 
 class _Columns:

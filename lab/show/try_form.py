@@ -20,7 +20,7 @@ from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import question_in_run
 from hobbes.lab.probe.asking import Asker, as_kept, columns_kept, kept_calls, missing
 from hobbes.lab.probe.planning import Cost, Plan, cost
-from hobbes.lab.probe.situations import Situation, changed
+from hobbes.lab.probe.situations import Situation, with_options
 from hobbes.lab.probe.telling import ProbeTold, tell
 from hobbes.lab.probe.versions import plan_version
 from hobbes.lab.proof.comparing import CHANGE, word_diff
@@ -199,7 +199,7 @@ def plan_try(store: Store, run: Run, fields: Fields, prompts: str) -> tuple[Plan
         "name": fields["name"].strip(),
     }
     situation = Situation(run=run.id, turn=int(fields["turn"]), agent=fields["agent"])
-    return plan_version(store, changed([], given, [situation]), caps), caps
+    return plan_version(store, with_options([], given, [situation]), caps), caps
 
 
 def save(run: Run, fields: Fields) -> str:

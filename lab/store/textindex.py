@@ -269,7 +269,7 @@ class TextIndex:
         cannot read these, they are words, too.
         """
         query = query[:MAX_CHARACTERS].replace("\0", " ")
-        read = " ".join(_quoted(part) for part in PART.findall(query))
+        read = " ".join(_quote(part) for part in PART.findall(query))
         try:
             self.connection.execute("select 1 from words where words match ? limit 1", [read]).fetchone()
         except sqlite3.OperationalError as error:
@@ -457,7 +457,7 @@ def _texts_of(memory: object) -> Iterator[str]:
         yield from (fields[name] for name in MEMORIES if name in fields)
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     """Return a part of a query as FTS5 reads it: a word with all that begins with it."""
     return part if part in OPERATORS or part.startswith('"') else f'"{part.rstrip("*")}"*'
 

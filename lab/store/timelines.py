@@ -45,7 +45,7 @@ def marks_in(
         for name, agent in _landmarks(run.world, record["events"]):
             found.landmarks[name][turn.turn, agent] += 1
         for kind in REPORTS:
-            for agent, mean in _received(record["memories"], kind):
+            for agent, mean in _ratings_received(record["memories"], kind):
                 found.ratings[kind][turn.turn, agent] = mean
         if turn.turn in scored:
             scores = run.world.scores(load_state(run, turn.turn, record["state"]))
@@ -69,7 +69,7 @@ def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable
                 yield mark.name, event["agent"]
 
 
-def _received(memories: Mapping[str, Mapping[str, Any]], kind: str) -> Iterable[tuple[str, float]]:
+def _ratings_received(memories: Mapping[str, Mapping[str, Any]], kind: str) -> Iterable[tuple[str, float]]:
     """Yield the mean of the ratings of one kind that each agent received from others."""
     given: dict[str, list[int]] = defaultdict(list)
     for rater, memory in memories.items():

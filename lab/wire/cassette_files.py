@@ -117,7 +117,7 @@ class CheckedPersister(FilesystemPersister):  # type: ignore[misc]  # vcrpy has 
             files.content_of(cassette_path, MAX_BYTES)
             requests, responses, *_ = super().load_cassette(cassette_path, CheckedSerializer)
         except CassetteNotFoundError as error:
-            raise UsageError(f"{cassette_path} is empty, or no file; record it again") from error
+            raise UsageError(f"{cassette_path} is empty or not a file; record it again") from error
         except files.FileError as error:
             raise UsageError(
                 f"cannot read the cassette {cassette_path}: {error}; name another file"

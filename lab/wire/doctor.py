@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 
+from hobbes.engine.telling import counted
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.secrecy import safe_line
 
@@ -94,7 +95,7 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
         models = {listed["id"]: listed for listed in answer.json()["data"]}
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
-    told = f"answers; it has {len(models)} models"
+    told = f"answers; it has {counted(len(models), 'model')}"
     if model is None:
         return told
     if model not in models:

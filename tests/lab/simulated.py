@@ -20,7 +20,7 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judged
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judge
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.invasion import fixation, probability_of_fixation
 from hobbes.lab.experiment.power import detectable_effect
@@ -147,7 +147,7 @@ def tally(  # noqa: PLR0913  what is simulated
 
 def _judged(table: Any, of: Rules) -> list[Judged]:
     samples = [Sample("m", dict(enumerate(map(float, row))), ("a",)) for row in table]
-    return judged(samples, of)
+    return judge(samples, of)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
         alone = Sample("m", pairs, ("a",))
         with_wordings = replace(alone, tables=(Table(("a",), "paraphrases", crossed),))
         for key, sample in (("covered", with_wordings), ("over_games", alone)):
-            (one,) = judged([sample], of)
+            (one,) = judge([sample], of)
             mean = one.difference.mean
             counts[key] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
             if key == "covered":

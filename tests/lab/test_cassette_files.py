@@ -187,7 +187,7 @@ def calls_of(**changed: Any) -> str:
 
 DAMAGES: dict[str, tuple[str | bytes, str]] = {
     "of bytes": (b"\xff\xfe\xfd", "is not a valid cassette: "),
-    "nothing": ("", "is empty, or no file"),
+    "nothing": ("", "is empty or not a file"),
     "no YAML": ("interactions: [", "is not a valid cassette: while parsing"),
     "no object": ("[]", "is not a valid cassette: Input should be a valid dictionary"),
     "a tag of Python": ("!!python/name:os.system", "is not a valid cassette: .*could not determine"),

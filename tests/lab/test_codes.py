@@ -312,7 +312,7 @@ def test_a_person_codes_a_blind_queue_and_is_then_compared_with_the_model(
         (call,) = opened.calls.of_turn(*decision)
         assert call.reply.reasoning in page
         assert answer(pages, "ada", fear="yes", revenge="no").headers["location"] == "/codes/ada"
-    assert "All 4 decisions are coded" in pages.get("/codes/ada").text
+    assert "Done: 4 decisions coded" in pages.get("/codes/ada").text
     mine = codings(opened, coder="ada")
     assert {one.decision for one in mine} == {*order}
     assert all(one.values == {"fear": True, "revenge": False} for one in mine)

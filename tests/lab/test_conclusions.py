@@ -161,7 +161,7 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
 def test_one_seed_concludes_nothing_and_names_its_pair(opened: Store) -> None:
     made_up(opened, {"one": [1.0], "two": [2.0]})
     assert said(opened).splitlines() == [
-        "two, output: nothing can be concluded from one pair. The test needs 6 or more.",
+        "two, output: nothing can be concluded from 1 pair. The test needs 6 or more.",
         MORE,
     ]
     (difference,) = report(opened, "made").differences
@@ -277,7 +277,7 @@ def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(o
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
     with opened.db.conn:
         opened.db.conn.execute("update runs set digest = seed")
-    assert said(opened) == "two: the same as one. All 8 pairs have equal digests: no turn differs."
+    assert said(opened) == "two: the same as one. Equal digests in all 8 pairs: no turn differs."
 
 
 def test_the_null_arm_dismisses_no_difference_and_tells_the_spread_of_answers(opened: Store) -> None:
@@ -314,9 +314,9 @@ def test_tainted_runs_are_counted_and_left_out_only_if_asked(opened: Store, cli:
     assert [without["arms"][arm]["measures"]["output"]["n"] for arm in ("one", "two")] == [7, 6]
     assert without["differences"][0]["n"] == 6
     assert without["differences"][0]["mean"] == 3.5
-    for options, rule in (((), "All figures rest on them"), (("--without-tainted",), "not in any figure")):
+    for options, rule in (((), "include tainted runs"), (("--without-tainted",), "leave out tainted runs")):
         text = cli("report", "made", "--format", "md", *options).stdout
-        assert "1 of 14 runs are tainted" in text
+        assert "1 of 14 runs is tainted" in text
         assert rule in text
 
 
@@ -330,7 +330,7 @@ def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:
 def test_an_experiment_that_is_not_finished_says_so(opened: Store) -> None:
     made_up(opened, {"one": [0.0] * 7, "two": [1.0, 2, 3, 4, 5, 6, 7]})
     opened.runs.update("made.two.7", status="unfinished")
-    assert said(opened).startswith("13 of 14 runs have been played. ")
+    assert said(opened).startswith("Played so far: 13 of 14 runs. ")
 
 
 def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
@@ -364,10 +364,10 @@ def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -
 def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
     made_up(opened, {"one": [0.0] * 6, "two": [1.0, 2, 3, 4, 5, 6]}, tainted=("made.two.1", "made.two.2"))
     assert said(opened).splitlines()[0] == (
-        "two: 2 of 6 runs are tainted, because too many calls failed. The figures rest on them as well."
+        "two: 2 of 6 runs are tainted, because too many calls failed. The figures include tainted runs."
     )
     without = "\n".join(cautions(report(opened, "made", with_tainted=False)))
-    assert "calls failed. They are left out." in without
+    assert "calls failed. The figures leave out tainted runs." in without
 
 
 def hypothesis(arm: str, direction: str = "higher", **more: Any) -> dict[str, Any]:

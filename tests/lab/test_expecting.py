@@ -15,7 +15,7 @@ from hobbes import pytest_plugin
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
-from hobbes.lab.probe.situations import picked
+from hobbes.lab.probe.situations import pick
 from hobbes.lab.proof.expecting import expectation
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
@@ -33,7 +33,7 @@ def session(
     """A folder with a test of a probe; the function runs it and returns what pytest prints."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     mine = variant(pytester.path, "Be peaceful.")
-    situations = [*picked(opened, duel(opened), range(2), ["unit-a"], None)]
+    situations = [*pick(opened, duel(opened), range(2), ["unit-a"], None)]
     with heeding():
         asked(opened, name="p", situation=situations, prompts=[mine])
     made = cli(
@@ -126,7 +126,7 @@ def test_the_test_moves_with_its_prompts_to_another_folder(
 def test_wrong_input_is_refused_in_one_line(
     opened: Store, cli: Cli, tmp_path: Path, options: tuple[str, ...], problem: str
 ) -> None:
-    situations = [*picked(opened, duel(opened), [0], ["unit-a"], None)]
+    situations = [*pick(opened, duel(opened), [0], ["unit-a"], None)]
     with heeding():
         asked(opened, name="p", situation=situations)
     result = cli("make-test", *options, "--name", "wrong", "--to", str(tmp_path))

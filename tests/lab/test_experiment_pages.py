@@ -50,7 +50,7 @@ def test_the_list_says_how_far_each_experiment_is(stopped: Store, pages: TestCli
 
 def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pages: TestClient) -> None:
     page = pages.get("/experiments/small").text
-    assert "4 of 9 runs have been played" in page
+    assert "Played so far: 4 of 9 runs" in page
     runs = runs_of_cells(stopped, "small")
     assert len(runs) == 5
     for run, _ in runs.values():

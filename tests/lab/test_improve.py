@@ -203,7 +203,7 @@ def test_a_proposer_that_fails_is_an_error_for_people_and_its_answers_are_kept(
         ("max_calls = 300", "max_usd = 1.0", "--max-usd needs the price of"),
         ("minimise aggression", "reduce aggression", "goal: write minimise MEASURE or maximise MEASURE"),
         ("minimise aggression", "minimise anger", "trust has no measure 'anger'"),
-        ("seeds = 8", "seeds = 3", "3 are too few to accept any candidate; write 7 or more"),
+        ("seeds = 8", "seeds = 3", r"seeds: too few \(3\) to accept any candidate; write 7 or more"),
         ("seeds = 8", "seeds = [1, 2, 3]", "the runs of .screen. have the seed 3"),
         ("max_calls", 'keep = ["gain > 1"]\nmax_calls', "'gain > 1': write MEASURE >= 0.95 baseline"),
         ("openai:proposer", "policy:random", "policy:random writes no texts; name a chat model"),

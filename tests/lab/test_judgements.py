@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from hobbes.engine.record import Event
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, received, shade
+from hobbes.lab.show.judgements import SMALL, amount_of, deeds_by_type, mean_received, shade
 from hobbes.lab.show.terminal import shade_of
 from hobbes.lab.show.timelines import sample
 from hobbes.lab.store.home import Store
@@ -98,8 +98,8 @@ def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
 
 
 def test_a_rating_of_oneself_is_not_received() -> None:
-    assert received({"A": {"A": 10, "B": 2}, "B": {"A": 4}, "C": {"A": 5}}, "A") == 4.5
-    assert received({"A": {"A": 10}}, "A") is None
+    assert mean_received({"A": {"A": 10, "B": 2}, "B": {"A": 4}, "C": {"A": 5}}, "A") == 4.5
+    assert mean_received({"A": {"A": 10}}, "A") is None
 
 
 def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:

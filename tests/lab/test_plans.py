@@ -9,7 +9,7 @@ import pytest
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import judged
+from hobbes.lab.experiment.comparing import judge
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.findings import over_time
 from hobbes.lab.experiment.frozen import frozen_plan
@@ -194,4 +194,4 @@ def test_a_game_that_ended_leaves_a_curve_or_stays_in_it_and_the_curve_has_its_g
 
 
 def test_no_comparison_at_all_is_judged_without_an_error() -> None:
-    assert judged([], rules(3)) == []
+    assert judge([], rules(3)) == []

@@ -19,7 +19,7 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
 from hobbes.lab.probe.planning import cost, plan
-from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
+from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
@@ -36,7 +36,7 @@ from tests.lab.test_kills import Start, stats
 @pytest.fixture
 def five(opened: Store) -> list[Situation]:
     """Five situations of a duel."""
-    return [*picked(opened, duel(opened), range(5), ["unit-a"], None)]
+    return [*pick(opened, duel(opened), range(5), ["unit-a"], None)]
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +120,7 @@ def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: 
     (opened.home / "models.toml").write_text('[fast]\nmodel = "any"\nparallel = 20\ntimeout = 20\n')
     with heeding():
         run = go(opened, begin(opened, RunOptions("trust", 2, models="fast", values={"rounds": 5})))
-    situations = [*picked(opened, run, range(5), ["unit-a"], None)]
+    situations = [*pick(opened, run, range(5), ["unit-a"], None)]
     mine = variant(tmp_path, "Be peaceful.")
     with heeding(at_once=20) as server:
         told = asked(opened, name="p", situation=situations, prompts=[mine], model=[])
@@ -155,10 +155,12 @@ def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
         ({"situation": five}, "other situations"),
         ({"model": ["openai:other"]}, "other columns"),
     ):
-        with pytest.raises(UsageError, match=f"one: there is a probe of this name that has {why}"):
+        with pytest.raises(UsageError, match=f"the probe one has {why}; give this one a --name of its own"):
             asked(opened, **{**ways, **other})
     (Path(mine) / "system.en.md").write_text("Attack.", encoding="utf-8")
-    with pytest.raises(UsageError, match="was asked with other texts of"):
+    with pytest.raises(
+        UsageError, match=r"the probe one asked an earlier version of .*; give this one a --name of its own"
+    ):
         asked(opened, **ways)
 
 
@@ -170,7 +172,7 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
         for times, prompts, calls in ((2, [mine], 4), (2, [mine, other], 6), (3, [mine, other], 9)):
             asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
             assert len(server.asked) == len({*server.asked}) == calls
-        with pytest.raises(UsageError, match="grows: there is a probe of this name that has other columns"):
+        with pytest.raises(UsageError, match="the probe grows has other columns"):
             planned_and_kept(opened, name="grows", situation=five[:1], prompts=[other, mine])
     assert [one.answers for one in tell(opened, "grows").columns] == [3, 3, 3]
 
@@ -203,7 +205,7 @@ def test_a_situation_is_what_the_agent_was_in(opened: Store) -> None:
     """The prompt of the recorded column is that which the run's model was sent, byte by byte."""
     with heeding():
         run = played(opened, RunOptions("trust", 2, models=MODEL, values={"rounds": 4}))
-        for cell in plan(opened, ProbeFile(situation=[*picked(opened, run, None, [], None)]), NO_CAPS).cells:
+        for cell in plan(opened, ProbeFile(situation=[*pick(opened, run, None, [], None)]), NO_CAPS).cells:
             (call,) = opened.calls.of_turn(run.id, cell.question.start.state.turn, cell.question.agent)
             assert cell.prompt == call.prompt
 
@@ -250,12 +252,12 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
 
 def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) -> None:
     run = duel(opened)
-    every = [*picked(opened, run, None, [], None)]
+    every = [*pick(opened, run, None, [], None)]
     assert len(every) == 12
     for turn in (6, 9):
         with pytest.raises(UsageError, match=rf"has no turn {turn}; it has turns 0 to 5$"):
-            [*picked(opened, run, [turn], [], None)]
-    done = {(one.turn, one.agent) for one in picked(opened, run, None, ["unit-a"], "attack")}
+            [*pick(opened, run, [turn], [], None)]
+    done = {(one.turn, one.agent) for one in pick(opened, run, None, ["unit-a"], "attack")}
     recorded = {
         (turn.turn, "unit-a")
         for turn in opened.turns.of(run)
@@ -288,7 +290,9 @@ def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
         asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
     assert asked.exit_code == 1
     found = asked.stdout.partition("What was found")[2].strip()
-    assert found.startswith("2 of 2 calls failed (provider-error 2), and are no decisions. The first error: ")
+    assert found.startswith(
+        "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: "
+    )
     assert asked.stdout.count("any act  0/0, 1 failed") == 2
 
 
@@ -309,7 +313,7 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     ]
     assert [add(file, one) for one in ones] == [1, 2]
     assert read_probe_file(file).situation == ones
-    with pytest.raises(UsageError, match="has this situation already"):
+    with pytest.raises(UsageError, match="already has this situation"):
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
     with pytest.raises(UsageError, match=r"turn: Field required; .*agent"):

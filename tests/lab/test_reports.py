@@ -102,7 +102,7 @@ def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
     text = cli("report", "small", "--format", "md").stdout
     assert text.startswith("# small, an experiment in mining\n")
     assert "immune, raid_rate: lower than open by " in text
-    assert "All figures rest on them as well" in text
+    assert "The figures include tainted runs" in text
     assert "Holm's method" in text
     assert "The null arm is the baseline played a second time" in text
     (line,) = [line for line in text.splitlines() if "| immune | raid_rate | nearest the mean" in line]

@@ -113,9 +113,9 @@ def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cl
     assert told == [
         "first miss: turn 0, ●unit-a, ■unit-b",
         f"0 ●unit-a did {missed.format('■unit-b')}",
-        "0 ●unit-a did had not won when the rounds ran out",
+        "0 ●unit-a did ran out of rounds",
         f"0 ■unit-b did {missed.format('●unit-a')}",
-        "0 ■unit-b did had not won when the rounds ran out",
+        "0 ■unit-b did ran out of rounds",
     ]
 
 

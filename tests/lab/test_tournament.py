@@ -63,7 +63,7 @@ def test_the_command_ranks_all_policies(cli: Cli) -> None:
     file = tournament_file(1, 7, {"rounds": 2, "threshold": 55})
     assert json.loads(done.stdout) == json.loads(json.dumps(to_json(rankings(play_games(file)))))
     lines = cli(*words).stdout.splitlines()
-    assert lines[0] == "tournament in trust: 1 games of each of 78 pairs"
+    assert lines[0] == "tournament in trust: 78 pairs, 1 game each"
     assert sum(line.startswith("policy:") for line in lines) == 12
     assert "Sats of each row against each column" in lines
 

@@ -15,7 +15,7 @@ import pytest
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_run
-from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked
+from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.probe.versions import Session
 from hobbes.lab.show.prompt_edits import Edits, News, Probed, Terminal
@@ -41,7 +41,7 @@ def situations(opened: Store, server: Heeding) -> list[Situation]:
     """Two situations of a duel that this model has played."""
     run = played(opened, RunOptions("trust", 2, models=MODEL, values={"rounds": 4}, name="duel"))
     server.asked.clear()
-    return [*picked(opened, run, (1, 2), ["unit-a"], None)]
+    return [*pick(opened, run, (1, 2), ["unit-a"], None)]
 
 
 @pytest.fixture

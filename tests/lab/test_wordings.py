@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, judged, weighted
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, judge, weighted_sum
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.frozen import plan_to_keep
 from hobbes.lab.store.home import Store, open_store
@@ -130,7 +130,7 @@ def of_wordings(*wordings: list[float]) -> Judged:
     pairs = {seed: float(np.mean(of)) for seed, of in enumerate(zip(*wordings, strict=True))}
     seeds = tuple(range(len(pairs)))
     sample = Sample("m", pairs, ("a",), (Table(("a",), "paraphrases", crossed),))
-    return judged([sample], Rules(seeds, (), (), {"m": 2.5}, frozenset()))[0]
+    return judge([sample], Rules(seeds, (), (), {"m": 2.5}, frozenset()))[0]
 
 
 def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
@@ -144,7 +144,7 @@ def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
         for name, by in (("plain", 7), (same, 7), (other, 0.3))
         for seed in file.seeds
     }
-    (table,) = weighted(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
+    (table,) = weighted_sum(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
     assert {*table.crossed["policy-guided"].values()} == {0}
 
 

@@ -1,0 +1,42 @@
+"""Things in words: their number, and what a unit of trust did."""
+
+import pytest
+
+from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.telling import all_of, counted
+from hobbes.engine.trust.telling import TELLING
+
+
+@pytest.mark.parametrize(
+    ("n", "words"), [(0, "0 plots"), (1, "1 plot"), (2, "2 plots"), (1000, "1,000 plots")]
+)
+def test_a_number_has_the_right_form_of_its_noun(n: int, words: str) -> None:
+    assert counted(n, "plot") == words
+
+
+def test_a_noun_may_have_a_plural_of_its_own() -> None:
+    assert [counted(n, "territory", "territories") for n in (1, 2)] == ["1 territory", "2 territories"]
+
+
+def test_all_of_one_is_the_only_one() -> None:
+    assert [all_of(n, "pair") for n in (1, 8)] == ["the only pair", "all 8 pairs"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "facts", "words"),
+    [
+        ("block", {"stopped": 0}, "blocked, but no attack came"),
+        ("block", {"stopped": 1}, "blocked, and stopped 1 attack"),
+        ("block", {"stopped": 2}, "blocked, and stopped 2 attacks"),
+        ("send", {"target": "b", "amount": 1}, "sent 1 sat to b"),
+        ("shock", {"sats": -1}, "lost 1 sat in a shock"),
+        ("do_nothing", {"chosen": True, "sats": -1}, "did nothing, and paid 1 sat for it"),
+        (
+            "beg",
+            {"amount": 1, "reason": "I want it.", "granted": 0, "answer": "No."},
+            "begged for 1 sat: “I want it.”; got 0: “No.”",
+        ),
+    ],
+)
+def test_units_count_attacks_and_sats(type_: str, facts: JsonObject, words: str) -> None:
+    assert TELLING.deeds[type_]([Event(type_, "a", facts)]) == words
