@@ -91,16 +91,11 @@ def _check_texts_are_the_same(planned: Plan, kept: Kept) -> None:
     for key, call in kept.items():
         prompt = prompts.get((key.situation, key.column), call.prompt)
         if key.question == TURN_QUESTION and call.prompt != prompt:
-            raise _other_probe(
-                planned,
-                f"was asked with other texts of {key.column}",
-                "`hobbes watch` with --probe keeps one version after another",
-            )
+            raise _other_probe(planned, f"was asked with other texts of {key.column}")
 
 
-def _other_probe(planned: Plan, why: str, hint: str = "") -> UsageError:
-    more = f" ({hint})" if hint else ""
-    return UsageError(f"{planned.name}: there is a probe of this name that {why}; choose another name{more}")
+def _other_probe(planned: Plan, why: str) -> UsageError:
+    return UsageError(f"{planned.name}: there is a probe of this name that {why}; choose another name")
 
 
 def missing(planned: Plan, kept: Kept) -> dict[tuple[int, str], int]:

@@ -95,6 +95,8 @@ class Plan:
     times: int
     answered: frozenset[str] = frozenset()
     """The players that have answered in the runs of the situations, so that many may be asked at once."""
+    notes: tuple[str, ...] = ()
+    """What people have to know about its columns, in words."""
 
 
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:

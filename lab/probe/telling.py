@@ -189,7 +189,8 @@ class ProbeTold:
         return next(
             told.column.name
             for told in self.columns
-            if told.column.is_recorded and told.column.model == column.model
+            if told.column.is_recorded
+            and (told.column.model, told.column.model_settings) == (column.model, column.model_settings)
         )
 
     def cell(self, situation: int, column: str) -> CellTold:

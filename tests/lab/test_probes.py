@@ -27,6 +27,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
@@ -142,7 +143,7 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
     assert tell(opened, "again").columns[0].failures == {}
 
 
-def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
+def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     mine = variant(tmp_path, "Be peaceful.")
@@ -151,15 +152,10 @@ def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
         asked(opened, **ways, times=1)
         assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
         assert len(server.asked) == 6
-    for other, why in (
-        ({"situation": five}, "other situations"),
-        ({"model": ["openai:other"]}, "other columns"),
-    ):
-        with pytest.raises(UsageError, match=f"one: there is a probe of this name that has {why}"):
-            asked(opened, **{**ways, **other})
-    (Path(mine) / "system.en.md").write_text("Attack.", encoding="utf-8")
-    with pytest.raises(UsageError, match="was asked with other texts of"):
         asked(opened, **ways)
+        assert len(server.asked) == 6  # as often as before
+    with pytest.raises(UsageError, match="one: there is a probe of this name that has other situations"):
+        asked(opened, **{**ways, "situation": five})
 
 
 def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
@@ -167,16 +163,68 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
 ) -> None:
     mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
     with heeding() as server:
-        for times, prompts, calls in ((2, [mine], 4), (2, [mine, other], 6), (3, [mine, other], 9)):
+        for times, prompts, calls in ((2, [mine], 4), (2, [other, mine], 6), (3, [mine, other], 9)):
             asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
             assert len(server.asked) == len({*server.asked}) == calls
-        with pytest.raises(UsageError, match="grows: there is a probe of this name that has other columns"):
-            planned_and_kept(opened, name="grows", situation=five[:1], prompts=[other, mine])
-    assert [one.answers for one in tell(opened, "grows").columns] == [3, 3, 3]
+        told = asked(opened, name="grows", situation=five[:1], prompts=[mine], model=["openai:other"])
+        assert len(server.asked) == 15
+    columns = [one.column for one in told.columns]
+    assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
+    assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
+    assert [told.against(one) for one in columns] == [
+        None,
+        *3 * ["recorded"],
+        "recorded openai:other",
+    ]
 
 
-def planned_and_kept(store: Store, **ways: Any) -> None:
-    kept_calls(store, planned(store, **ways))
+def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
+    system = mine / "system.en.md"
+    first = system.read_text(encoding="utf-8")
+    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
+    words = (
+        "probe",
+        run.id,
+        "--turns",
+        "1,2",
+        "--agents",
+        "unit-a",
+        "--model",
+        MODEL,
+        "--prompts",
+        str(mine),
+    )
+    said = []
+    with heeding() as server:
+        for text in (first, f"{own}\nWin.\n", first, own):
+            system.write_text(text, encoding="utf-8")
+            shown = cli(*words, "--times", "3", "--name", "loop", "--yes")
+            said.append((len(server.asked), shown.stderr.strip()))
+        (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
+    assert [asked for asked, _ in said] == [12, 18, 18, 18]
+    assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
+        "about .* dollars: unknown;", "about", said[1][1].replace("\n", " ")
+    )
+    assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
+    assert dry == f"{mine} has the words of recorded, so it is not asked"
+    assert dry in said[3][1].replace("\n", " ")
+    columns = [(one.column.name, one.answers) for one in tell(opened, "loop").columns]
+    assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
+
+
+def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
+    opened: Store, five: list[Situation]
+) -> None:
+    """As after a change of the code that writes views."""
+    with heeding():
+        asked(opened, name="one", situation=five[:1], times=1)
+    with opened.db.conn as connection:
+        connection.execute("update probe_answers set prompt = system")
+    with pytest.raises(UsageError, match="was asked with other texts of recorded; choose another name"):
+        asked(opened, name="one", situation=five[:1], times=1)
 
 
 def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
