@@ -25,6 +25,7 @@ from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, answers_of, probe_named
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
+from hobbes.nodes.players import is_stand_in
 from hobbes.nodes.reading import deciding, read
 
 
@@ -193,6 +194,23 @@ class ProbeTold:
             and (told.column.model, told.column.model_settings) == (column.model, column.model_settings)
         )
 
+    def is_chance(self, column: Column) -> bool:
+        """Whether a model of the stand-in server answered in a column and in the one it is compared with."""
+        against = self.against(column)
+        if against is None:
+            return False
+        before, now = self._players(against), self._players(column.name)
+        return bool(now) and before == now and all(map(is_stand_in, now))
+
+    def _players(self, column: str) -> set[str]:
+        """Return the players that were asked in a column."""
+        return {
+            one.call.reply.player
+            for key, cell in self.cells.items()
+            if key[1] == column
+            for one in cell.answers
+        }
+
     def cell(self, situation: int, column: str) -> CellTold:
         """Return a cell; raise MissingError if there is none."""
         names = [told.column.name for told in self.columns]
@@ -349,6 +367,11 @@ def sentences(told: ProbeTold) -> Iterator[str]:
             )
         if not found:
             yield f"{column.name}: no difference from {told.against(column)} was found."
+    if any(told.is_chance(one.column) for one in told.columns):
+        yield (
+            "The models of the stand-in server read no words, so differences between prompts of one of them "
+            "are chance."
+        )
     if len(told.columns) == 1:
         yield f"There is only the column {told.columns[0].column.name}, so nothing is compared."
 
