@@ -107,6 +107,4 @@ def _asked(file: Path, prompts: str | None, model: str | None, lang: str | None)
     asked = changed([read], {**given, "name": read.name or file.stem}, [])
     if len(asked.prompts) != 1:
         raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
-    if not asked.situation:
-        raise UsageError(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to {file}` adds one")
     return asked

@@ -268,9 +268,13 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     probe: Annotated[
         str | None, typer.Argument(help="the name of a probe; without it, all are listed")
     ] = None,
-    situation: Annotated[int | None, typer.Argument(help="the number of a situation")] = None,
+    situation: Annotated[str | None, typer.Argument(help="the number of a situation")] = None,
     column: Annotated[
         str | None, typer.Argument(help="a column, whose answers in this situation are shown")
+    ] = None,
+    answer: Annotated[
+        int | None,
+        typer.Argument(help="the number of an answer, shown with the command that plays on from it"),
     ] = None,
     diff: Annotated[
         str | None,
@@ -283,7 +287,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a probe found, or the answers of one of its cells.
+    """Show what a probe found, the answers of one of its cells, or one of these.
 
     Example: hobbes probe show peaceful 2 ./mine
     """
@@ -291,7 +295,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show import probes
     from hobbes.lab.show.comparison_table import word_diff_text
     from hobbes.lab.show.reports import printed
-    from hobbes.lab.show.terminal import OUT, print_json, say
+    from hobbes.lab.show.terminal import OUT, next_step, print_json, say
     from hobbes.lab.store.probes import probe_names
 
     with options.open_home(home) as store:
@@ -314,12 +318,17 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
         elif column is None:
             raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
         elif as_json:
-            print_json(probes.told_cell(store, tell(store, probe), situation, column))
+            told = tell(store, probe)
+            print_json(probes.told_cell(store, told, told.number(situation), column, answer))
         else:
             told = tell(store, probe)
-            sections = list(probes.answers(store, told, situation, column))
-            title = f"{probe}, {column}, {probes.situation_in_words(told, situation)}"
+            number = told.number(situation)
+            commands = answer is not None
+            sections = list(probes.answers(store, told, number, column, answer, commands=commands))
+            title = f"{probe}, {column}, {probes.situation_in_words(told, number)}"
             OUT.print(printed(title, sections))
+            if answer is None:
+                next_step(store.command("probe", "show", probe, number, column, 1))
 
 
 def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":

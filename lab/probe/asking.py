@@ -218,7 +218,8 @@ class Asker:
             try:
                 await self._ask(*one)
             except HaltedError as error:
-                raise HaltedRunError(f"{error}; the same command goes on with the probe") from error
+                first = "" if self.meter.stop_reason else "mend that, and "
+                raise HaltedRunError(f"{error}; {first}the same command goes on with the probe") from error
             on_answer()
 
         try:

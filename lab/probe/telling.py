@@ -1,5 +1,6 @@
 """What a probe says: how often each act occurs in each cell, what differs between columns, what they cost."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
@@ -16,7 +18,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
-from hobbes.lab.probe.planning import Column, Place, place
+from hobbes.lab.probe.planning import NOTHING_COMPARED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
 from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
@@ -211,15 +213,26 @@ class ProbeTold:
             for one in cell.answers
         }
 
+    def number(self, situation: int | str) -> int:
+        """Return the number of a situation; raise MissingError if there is none of this number."""
+        last = len(self.situations)
+        if not re.fullmatch("[0-9]{1,5}", str(situation)) or not 1 <= int(situation) <= last:
+            raise MissingError(
+                f"probe {self.name} has no situation {situation}; its situations are 1 to {last}"
+            )
+        return int(situation)
+
+    def column(self, name: str) -> Column:
+        """Return a column; raise MissingError, with those that there are, if there is none of this name."""
+        columns = {told.column.name: told.column for told in self.columns}
+        if name not in columns:
+            hint = did_you_mean(name, columns, f"its columns: {', '.join(columns)}")
+            raise MissingError(f"probe {self.name} has no column {name!r}{hint}")
+        return columns[name]
+
     def cell(self, situation: int, column: str) -> CellTold:
         """Return a cell; raise MissingError if there is none."""
-        names = [told.column.name for told in self.columns]
-        if not 1 <= situation <= len(self.situations) or column not in names:
-            raise MissingError(
-                f"probe {self.name} has no such cell; its situations are 1 to {len(self.situations)}, "
-                f"its columns: {', '.join(names)}"
-            )
-        return self.cells.get((situation, column), CellTold())
+        return self.cells.get((self.number(situation), self.column(column).name), CellTold())
 
     def to_json(self) -> dict[str, Any]:
         """Return the probe as plain JSON."""
@@ -373,7 +386,7 @@ def sentences(told: ProbeTold) -> Iterator[str]:
             "are chance."
         )
     if len(told.columns) == 1:
-        yield f"There is only the column {told.columns[0].column.name}, so nothing is compared."
+        yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."
 
 
 def points(share: float) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.probe.asking import Asker, columns_kept, kept_calls, meter_of, missing
-from hobbes.lab.probe.planning import RECORDED, Column, Plan, plan
+from hobbes.lab.probe.planning import NOTHING_COMPARED, RECORDED, Column, Plan, plan
 from hobbes.lab.probe.situations import ProbeFile
 from hobbes.lab.probe.telling import ProbeTold, tell
 from hobbes.lab.store.home import Store
@@ -52,6 +52,8 @@ def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
             notes.append(f"new column: {version.name}")
         elif version.name != column.name:
             notes.append(f"{column.name} is the column {version.name}, which has these words")
+    if len({*known, *versions}) == 1 and not notes:
+        notes.append(NOTHING_COMPARED)
     merged = {**known, **{version.name: version for version in versions.values()}}
     cells = tuple(
         replace(cell, column=versions[cell.column].name) for cell in planned.cells if cell.column in versions

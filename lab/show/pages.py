@@ -20,7 +20,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.coding.telling import codes_of
 from hobbes.lab.coding.telling import tell as tell_codes
-from hobbes.lab.errors import LabError, MissingError
+from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
@@ -596,13 +596,15 @@ class Pages:
         title, cells, pieces = probes.title_of(told), [], []
         sections = list(probes.sections(told))
         if column:
-            sections = list(probes.answers(self.store, told, situation or 1, column))
+            sections = list(probes.answers(self.store, told, situation or 1, column, commands=True))
             title = f"{column}, {probes.situation_in_words(told, situation or 1)}"
             words = (situation or 1, column)
         elif diff:
             sections, pieces = [], probes.diff(told, diff)
             title, words = f"The words of {diff}", ("--diff", diff)
         else:
+            if situation is not None:
+                raise UsageError("`situation` in the address needs a `column`")
             cells = [probes.situation_in_words(told, n) for n in range(1, len(told.situations) + 1)]
         command = self._command("probe", "show", name, *words)
         shown = {"told": told, "title": title, "sections": sections, "cells": cells, "pieces": pieces}

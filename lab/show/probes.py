@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.memory import reason
 from hobbes.engine.turn import meanings
-from hobbes.lab.errors import UsageError
+from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.probe.planning import Cost
 from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
@@ -93,8 +93,8 @@ def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
 
 def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str:
     """Return in how many decisions of a cell an act occurs, with those of the column it is compared with."""
-    (of_column,) = (one.column for one in told.columns if one.column.name == column)
-    against, cell = told.against(of_column), told.cell(situation, column)
+    of_column, cell = told.column(column), told.cell(situation, column)
+    against = told.against(of_column)
     now = f"{cell.having(act)}/{cell.decisions}"
     if against is not None:
         before = told.cell(situation, against)
@@ -109,20 +109,32 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
-def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Iterator[Section]:
-    """Yield the answers of a cell, each with the command that plays on from it."""
-    for one in told.cell(situation, column).answers:
+def answers(  # noqa: PLR0913  which answers, and how
+    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None, *, commands: bool
+) -> Iterator[Section]:
+    """Yield the answers of a cell, or the one with a number, with `commands` that play on from them."""
+    for one in _numbered(told, situation, column, number):
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
             "": one.call.reply.text or one.call.reply.error,
             "By the rules: ": by_the_rules(told, one),
             "Reasoning: ": one.call.reply.reasoning,
             "Rejected: ": _rejected(told, one),
-            "Play on from here: ": play_on(store, told, situation, one),
+            "Play on from here: ": play_on(store, told, situation, one) if commands else "",
         }
         yield Section(
             f"Answer {one.number}: {done}", [f"{name}{text}" for name, text in parts.items() if text]
         )
+
+
+def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
+    """Return the answers of a cell, or the one with a number; raise MissingError if there is none."""
+    every = told.cell(situation, column).answers
+    found = tuple(one for one in every if number in {None, one.number})
+    if number is not None and not found:
+        numbers = ", ".join(str(one.number) for one in every) or "none"
+        raise MissingError(f"this cell has no answer {number}; its answers: {numbers}")
+    return found
 
 
 def by_the_rules(told: ProbeTold, answer: Answer) -> str:
@@ -181,7 +193,7 @@ def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
 
     They are those of the first situation that was asked in both columns.
     """
-    against = next((told.against(one.column) for one in told.columns if one.column.name == name), None)
+    against = told.against(told.column(name))
     for n in range(1, len(told.situations) + 1):
         both = [told.cell(n, column).answers for column in (against or name, name)]
         if all(both):
@@ -189,9 +201,11 @@ def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
     raise UsageError(f"column {name} has no answer yet; ask it first")
 
 
-def told_cell(store: Store, told: ProbeTold, situation: int, column: str) -> dict[str, Any]:
-    """Return the answers of a cell as plain JSON."""
-    answers = told.cell(situation, column).answers
+def told_cell(
+    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None
+) -> dict[str, Any]:
+    """Return the answers of a cell, or the one with a number, as plain JSON."""
+    answers = _numbered(told, situation, column, number)
     at = told.situations[situation - 1]
     return {
         "probe": told.name,

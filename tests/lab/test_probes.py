@@ -275,15 +275,15 @@ def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situ
     ("ways", "problem"),
     [
         ({"model": []}, "a probe needs a model, but policy:random.* plays unit-a"),
-        ({"model": ["policy:random"]}, "name a chat model with --model"),
+        ({"model": ["policy:random"]}, "a model, but policy:random reads no prompt; name a chat model"),
         ({"prompts": ["nowhere"]}, "nowhere"),
         (
             {"situation": [Situation(run="duel", turn=9, agent="unit-a")]},
-            "has no turn 9; it has turns 0 to 5",
+            "run duel has no turn 9; it has turns 0 to 5",
         ),
         ({"situation": [Situation(run="duel", turn=1, agent="unit-z")]}, "does not act in turn 1"),
         ({"situation": [Situation(run="duel", turn=1, agent="observer")]}, "a probe asks agents"),
-        ({"situation": []}, "there is no such situation"),
+        ({"situation": []}, "there is no situation to ask about"),
         ({"prompts": ["plain", "plain"]}, "two columns would be the same"),
         ({"set": {"start": 7}}, "this changes how the game begins"),
     ],
@@ -336,7 +336,11 @@ def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
         asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
     assert asked.exit_code == 1
     found = asked.stdout.partition("What was found")[2].strip()
-    assert found.startswith("2 of 2 calls failed (provider-error 2), and are no decisions. The first error: ")
+    found = " ".join(found.split())
+    assert found.startswith(
+        "2 of 2 calls failed (provider-error 2), and are no decisions. The first error: nothing listens at "
+        "127.0.0.1:9; is the server running? `hobbes serve` starts the stand-in server"
+    )
     assert asked.stdout.count("any act  0/0, 1 failed") == 2
 
 
@@ -345,9 +349,15 @@ def test_a_cell_that_is_not_there_is_told_with_those_that_are(
 ) -> None:
     with heeding():
         asked(opened, name="small", situation=five[:2], times=1)
-    for situation in ("0", "3"):
-        refused = cli("probe", "show", "small", situation, "recorded")
-        assert "its situations are 1 to 2" in str(refused.exception)
+    for words, told in (
+        (("0", "recorded"), "has no situation 0; its situations are 1 to 2"),
+        (("x", "recorded"), "has no situation x; its situations are 1 to 2"),
+        (("1", "record"), "has no column 'record'; did you mean 'recorded'"),
+        (("--diff", "./nope"), "has no column './nope'; its columns: recorded"),
+        (("1", "recorded", "2"), "this cell has no answer 2; its answers: 1"),
+        (("1",), "name a column, too"),
+    ):
+        assert told in str(cli("probe", "show", "small", *words).exception)
 
 
 def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
@@ -360,7 +370,29 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has this situation already"):
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
-    with pytest.raises(UsageError, match=r"turn: Field required; .*agent"):
+    with pytest.raises(
+        UsageError, match=r"situation 1: turn: is missing; .*there is no key 'turns'; did you mean 'turn'"
+    ):
+        read_probe_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
+        ("[[situations]]\nrun = 'a'", "there is no key 'situations'; did you mean 'situation'"),
+        ("zzz = 1", "there is no key 'zzz'; the keys: situation, name, prompts, .* set, times"),
+        ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
+        ("prompts = [3]", "prompts: write a text in quotation marks"),
+        ("situation = [3]", "situation: write a table"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_situations_is_said_in_words(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "situations.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=problem):
         read_probe_file(file)
 
 
@@ -400,9 +432,11 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
             assert cell in markdown
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
-    fork = re.sub(
-        r"^.*?hobbes ", "", cli("probe", "show", "p", "2", mine).stdout.split("Play on from here: ")[1]
-    )
+    (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
+    assert second == shown["answers"][1]
+    every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
+    assert (every.count("Answer "), every.count("Play on"), one.count("Answer ")) == (3, 0, 1)
+    fork = re.sub(r"^.*?hobbes ", "", one.split("Play on from here: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
     pieces = json.loads(cli("probe", "show", "p", "--diff", mine, "--json").stdout)
     assert "".join(text for change, text in pieces if change == "+").strip() == "Be peaceful."
@@ -447,6 +481,13 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert answers.count("Play on from here") == 2
     assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
     assert pages.get("/probes/nothing").status_code == 404
+    assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
+    assert "needs a `column`" in pages.get("/probes/p?situation=1").text
+
+
+def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
+    (note,) = planned(opened, name="p", situation=five).notes
+    assert note == "nothing is compared; --prompts FOLDER adds a column"
 
 
 def test_without_acts_nothing_is_counted(
