@@ -114,6 +114,7 @@ class Session:
         self._asked = asked
         self._caps = caps
         self._watched = watched
+        self._last: ProbeTold | None = None
         self._meter = meter_of(store, plan_version(store, asked, caps), {}, caps)
 
     async def ask(self) -> Tried:
@@ -130,9 +131,14 @@ class Session:
             problem = str(error.__cause__)
         except UsageError as error:
             problem = str(error)
-        return Tried(self.told(), problem)
+        self._last = self._told()
+        return Tried(self._last, problem)
 
-    def told(self) -> ProbeTold | None:
-        """Return what the probe says so far, None if nothing was asked."""
+    def not_told_yet(self) -> ProbeTold | None:
+        """Return what the probe says now, None if it has said so already or if nothing was asked."""
+        told = self._told()
+        return None if told == self._last else told
+
+    def _told(self) -> ProbeTold | None:
         name = self._asked.name or ""
         return tell(self._store, name) if kept_probe(self._store, name) else None
