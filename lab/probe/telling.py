@@ -20,7 +20,7 @@ from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import NOTHING_COMPARED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, named
-from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, p_value
+from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, may_differ, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -145,7 +145,7 @@ class ProbeTold:
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """The differences of each column by each act, without acts that all answers of both have, or none."""
+        """The differences of each column by each act that may differ."""
         found = [one for told in self.columns for one in self._differences(told.column)]
         corrected = holm([one.p for one in found])
         return tuple(
@@ -159,8 +159,7 @@ class ProbeTold:
             return
         for act in self.acts:
             pairs = self._pairs(act, reference, column.name)
-            acts, answers = sum(p.before + p.now for p in pairs), sum(p.of_before + p.of_now for p in pairs)
-            if 0 < acts < answers:
+            if may_differ(pairs):
                 before, now = (
                     fmean(p.before / p.of_before for p in pairs),
                     fmean(p.now / p.of_now for p in pairs),
@@ -379,7 +378,9 @@ def sentences(told: ProbeTold) -> Iterator[str]:
                 f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
             )
         if not found:
-            yield f"{column.name}: no difference from {told.against(column)} was found."
+            rows = any(one.column == column.name for one in told.differences)
+            why = f": no p (Holm) is below {ALPHA}" * rows
+            yield f"{column.name}: no difference from {told.against(column)} was found{why}."
     if any(told.is_chance(one.column) for one in told.columns):
         yield (
             "The models of the stand-in server read no words, so differences between prompts of one of them "

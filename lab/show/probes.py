@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from hobbes.engine.memory import reason
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import MissingError, UsageError
-from hobbes.lab.probe.planning import Cost
+from hobbes.lab.experiment.statistics import ALPHA
+from hobbes.lab.probe.planning import RECORDED, Cost
 from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
@@ -14,7 +15,7 @@ from hobbes.lab.show.findings import Section
 from hobbes.lab.store.home import Store
 
 MARK = "●"
-"""Stands in the cell of an act that the recorded decision has."""
+"""Stands beside an act that the decision in the game has."""
 
 ANY_ACT = "any act"
 """Stands for the acts of a situation in which none occurs."""
@@ -27,14 +28,16 @@ def title_of(told: ProbeTold) -> str:
 
 OF_CELLS = (
     "A cell says in how many of its decisions the act occurs; before the arrow, in how many of the column "
-    f"that it is compared with. {MARK}: the recorded decision has the act."
+    f"that it is compared with. {RECORDED}: with the prompt of the game. {MARK}: the decision in the game "
+    "has the act."
 )
 
 OF_DIFFERENCES = (
     "Shares are means over the situations. An interval is over situations and answers: other situations of "
     f"their kind would differ. With fewer than {MIN_SITUATIONS} situations it is over the answers alone. "
     "p is that of an exact test within situations (Cochran, Mantel and Haenszel, mid-p). Holm's method "
-    "corrects it for the number of rows. An act that all answers have, or none, cannot differ: it has no row."
+    "corrects it for the number of rows; a difference is found if p (Holm) is below "
+    f"{ALPHA}. An act that in each situation all answers have, or none, cannot differ: it has no row."
 )
 
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
@@ -87,7 +90,8 @@ def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
         cells = [told.cell(n, one.column.name) for one in told.columns]
         acts = [act for act in told.acts if act in recorded or any(cell.having(act) for cell in cells)]
         for act in acts or [ANY_ACT]:
-            yield words, act, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
+            marked = f"{act} {MARK}" if act in recorded else act
+            yield words, marked, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
             words = ""
 
 
@@ -99,9 +103,8 @@ def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str
     if against is not None:
         before = told.cell(situation, against)
         now = f"{before.having(act)}/{before.decisions} → {now}"
-    marked = of_column.is_recorded and act in (told.recorded[situation - 1] or ())
     failed = len(cell.answers) - cell.decisions
-    return f"{now}{f' {MARK}' * marked}{f', {failed} failed' if failed else ''}"
+    return f"{now}{f', {failed} failed' if failed else ''}"
 
 
 def _counted(counts: Mapping[str, int]) -> str:

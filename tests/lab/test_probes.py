@@ -18,20 +18,23 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
-from hobbes.lab.probe.planning import cost, plan
+from hobbes.lab.probe.planning import Column, cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, picked, read_probe_file
-from hobbes.lab.probe.telling import sentences, tell
+from hobbes.lab.probe.telling import Answer, CellTold, ColumnTold, ProbeTold, sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
 from tests.lab.test_kills import Start, stats
+
+CALL: Any = None
+"""Stands for a call where none is read."""
 
 
 @pytest.fixture
@@ -483,6 +486,20 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert pages.get("/probes/nothing").status_code == 404
     assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
     assert "needs a `column`" in pages.get("/probes/p?situation=1").text
+
+
+@pytest.mark.parametrize(
+    ("acts", "rows"), [(("attack", "attack"), []), (("attack", "block"), ["attack", "block"])]
+)
+def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
+    five: list[Situation], acts: tuple[str, str], rows: list[str]
+) -> None:
+    """In the second situation all answers block."""
+    columns = [ColumnTold(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
+    done = {(1, "recorded"): acts[0], (1, "./x"): acts[1], (2, "recorded"): "block", (2, "./x"): "block"}
+    cells = {at: CellTold((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
+    told = ProbeTold("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
+    assert sorted(one.act for one in told.differences) == rows
 
 
 def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
