@@ -474,12 +474,19 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     mine = variant(tmp_path, "Be peaceful.")
     with heeding():
         told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
-    assert link("probes", "p") in pages.get("/probes").text
+    every = pages.get("/probes").text
+    assert link("probes", "p") in every
+    assert f"<td>recorded, {escape(mine)}</td>" in every
     page = pages.get("/probes/p").text
     for section in sections(told):
         assert section.title in page
         assert all(escape(cell) in page for row in section.rows for cell in row)
-    assert escape(link("probes", "p", situation=1, column=mine)) in page
+    rows = next(section.rows for section in sections(told) if section.title == "Situations")
+    for n in range(1, 6):
+        for column in ("recorded", mine):
+            assert escape(link("probes", "p", situation=n, column=column)) in page
+    (cell,) = re.findall(rf'column=recorded">({rows[0][2]})</a></td>', page)[:1]
+    assert cell == rows[0][2]
     answers = pages.get(link("probes", "p", situation=1, column=mine)).text
     assert answers.count("Play on from here") == 2
     assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
