@@ -509,6 +509,18 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     assert sorted(one.act for one in told.differences) == rows
 
 
+def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
+    opened: Store, five: list[Situation]
+) -> None:
+    ways: dict[str, Any] = {"name": "p", "situation": five, "times": 3}
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        with pytest.raises(HaltedRunError, match="such as openai:policy/guided; mend that, and the same"):
+            asked(opened, **ways, model=["openai:nosuch"])
+        told = asked(opened, **ways, model=["openai:policy/random"])
+    assert [one.column.name for one in told.columns] == ["recorded", "recorded openai:policy/random"]
+    assert [told.cell(n, "recorded openai:policy/random").decisions for n in range(1, 6)] == 5 * [3]
+
+
 def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
     (note,) = planned(opened, name="p", situation=five).notes
     assert note == "nothing is compared; --prompts FOLDER adds a column"
