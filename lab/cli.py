@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
+from typer.main import get_command
 
 from hobbes.lab.commands import (
     coding,
@@ -129,9 +130,23 @@ def _complain_of_arguments(error: typer.TyperException) -> None:
     if "\n" in message:
         typer.echo(message, err=True)
         return
-    context = getattr(error, "ctx", None)
     stop = "" if message.endswith((".", "?")) else "."
-    _complain(UsageError(f"{message}{stop} See `{context.command_path if context else 'hobbes'} --help`"))
+    _complain(UsageError(f"{message}{stop} See `{_command_of(error)} --help`"))
+
+
+def _command_of(error: typer.TyperException) -> str:
+    """Return the command whose arguments are wrong. Typer does not say it of an option without a value."""
+    context = getattr(error, "ctx", None)
+    if context:
+        return str(context.command_path)
+    command, path = get_command(app), ["hobbes"]
+    for word in sys.argv[1:]:
+        inner = getattr(command, "commands", {}).get(word)
+        if inner is None:
+            break
+        command = inner
+        path.append(word)
+    return " ".join(path)
 
 
 if __name__ == "__main__":

@@ -289,6 +289,9 @@ class Breaker:
             )
 
 
+IS_IT_RUNNING = "is the server running? `hobbes serve` starts the stand-in server"
+
+
 def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     """Return the failure that an error of the openai client stands for."""
     if is_timeout(error):
@@ -299,6 +302,10 @@ def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:
     if isinstance(error, openai.APIStatusError):
         return _of_status(error.status_code, error.response.headers, error.body, f"HTTP {error.status_code}")
     if isinstance(error, openai.APIConnectionError):
+        if any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)):
+            url = error.request.url
+            place = url.host if url.port is None else f"{url.host}:{url.port}"
+            return TryFailedError(f"nothing listens at {place}; {IS_IT_RUNNING}", tries=TRIES)
         return TryFailedError(f"connection lost: {_root_cause(error)}", tries=TRIES)
     return TryFailedError(_root_cause(error))
 

@@ -200,15 +200,17 @@ def _share(spec: str, name: str, value: str) -> float:
     return share
 
 
+def is_stand_in(spec: str) -> bool:
+    """Return whether a spec is that of a model of the stand-in server, which reads the view and no words."""
+    return spec.startswith((f"{PlayerKind.CHAT}:{POLICY_MODEL}", f"{RESPONSES}:{POLICY_MODEL}"))
+
+
 def with_rng(spec: str, name: str) -> str:
     """Return a spec whose program draws random numbers of its own, under this name.
 
     The stand-in server's models are policies as well. Any other model is returned as it is: it samples anew.
     """
-    if not (
-        is_program(spec)
-        or spec.startswith((f"{PlayerKind.CHAT}:{POLICY_MODEL}", f"{RESPONSES}:{POLICY_MODEL}"))
-    ):
+    if not (is_program(spec) or is_stand_in(spec)):
         return spec
     policy, *parameters = re.split(r"(?=[?&](?:temperature|max_tokens)=)", spec, maxsplit=1)
     policy = without_rng(policy)

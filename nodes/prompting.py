@@ -27,6 +27,7 @@ from pydantic import BaseModel
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory, in_words, reason
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop, Json, JsonObject, canonical, compact, sha256
 from hobbes.engine.turn import meanings, play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
@@ -163,7 +164,12 @@ def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> Pr
                 f"prompts/{world.name} has no variant {variant!r}; for the folder write ./{variant}"
             )
         _check_known("variant", f"prompts/{world.name}", variant, known)
-    _check_known("language", name_of(folder), lang, languages(world.name, variant))
+    there = languages(world.name, variant)
+    if lang not in there:
+        raise PromptError(
+            f"{name_of(folder)} has no language {lang!r}, since it has no file system.{lang}.md; "
+            f"languages: {', '.join(there) or 'none'}"
+        )
     names = _placeholders_of(world)
     prompts = PromptSet(
         world.name,
@@ -556,7 +562,12 @@ def _check_folder(folder: Path) -> None:
     except ValueError as error:  # a null character
         raise PromptError(f"{str(folder)!r}: {error}") from error
     if not found:
-        raise PromptError(f"{folder}: there is no such folder")
+        given = folder if folder.is_absolute() or ".." in folder.parts else f"./{folder}"
+        try:
+            beside = [one.name for one in folder.parent.iterdir() if one.is_dir()]
+        except OSError:
+            beside = []
+        raise PromptError(f"{given}: there is no such folder{did_you_mean(folder.name, beside)}")
 
 
 def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:

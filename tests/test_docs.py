@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import shlex
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -31,6 +33,7 @@ from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
+from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.probing import asked, duel, heeding
 
@@ -373,3 +376,28 @@ def test_each_command_and_option_exists() -> None:
         options = {option for parameter in command.params for option in parameter.opts}
         unknown = {word for word in words if word.startswith("--")} - options
         assert not unknown, f"{page}: hobbes {name} has no {unknown}"
+
+
+def test_the_block_of_the_readme_about_a_prompt_runs_as_it_stands(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for the server's address, and for `watch`, which does not end."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("## Try a prompt")[2].split("```\n")[1]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts").symlink_to(ROOT / "prompts")
+    called, told = [], ""
+    with in_thread(stand_in()) as base:
+        for line in block.splitlines():
+            program, *words = shlex.split(line, comments=True)
+            if program in {"cp", "sed"}:
+                subprocess.run([program, *words], check=True)
+            elif program == "hobbes" and words[0] not in {"serve", "watch"}:
+                done = cli(*words, env={"OPENAI_BASE_URL": base})
+                assert done.exit_code == 0, line
+                told += done.stdout * (words[0] == "probe")
+                called.append(words[0])
+    assert called == ["run", "probe", "probe", "fork"]
+    assert any(before != now for before, now in re.findall(r"([0-9]/5) → ([0-9]/5)", told))
+    assert "The models of the stand-in server read no words" in told
+    assert re.search(r"raid in [0-9]+% of the answers, against [0-9]+% in recorded", told)

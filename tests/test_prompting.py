@@ -121,8 +121,12 @@ def test_a_variant_with_a_slash_is_the_path_of_a_folder(
     assert error_of("mine") == "prompts/mining has no variant 'mine'; variants: plain"
     (mine / "turn.en.md").write_text("{{ view.mesages }}")
     assert error_of("../mine").startswith("../mine/turn.en.md: no view of mining has mesages;")
-    assert error_of("./mine") == "mine: there is no such folder"
-    assert error_of("../mine", "zh") == "../mine has no language 'zh'; languages: en"
+    assert error_of("./mine") == "./mine: there is no such folder"
+    assert error_of("../minee") == "../minee: there is no such folder; did you mean 'mine'?"
+    assert (
+        error_of("../mine", "zh")
+        == "../mine has no language 'zh', since it has no file system.zh.md; languages: en"
+    )
     assert error_of("./" + 300 * "m").endswith("File name too long")
 
 
@@ -160,7 +164,9 @@ def test_what_an_observer_is_told_stands_beside_a_variant_or_above_it_or_in_its_
 def test_an_unknown_language_is_an_error_that_lists_the_languages(write: Write) -> None:
     write(lang="en")
     write(lang="zh")
-    assert error_of(lang="fr") == "prompts/mining/plain has no language 'fr'; languages: en, zh"
+    assert error_of(lang="fr") == (
+        "prompts/mining/plain has no language 'fr', since it has no file system.fr.md; languages: en, zh"
+    )
 
 
 def test_the_error_for_a_missing_turn_file_names_it(write: Write, tmp_path: Path) -> None:

@@ -50,8 +50,8 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     """Print the prompt of a turn again whenever one of its files is saved, until you press Ctrl-C.
 
     Each time, the whole prompt is printed with the words that changed marked, then the lines that changed,
-    the approximate tokens, and what `prompts check` finds. If the prompt cannot be rendered, one line says
-    why. The options are those of `prompts render`.
+    the approximate tokens, and what `prompts check` finds; with --probe, without the whole prompt. If the
+    prompt cannot be rendered, one line says why. The options are those of `prompts render`.
 
     With --ask, the model that plays the agent is asked at once and again whenever the prompt has changed. Its
     answer is printed beside the one before, or below it. Answers are not kept, and nothing is played. The
@@ -82,7 +82,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, own = _probe_file(probe, prompts, model, lang), {}
         run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
-    show = show_json if as_json else Terminal().show
+    show = show_json if as_json else Terminal(has_table=probe is not None).show
     with options.open_home(home, writes=probe is not None) as store:
         question = find_question(
             store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
@@ -94,8 +94,8 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         edits = Edits(question, show, asker.ask if asker else None, session.ask if session else None)
         with suppress(KeyboardInterrupt):
             play_out(edits.follow(saves(question)))
-        if session:
-            show(Probed(edits.last, Tried(session.told())))
+        if session and (told := session.not_told_yet()):
+            show(Probed(edits.last, Tried(told)))
 
 
 def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":
@@ -111,6 +111,4 @@ def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | 
     asked = with_options([read], {**given, "name": read.name or file.stem}, [])
     if len(asked.prompts) != 1:
         raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
-    if not asked.situation:
-        raise UsageError(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to {file}` adds one")
     return asked

@@ -13,7 +13,7 @@ from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
-    from hobbes.lab.probe.planning import Cost
+    from hobbes.lab.probe.planning import Cost, Plan
     from hobbes.lab.probe.situations import Situation
     from hobbes.lab.probe.telling import ProbeTold
     from hobbes.lab.store.home import Store
@@ -102,7 +102,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = None,
     settings: options.Settings = None,
     times: Annotated[
-        int | None, typer.Option(min=1, max=1_000, help="how often each question is asked; by default 10")
+        int | None,
+        typer.Option(min=1, max=1_000, help="how often each question is asked; by default 10, or as before"),
     ] = None,
     name: Annotated[
         str | None,
@@ -123,6 +124,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     """Ask about recorded situations again, several times, with other prompts, models or settings.
 
     Nothing is played on. The prompt that the run itself used is always asked, too, as the column `recorded`.
+    Called again with the same name, it asks only what is missing. A prompt whose words have changed is a new
+    column.
     The result says how often each act occurs, and what differs. The caps hold over all calls of the probe.
     The exit code is 1 if no call brought a decision.
 
@@ -130,8 +133,9 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from hobbes.lab.loop import play_out
     from hobbes.lab.probe.asking import Asker, kept_calls, missing
-    from hobbes.lab.probe.planning import cost, plan
+    from hobbes.lab.probe.planning import cost
     from hobbes.lab.probe.situations import read_probe_file, with_options
+    from hobbes.lab.probe.versions import plan_version
     from hobbes.lab.show.terminal import remark
     from hobbes.lab.show.watching import watched_answers
     from hobbes.nodes.caps import Caps
@@ -149,15 +153,15 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
         asked = with_options(files, given, _situations(store, runs, turns, options.split_list(agents), where))
-        planned = plan(store, asked, caps)
+        planned = plan_version(store, asked, caps)
         kept = kept_calls(store, planned)
         expected = cost(store, planned, missing(planned, kept))
         if dry_run:
-            _tell_cost(planned.name, expected, len(planned.cells), as_json=as_json)
+            _tell_cost(planned, expected, as_json=as_json)
             return
         if not asked.name:
             raise UsageError("--name: give the probe a name, under which it is kept")
-        remark(_in_words(expected, len(planned.cells)))
+        remark(_in_words(planned, expected))
         if expected.calls and expected.usd != 0 and not yes:
             agree()
         asker = Asker(store, planned, kept, caps)
@@ -207,23 +211,34 @@ def agree() -> None:
         raise LabError("nothing was asked")
 
 
-def _in_words(cost: "Cost", cells: int) -> str:
-    """Return how many cells a probe has and what it will cost, in one line."""
+def _in_words(planned: "Plan", expected: "Cost") -> str:
+    """Return what a probe asks now and what that will cost, in one line."""
     from hobbes.engine.telling import counted
     from hobbes.lab.show.probes import cost_in_words
 
-    return f"{counted(cells, 'cell')}, {cost_in_words(cost)}"
+    cells = len(planned.cells)
+    there = cells * planned.times - expected.calls
+    kept = [f"{there:,} are there already"] if there else []
+    return "; ".join((f"{counted(cells, 'cell')}, {cost_in_words(expected)}", *kept, *planned.notes))
 
 
-def _tell_cost(name: str, cost: "Cost", cells: int, *, as_json: bool) -> None:
+def _tell_cost(planned: "Plan", cost: "Cost", *, as_json: bool) -> None:
     """Print what a probe would cost."""
     from hobbes.lab.show.terminal import print_json, say
 
     if as_json:
-        tokens = {"in": cost.tokens_in, "out": cost.tokens_out}
-        print_json({"probe": name, "cells": cells, "calls": cost.calls, "tokens": tokens, "usd": cost.usd})
+        print_json(
+            {
+                "probe": planned.name,
+                "cells": len(planned.cells),
+                "calls": cost.calls,
+                "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
+                "usd": cost.usd,
+                "notes": planned.notes,
+            }
+        )
     else:
-        say(_in_words(cost, cells))
+        say(_in_words(planned, cost))
 
 
 @app.command("add", context_settings=options.ENV)
@@ -255,9 +270,13 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     probe: Annotated[
         str | None, typer.Argument(help="the name of a probe; without it, all are listed")
     ] = None,
-    situation: Annotated[int | None, typer.Argument(help="the number of a situation")] = None,
+    situation: Annotated[str | None, typer.Argument(help="the number of a situation")] = None,
     column: Annotated[
         str | None, typer.Argument(help="a column, whose answers in this situation are shown")
+    ] = None,
+    answer: Annotated[
+        int | None,
+        typer.Argument(help="the number of an answer, shown with the command that plays on from it"),
     ] = None,
     diff: Annotated[
         str | None,
@@ -270,7 +289,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Show what a probe found, or the answers of one of its cells.
+    """Show what a probe found, the answers of one of its cells, or one of these.
 
     Example: hobbes probe show peaceful 2 ./mine
     """
@@ -278,7 +297,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.show import probes
     from hobbes.lab.show.comparison_table import word_diff_text
     from hobbes.lab.show.reports import renderable
-    from hobbes.lab.show.terminal import OUT, print_json, say
+    from hobbes.lab.show.terminal import OUT, next_step, print_json, say
     from hobbes.lab.store.probes import probe_names
 
     with options.open_home(home) as store:
@@ -301,12 +320,17 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
         elif column is None:
             raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
         elif as_json:
-            print_json(probes.told_cell(store, tell(store, probe), situation, column))
+            told = tell(store, probe)
+            print_json(probes.told_cell(store, told, told.number(situation), column, answer))
         else:
             told = tell(store, probe)
-            sections = list(probes.answers(store, told, situation, column))
-            title = f"{probe}, {column}, {probes.situation_in_words(told, situation)}"
+            number = told.number(situation)
+            commands = answer is not None
+            sections = list(probes.answers(store, told, number, column, answer, commands=commands))
+            title = f"{probe}, {column}, {probes.situation_in_words(told, number)}"
             OUT.print(renderable(title, sections))
+            if answer is None:
+                next_step(store.command("probe", "show", probe, number, column, 1))
 
 
 def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":

@@ -92,8 +92,8 @@ def _check_texts_are_the_same(planned: Plan, kept: Kept) -> None:
         prompt = prompts.get((key.situation, key.column), call.prompt)
         if key.question == TURN_QUESTION and call.prompt != prompt:
             raise UsageError(
-                f"the probe {planned.name} asked an earlier version of {key.column}; give this one a --name "
-                "of its own (or ask about version after version with `hobbes watch WORLD --probe FILE`)"
+                f"the probe {planned.name} was asked with other texts of {key.column}; "
+                "give this one a --name of its own"
             )
 
 
@@ -217,7 +217,8 @@ class Asker:
             try:
                 await self._ask(*one)
             except HaltedError as error:
-                raise HaltedRunError(f"{error}; the same command goes on with the probe") from error
+                first = "" if self.meter.stop_reason else "mend that, and "
+                raise HaltedRunError(f"{error}; {first}the same command goes on with the probe") from error
             on_answer()
 
         try:

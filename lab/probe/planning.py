@@ -34,6 +34,9 @@ RECORDED = "recorded"
 TIMES = 10
 """How often each question is asked, unless somebody says otherwise."""
 
+NOTHING_COMPARED = "nothing is compared; --prompts FOLDER adds a column"
+"""What is said of a probe with one column."""
+
 MAX_CELLS = 10_000
 """More cells than this are a slip of the keyboard."""
 
@@ -96,6 +99,8 @@ class Plan:
     times: int
     answered: frozenset[str] = frozenset()
     """The players that have answered in the runs of the situations, so that many may be asked at once."""
+    notes: tuple[str, ...] = ()
+    """What people have to know about its columns, in words."""
 
 
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
@@ -103,7 +108,9 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     check_installed()  # better now than when the answers have been paid for
     situations = tuple(find(store, one) for one in asked.situation)
     if not situations:
-        raise UsageError("there is no such situation; choose other --turns, --agents or --where")
+        raise UsageError(
+            "there is no situation to ask about; `hobbes probe add RUN TURN AGENT --to FILE` adds one"
+        )
     if len(set(situations)) < len(situations):
         raise UsageError("a situation is listed twice; list it once")
     columns = tuple(_columns(asked, read_models(store.home)))
@@ -166,12 +173,13 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
     agent, world = situation.agent, way.world
     if model is None:
         raise UsageError(
-            f"a probe needs a model, but {spec} plays {agent} in run {situation.run} and reads no prompt; "
+            f"a probe needs a model, but {spec} "
+            f"{'' if column.model else f'plays {agent} in run {way.name or way.id} and '}reads no prompt; "
             "name a chat model with --model openai:NAME"
         )
     if agent not in world.actors(state):
         raise UsageError(
-            f"{column.name}: {agent} does not act in turn {situation.turn} of run {situation.run}"
+            f"{column.name}: {agent} does not act in turn {situation.turn} of run {way.name or way.id}"
         )
     models = {**way.model_settings, **column.model_settings}
     try:

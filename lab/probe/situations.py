@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from hobbes.engine.world import MAX_NAME, OBSERVER, in_one_line
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.lab.errors import UsageError
 from hobbes.lab.files import check_path, read_toml
 from hobbes.lab.store.history import intents_of, missing_turn, state_before, stored_turn
@@ -55,9 +56,7 @@ def read_probe_file(path: Path) -> ProbeFile:
     try:
         return ProbeFile.model_validate(read_toml(path))
     except ValidationError as error:
-        raise UsageError(
-            f"{path}: {in_one_line(error, depth=3)}; docs/prompts.md shows such a file"
-        ) from error
+        raise UsageError(f"{path}: {_in_words(error)}; docs/prompts.md shows such a file") from error
 
 
 def with_options(
@@ -70,7 +69,36 @@ def with_options(
     try:
         return ProbeFile.model_validate({**first, **told, "situation": every})
     except ValidationError as error:
-        raise UsageError(in_one_line(error)) from error
+        raise UsageError(_in_words(error)) from error
+
+
+_PROBLEMS = {
+    "missing": "is missing",
+    "int_type": "write a whole number",
+    "string_type": "write a text in quotation marks",
+    "list_type": "write a list",
+    "dict_type": "write a table",
+    "model_type": "write a table",
+    "string_pattern_mismatch": "write letters, digits, - and _, with a letter or a digit first",
+}
+"""What pydantic finds wrong, in words."""
+
+
+def _in_words(error: ValidationError) -> str:
+    """Return what is wrong with a file of situations, in one line."""
+    return "; ".join(_problem(one["type"], one["msg"], one["loc"]) for one in error.errors())
+
+
+def _problem(kind: str, message: str, place: tuple[int | str, ...]) -> str:
+    """Return one thing that is wrong, with the situation, counted from 1, and the key."""
+    in_situation = place[0] == "situation" and len(place) > 2  # noqa: PLR2004  its name, number and key
+    where, key = (f"situation {int(place[1]) + 1}: ", place[2]) if in_situation else ("", place[0])
+    if kind == "extra_forbidden":
+        model: type[BaseModel] = Situation if in_situation else ProbeFile
+        keys = [field.alias or name for name, field in model.model_fields.items()]
+        known = ", ".join(keys)
+        return f"{where}there is no key {key!r}{did_you_mean(str(key), keys, f'the keys: {known}')}"
+    return f"{where}{key}: {_PROBLEMS.get(kind, message)}"
 
 
 def add(path: Path, situation: Situation) -> int:
@@ -100,8 +128,8 @@ def find(store: Store, situation: Situation) -> Situation:
     if situation.agent not in asked:
         agents = ", ".join(asked) or "none"
         raise UsageError(
-            f"{situation.agent!r} does not act in turn {situation.turn} of run {run.id}; the agents that "
-            f"act: {agents}"
+            f"{situation.agent!r} does not act in turn {situation.turn} of run {run.name or run.id}; the "
+            f"agents that act: {agents}"
         )
     return situation.model_copy(update={"run": run.id})
 

@@ -40,6 +40,11 @@ class Interval(NamedTuple):
     high: float
 
 
+def may_differ(pairs: Sequence[Pair]) -> bool:
+    """Return whether chance alone could make two columns differ: not if all answers of a situation agree."""
+    return any(0 < one.before + one.now < one.of_before + one.of_now for one in pairs)
+
+
 def p_value(pairs: Sequence[Pair]) -> float:
     """Return the two-sided mid-p that an act is as frequent in both columns."""
     lowest, chances = 0, [1.0]

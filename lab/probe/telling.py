@@ -1,5 +1,6 @@
 """What a probe says: how often each act occurs in each cell, what differs between columns, what they cost."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields
@@ -17,15 +19,16 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
 from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
 from hobbes.lab.probe.asking import columns_kept
-from hobbes.lab.probe.planning import Column, Place, place
+from hobbes.lab.probe.planning import NOTHING_COMPARED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, with_run_name
-from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, p_value
+from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, may_differ, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, answers_of, probe_named
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
+from hobbes.nodes.players import is_stand_in
 from hobbes.nodes.reading import deciding, read
 
 
@@ -143,7 +146,7 @@ class ProbeTold:
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """The differences of each column by each act, without acts that all answers of both have, or none."""
+        """The differences of each column by each act that may differ."""
         found = [one for told in self.columns for one in self._differences(told.column)]
         corrected = holm([one.p for one in found])
         return tuple(
@@ -157,8 +160,7 @@ class ProbeTold:
             return
         for act in self.acts:
             pairs = self._pairs(act, reference, column.name)
-            acts, answers = sum(p.before + p.now for p in pairs), sum(p.of_before + p.of_now for p in pairs)
-            if 0 < acts < answers:
+            if may_differ(pairs):
                 before, now = (
                     fmean(p.before / p.of_before for p in pairs),
                     fmean(p.now / p.of_now for p in pairs),
@@ -190,18 +192,47 @@ class ProbeTold:
         return next(
             told.column.name
             for told in self.columns
-            if told.column.is_recorded and told.column.model == column.model
+            if told.column.is_recorded
+            and (told.column.model, told.column.model_settings) == (column.model, column.model_settings)
         )
+
+    def is_chance(self, column: Column) -> bool:
+        """Whether a model of the stand-in server answered in a column and in the one it is compared with."""
+        against = self.against(column)
+        if against is None:
+            return False
+        before, now = self._players(against), self._players(column.name)
+        return bool(now) and before == now and all(map(is_stand_in, now))
+
+    def _players(self, column: str) -> set[str]:
+        """Return the players that were asked in a column."""
+        return {
+            one.call.reply.player
+            for key, cell in self.cells.items()
+            if key[1] == column
+            for one in cell.answers
+        }
+
+    def number(self, situation: int | str) -> int:
+        """Return the number of a situation; raise MissingError if there is none of this number."""
+        last = len(self.situations)
+        if not re.fullmatch("[0-9]{1,5}", str(situation)) or not 1 <= int(situation) <= last:
+            raise MissingError(
+                f"probe {self.name} has no situation {situation}; its situations are 1 to {last}"
+            )
+        return int(situation)
+
+    def column(self, name: str) -> Column:
+        """Return a column; raise MissingError, with those that there are, if there is none of this name."""
+        columns = {told.column.name: told.column for told in self.columns}
+        if name not in columns:
+            hint = did_you_mean(name, columns, f"its columns: {', '.join(columns)}")
+            raise MissingError(f"probe {self.name} has no column {name!r}{hint}")
+        return columns[name]
 
     def cell(self, situation: int, column: str) -> CellTold:
         """Return a cell; raise MissingError if there is none."""
-        names = [told.column.name for told in self.columns]
-        if not 1 <= situation <= len(self.situations) or column not in names:
-            raise MissingError(
-                f"probe {self.name} has no such cell; its situations are 1 to {len(self.situations)}, "
-                f"its columns: {', '.join(names)}"
-            )
-        return self.cells.get((situation, column), CellTold())
+        return self.cells.get((self.number(situation), self.column(column).name), CellTold())
 
     def to_json(self) -> dict[str, Any]:
         """Return the probe as plain JSON."""
@@ -349,9 +380,16 @@ def sentences(told: ProbeTold) -> Iterator[str]:
                 f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
             )
         if not found:
-            yield f"{column.name}: no difference from {told.against(column)} was found."
+            rows = any(one.column == column.name for one in told.differences)
+            why = f": no p (Holm) is below {ALPHA}" * rows
+            yield f"{column.name}: no difference from {told.against(column)} was found{why}."
+    if any(told.is_chance(one.column) for one in told.columns):
+        yield (
+            "The models of the stand-in server read no words, so differences between prompts of one of them "
+            "are chance."
+        )
     if len(told.columns) == 1:
-        yield f"There is only the column {told.columns[0].column.name}, so nothing is compared."
+        yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."
 
 
 def points(share: float) -> str:

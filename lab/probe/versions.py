@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.probe.asking import Asker, columns_kept, kept_calls, meter_of, missing
-from hobbes.lab.probe.planning import Column, Plan, plan
+from hobbes.lab.probe.planning import NOTHING_COMPARED, RECORDED, Column, Plan, plan
 from hobbes.lab.probe.situations import ProbeFile
 from hobbes.lab.probe.telling import ProbeTold, tell
 from hobbes.lab.store.home import Store
@@ -21,32 +21,44 @@ Texts = Mapping[int, Prompt]
 
 
 def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
-    """Return the plan of a probe that may have been asked about other versions of its prompts.
+    """Return the plan of a probe that may have been asked before, in other ways or about other texts.
 
-    A prompt with new texts is a new column. One with the texts of a column that the probe has is that column,
-    and one with the texts of the run itself is none, so that no text is asked twice.
+    What is new is a column beside those that the probe has. A prompt with the texts of one of these is that
+    column, and one with the texts of the run itself is none, so that no text is asked twice. Without `times`,
+    it is asked as often as before.
     """
-    planned = plan(store, asked, caps)
-    before = kept_probe(store, planned.name) if planned.name else None
+    before = kept_probe(store, asked.name) if asked.name else None
+    times = asked.times or (before.times if before else None)
+    planned = plan(store, asked.model_copy(update={"times": times}), caps)
     known = columns_kept(before) if before else {}
     asked_before: dict[str, dict[int, Prompt]] = {}
     for one in answers_of(store, before) if before else ():
         if one.call.question == TURN_QUESTION:
             asked_before.setdefault(one.column, {})[one.situation] = one.call.prompt
     versions: dict[str, Column] = {}
+    notes: list[str] = []
     own: Texts = {}
     for column in planned.columns:
         texts = _texts(planned, column)
         if column.is_recorded:
-            own, versions[column.name] = texts, column
-        elif texts != own:
-            taken = {version.name for version in versions.values()}
-            versions[column.name] = _version(column, texts, known, asked_before, taken)
+            own = texts
+        elif texts == own and not column.settings:
+            notes.append(f"{column.name} has the words of {RECORDED}, so it is not asked")
+            continue
+        taken = {version.name for version in versions.values()}
+        version = _version(column, texts, known, asked_before, taken)
+        versions[column.name] = version
+        if known and version.name not in known:
+            notes.append(f"new column: {version.name}")
+        elif version.name != column.name:
+            notes.append(f"{column.name} is the column {version.name}, which has these words")
+    if len({*known, *versions}) == 1 and not notes:
+        notes.append(NOTHING_COMPARED)
     merged = {**known, **{version.name: version for version in versions.values()}}
     cells = tuple(
         replace(cell, column=versions[cell.column].name) for cell in planned.cells if cell.column in versions
     )
-    return replace(planned, columns=tuple(merged.values()), cells=cells)
+    return replace(planned, columns=tuple(merged.values()), cells=cells, notes=tuple(notes))
 
 
 def _texts(planned: Plan, column: Column) -> Texts:
@@ -60,19 +72,24 @@ def _version(
     asked_before: Mapping[str, Texts],
     taken: Collection[str],
 ) -> Column:
-    """Return the column of the probe that has these texts, or else a new one with a name of its own."""
+    """Return the column of the probe that asks the same, or else a new one with a name of its own."""
     for name, other in known.items():
-        before = asked_before.get(name, {})
-        same_texts = all(texts.get(situation) == prompt for situation, prompt in before.items())
-        if (
-            name not in taken
-            and same_texts
-            and (before or other.prompts == column.prompts)
-            and other == replace(column, name=name, prompts=other.prompts)
-        ):
+        if name not in taken and _asks_the_same(column, texts, other, asked_before.get(name, {})):
             return other
-    names = (column.name if n == 1 else f"{column.name} v{n}" for n in count(1))
+    name = column.name
+    if name in known and known[name].model != column.model:
+        name += f" {column.model or 'own model'}"
+    names = (name if n == 1 else f"{name} v{n}" for n in count(1))
     return replace(column, name=next(name for name in names if name not in {*known, *taken}))
+
+
+def _asks_the_same(column: Column, texts: Texts, other: Column, before: Texts) -> bool:
+    """Return whether a column of the probe is asked in the same way as another one, and with its texts."""
+    if other != replace(column, name=other.name, prompts=other.prompts):
+        return False
+    if column.is_recorded or not before:
+        return other.prompts == column.prompts
+    return all(texts.get(situation) == prompt for situation, prompt in before.items())
 
 
 class Tried(NamedTuple):
@@ -97,6 +114,7 @@ class Session:
         self._asked = asked
         self._caps = caps
         self._watched = watched
+        self._last: ProbeTold | None = None
         self._meter = meter_of(store, plan_version(store, asked, caps), {}, caps)
 
     async def ask(self) -> Tried:
@@ -113,9 +131,14 @@ class Session:
             problem = str(error.__cause__)
         except UsageError as error:
             problem = str(error)
-        return Tried(self.told(), problem)
+        self._last = self._told()
+        return Tried(self._last, problem)
 
-    def told(self) -> ProbeTold | None:
-        """Return what the probe says so far, None if nothing was asked."""
+    def not_told_yet(self) -> ProbeTold | None:
+        """Return what the probe says now, None if it has said so already or if nothing was asked."""
+        told = self._told()
+        return None if told == self._last else told
+
+    def _told(self) -> ProbeTold | None:
         name = self._asked.name or ""
         return tell(self._store, name) if kept_probe(self._store, name) else None

@@ -20,7 +20,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.coding.telling import codes_of
 from hobbes.lab.coding.telling import tell as tell_codes
-from hobbes.lab.errors import LabError, MissingError
+from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
@@ -47,7 +47,7 @@ from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
-from hobbes.lab.store.probes import probe_names
+from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
 from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
@@ -597,26 +597,26 @@ class Pages:
     def probes(self) -> str:
         """Return the list of probes."""
         return self._page(
-            "probes.html", probes=probe_names(self.store), command=self._command("probe", "show")
+            "probes.html", probes=probes_listed(self.store), command=self._command("probe", "show")
         )
 
     def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
         """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
         told = tell(self.store, name)
         words: tuple[object, ...] = ()
-        title, cells, pieces = probes.title_of(told), [], []
+        title, pieces = probes.title_of(told), []
         sections = list(probes.sections(told))
         if column:
-            sections = list(probes.answers(self.store, told, situation or 1, column))
+            sections = list(probes.answers(self.store, told, situation or 1, column, commands=True))
             title = f"{column}, {probes.situation_in_words(told, situation or 1)}"
             words = (situation or 1, column)
         elif diff:
             sections, pieces = [], probes.diff(told, diff)
             title, words = f"The words of {diff}", ("--diff", diff)
-        else:
-            cells = [probes.situation_in_words(told, n) for n in range(1, len(told.situations) + 1)]
+        elif situation is not None:
+            raise UsageError("`situation` in the address needs a `column`")
         command = self._command("probe", "show", name, *words)
-        shown = {"told": told, "title": title, "sections": sections, "cells": cells, "pieces": pieces}
+        shown = {"told": told, "title": title, "sections": sections, "pieces": pieces, "whole": not words}
         return self._page("probe.html", **shown, command=command)
 
     def _following(self, name: str, began: float, shown: Mapping[str, Any], command: str | None) -> str:

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 from hobbes.engine.memory import reason
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
-from hobbes.lab.errors import UsageError
-from hobbes.lab.probe.planning import Cost
+from hobbes.lab.errors import MissingError, UsageError
+from hobbes.lab.experiment.statistics import ALPHA
+from hobbes.lab.probe.planning import RECORDED, Cost
 from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
@@ -15,7 +16,7 @@ from hobbes.lab.show.findings import Section
 from hobbes.lab.store.home import Store
 
 MARK = "●"
-"""Stands in the cell of an act that the recorded decision has."""
+"""Stands beside an act that the decision in the game has."""
 
 ANY_ACT = "any act"
 """Stands for the acts of a situation in which none occurs."""
@@ -28,14 +29,16 @@ def title_of(told: ProbeTold) -> str:
 
 OF_CELLS = (
     "A cell says in how many of its decisions the act occurs; before the arrow, in how many of the column "
-    f"that it is compared with. {MARK}: the recorded decision has the act."
+    f"that it is compared with. {RECORDED}: with the prompt of the game. {MARK}: the decision in the game "
+    "has the act."
 )
 
 OF_DIFFERENCES = (
     "Shares are means over the situations. An interval is over situations and answers: other situations of "
     f"their kind would differ. With fewer than {MIN_SITUATIONS} situations it is over the answers alone. "
     "p is that of an exact test within situations (Cochran, Mantel and Haenszel, mid-p). Holm's method "
-    "corrects it for the number of rows. An act that all answers have, or none, cannot differ: it has no row."
+    "corrects it for the number of rows; a difference is found if p (Holm) is below "
+    f"{ALPHA}. An act that in each situation all answers have, or none, cannot differ: it has no row."
 )
 
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
@@ -88,21 +91,21 @@ def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
         cells = [told.cell(n, one.column.name) for one in told.columns]
         acts = [act for act in told.acts if act in recorded or any(cell.having(act) for cell in cells)]
         for act in acts or [ANY_ACT]:
-            yield words, act, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
+            marked = f"{act} {MARK}" if act in recorded else act
+            yield words, marked, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
             words = ""
 
 
 def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str:
     """Return in how many decisions of a cell an act occurs, with those of the column it is compared with."""
-    (of_column,) = (one.column for one in told.columns if one.column.name == column)
-    against, cell = told.against(of_column), told.cell(situation, column)
+    of_column, cell = told.column(column), told.cell(situation, column)
+    against = told.against(of_column)
     now = f"{cell.having(act)}/{cell.decisions}"
     if against is not None:
         before = told.cell(situation, against)
         now = f"{before.having(act)}/{before.decisions} → {now}"
-    marked = of_column.is_recorded and act in (told.recorded[situation - 1] or ())
     failed = len(cell.answers) - cell.decisions
-    return f"{now}{f' {MARK}' * marked}{f', {failed} failed' if failed else ''}"
+    return f"{now}{f', {failed} failed' if failed else ''}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -110,20 +113,32 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
-def answers(store: Store, told: ProbeTold, situation: int, column: str) -> Iterator[Section]:
-    """Yield the answers of a cell, each with the command that plays on from it."""
-    for one in told.cell(situation, column).answers:
+def answers(  # noqa: PLR0913  which answers, and how
+    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None, *, commands: bool
+) -> Iterator[Section]:
+    """Yield the answers of a cell, or the one with a number, with `commands` that play on from them."""
+    for one in _numbered(told, situation, column, number):
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
             "": one.call.reply.text or one.call.reply.error,
             "By the rules: ": by_the_rules(told, one),
             "Reasoning: ": one.call.reply.reasoning,
             "Rejected: ": _rejections(told, one),
-            "Play on from here: ": play_on(store, told, situation, one),
+            "Play on from here: ": play_on(store, told, situation, one) if commands else "",
         }
         yield Section(
             f"Answer {one.number}: {done}", [f"{name}{text}" for name, text in parts.items() if text]
         )
+
+
+def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
+    """Return the answers of a cell, or the one with a number; raise MissingError if there is none."""
+    every = told.cell(situation, column).answers
+    found = tuple(one for one in every if number in {None, one.number})
+    if number is not None and not found:
+        numbers = ", ".join(str(one.number) for one in every) or "none"
+        raise MissingError(f"this cell has no answer {number}; its answers: {numbers}")
+    return found
 
 
 def by_the_rules(told: ProbeTold, answer: Answer) -> str:
@@ -182,7 +197,7 @@ def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
 
     They are those of the first situation that was asked in both columns.
     """
-    against = next((told.against(one.column) for one in told.columns if one.column.name == name), None)
+    against = told.against(told.column(name))
     for n in range(1, len(told.situations) + 1):
         both = [told.cell(n, column).answers for column in (against or name, name)]
         if all(both):
@@ -190,9 +205,11 @@ def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
     raise UsageError(f"column {name} has no answer yet; ask it first")
 
 
-def told_cell(store: Store, told: ProbeTold, situation: int, column: str) -> dict[str, Any]:
-    """Return the answers of a cell as plain JSON."""
-    answers = told.cell(situation, column).answers
+def told_cell(
+    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None
+) -> dict[str, Any]:
+    """Return the answers of a cell, or the one with a number, as plain JSON."""
+    answers = _numbered(told, situation, column, number)
     at = told.situations[situation - 1]
     return {
         "probe": told.name,

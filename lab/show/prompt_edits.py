@@ -248,16 +248,20 @@ def show_json(new: News) -> None:
 
 
 class Terminal:
-    """Prints what is new for people. An answer stands beside the last one, or below it."""
+    """Prints what is new for people. An answer stands beside the last one, or below it.
 
-    def __init__(self) -> None:
+    With a table of a probe after each rendering, only what has changed in the prompt is printed.
+    """
+
+    def __init__(self, *, has_table: bool = False) -> None:
+        self._whole = not has_table
         self._answer: RenderableType | None = None
 
     def show(self, new: News) -> None:
         """Print a rendering, an answer or what a probe says."""
         match new:
             case Rendering():
-                OUT.print(*_lines(new), sep="\n", soft_wrap=True)
+                OUT.print(*_lines(new, whole=self._whole), sep="\n", soft_wrap=True)
             case Answered():
                 self._show_answer(new)
             case Probed():
@@ -290,17 +294,18 @@ def show_tried(tried: Tried) -> None:
         say(f"not asked: {tried.problem}")
 
 
-def _lines(new: Rendering) -> Iterator[Text]:
-    """Yield a rendering: the prompt, what changed in it, its tokens, and what there is to say about it."""
+def _lines(new: Rendering, *, whole: bool) -> Iterator[Text]:
+    """Yield a rendering: what changed in the prompt, its tokens, and what there is to say about it.
+
+    The `whole` prompt comes before that if it is asked for.
+    """
     yield Text(f"rendering {new.number}", style="bold")
     if new.prompt is None:
         yield plain(new.error or "")
         return
     before = new.before or new.prompt
-    for part, was, now in (
-        ("system", before.system, new.prompt.system),
-        ("turn", before.turn, new.prompt.turn),
-    ):
+    parts = (("system", before.system, new.prompt.system), ("turn", before.turn, new.prompt.turn))
+    for part, was, now in parts if whole else ():
         yield Text(f"--- {part}", style="dim")
         yield _diff_text(word_diff(was, now, whole=True))
     if new.before:

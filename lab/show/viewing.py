@@ -133,11 +133,12 @@ def _run(pages: Pages, at: At, which: str = "run") -> Run:
 
 
 def _number(at: At, name: str) -> int | None:
-    """Return the turn that an address asks for under a name, None if it asks for none."""
+    """Return the number that an address asks for under a name, None if it asks for none."""
     try:
         return int(at[name]) if name in at else None
     except ValueError as error:
-        raise UsageError(f"`{name}` in the address is not the number of a turn") from error
+        what = "situation" if name == "situation" else "turn"
+        raise UsageError(f"`{name}` in the address is not the number of a {what}") from error
 
 
 def _place(at: At) -> tuple[int, str]:

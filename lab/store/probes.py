@@ -52,6 +52,19 @@ def keep_probe(store: Store, probe: KeptProbe) -> None:
         )
 
 
+def probes_listed(store: Store) -> list[Row]:
+    """Return what all probes are about, and when they were asked first, the newest first."""
+    order = "started desc, rowid desc"
+    return [
+        {
+            **{key: row[key] for key in ("name", "world", "started")},
+            "situations": len(json.loads(row["situations"])),
+            "columns": [column["name"] for column in json.loads(row["columns"])],
+        }
+        for row in store.db.table("probes").rows_where(order_by=order)
+    ]
+
+
 def probe_names(store: Store) -> list[str]:
     """Return the names of all probes, the newest first."""
     rows = store.db.conn.execute("select name from probes order by started desc, rowid desc")

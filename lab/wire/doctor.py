@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from hobbes.engine.telling import counted
+from hobbes.nodes.calling import IS_IT_RUNNING
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.secrecy import safe_line
 
@@ -88,7 +89,8 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
             url, headers={"authorization": f"Bearer {key or 'none'}"}, proxy=proxy, timeout=10
         )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError) as error:
-        return f"does not answer: {safe_line(str(error))}"
+        hint = f"; {IS_IT_RUNNING}" if isinstance(error, httpx2.ConnectError) else ""
+        return f"does not answer: {safe_line(str(error))}{hint}"
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:

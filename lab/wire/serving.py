@@ -116,12 +116,16 @@ def _answer(address: str, body: dict[str, Any]) -> str:
         raise BadRequestError(NO_VIEW)
     agent = str(view[world.viewer_key])
     policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
+    model = str(body.get("model"))
+    if not model.startswith(POLICY_MODEL):
+        raise BadRequestError(
+            f"this is the stand-in server of hobbes, which has no model {model!r}; its models are policies, "
+            f"such as {PlayerKind.CHAT}:{policy_model('guided')}"
+        )
     try:
-        spec = parse_spec(policies, str(body.get("model")).replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
+        spec = parse_spec(policies, model.replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))
     except ValueError as error:
-        raise BadRequestError(f"there is no model {body.get('model')!r}: {error}") from error
-    if spec.kind is not PlayerKind.POLICY:
-        raise BadRequestError(f"there is no model {body.get('model')!r}; GET /v1/models lists the models")
+        raise BadRequestError(f"there is no model {model!r}: {error}") from error
     try:
         # A model has no seed, so its random draws depend on the call and the view, not on the prompt's text.
         seed = int(sha256(address + canonical(view))[:12], 16)

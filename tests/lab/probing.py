@@ -16,9 +16,10 @@ from hobbes.engine.chance import chance
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.probe.asking import Asker, kept_calls
-from hobbes.lab.probe.planning import Plan, plan
+from hobbes.lab.probe.planning import Plan
 from hobbes.lab.probe.situations import ProbeFile
 from hobbes.lab.probe.telling import ProbeTold, tell
+from hobbes.lab.probe.versions import plan_version
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
@@ -85,7 +86,7 @@ def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeTold:
 
 def planned(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> Plan:
     """Plan a probe of a model."""
-    return plan(store, ProbeFile(**{"model": [MODEL], **ways}), caps)
+    return plan_version(store, ProbeFile(**{"model": [MODEL], **ways}), caps)
 
 
 def ask(store: Store, what: Plan, caps: Caps = NO_CAPS) -> None:

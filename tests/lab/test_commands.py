@@ -413,6 +413,7 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
     [
         ("run", "Missing argument 'world'. See `hobbes run --help`"),
         ("fork last", "Missing option '--turn'. See `hobbes fork --help`"),
+        ("probe show p --diff", "Option '--diff' requires an argument. See `hobbes probe show --help`"),
         ("runn", "No such command 'runn'. Did you mean 'run', 'runs'? See `hobbes --help`"),
         (
             "report last --format x",
@@ -560,6 +561,12 @@ def test_a_name_is_used_once(cli: Cli) -> None:
 def test_doctor_accepts_any_address_and_key(cli: Cli, environment: dict[str, str]) -> None:
     told = cli("doctor", "--json", env=environment)
     assert json.loads(told.stdout)["server"].startswith("does not answer")
+
+
+def test_doctor_says_how_to_start_a_server_where_none_listens(cli: Cli) -> None:
+    told = cli("doctor", "--json", env={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"})
+    server = json.loads(told.stdout)["server"]
+    assert server.endswith("is the server running? `hobbes serve` starts the stand-in server")
     assert told.exit_code == 1
 
 

@@ -18,19 +18,23 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.probe.asking import kept_calls, missing
-from hobbes.lab.probe.planning import cost, plan
+from hobbes.lab.probe.planning import Column, cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
-from hobbes.lab.probe.telling import sentences, tell
+from hobbes.lab.probe.telling import Answer, CellTold, ColumnTold, ProbeTold, sentences, tell
 from hobbes.lab.show.probes import sections
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
+from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
 from tests.lab.test_kills import Start, stats
+
+CALL: Any = None
+"""Stands for a call where none is read."""
 
 
 @pytest.fixture
@@ -142,7 +146,7 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
     assert tell(opened, "again").columns[0].failures == {}
 
 
-def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
+def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
     opened: Store, five: list[Situation], tmp_path: Path
 ) -> None:
     mine = variant(tmp_path, "Be peaceful.")
@@ -151,17 +155,10 @@ def test_more_answers_are_added_to_a_probe_and_another_probe_needs_another_name(
         asked(opened, **ways, times=1)
         assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
         assert len(server.asked) == 6
-    for other, why in (
-        ({"situation": five}, "other situations"),
-        ({"model": ["openai:other"]}, "other columns"),
-    ):
-        with pytest.raises(UsageError, match=f"the probe one has {why}; give this one a --name of its own"):
-            asked(opened, **{**ways, **other})
-    (Path(mine) / "system.en.md").write_text("Attack.", encoding="utf-8")
-    with pytest.raises(
-        UsageError, match=r"the probe one asked an earlier version of .*; give this one a --name of its own"
-    ):
         asked(opened, **ways)
+        assert len(server.asked) == 6  # as often as before
+    with pytest.raises(UsageError, match="the probe one has other situations; give this one a --name"):
+        asked(opened, **{**ways, "situation": five})
 
 
 def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
@@ -169,16 +166,68 @@ def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
 ) -> None:
     mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
     with heeding() as server:
-        for times, prompts, calls in ((2, [mine], 4), (2, [mine, other], 6), (3, [mine, other], 9)):
+        for times, prompts, calls in ((2, [mine], 4), (2, [other, mine], 6), (3, [mine, other], 9)):
             asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
             assert len(server.asked) == len({*server.asked}) == calls
-        with pytest.raises(UsageError, match="the probe grows has other columns"):
-            planned_and_kept(opened, name="grows", situation=five[:1], prompts=[other, mine])
-    assert [one.answers for one in tell(opened, "grows").columns] == [3, 3, 3]
+        told = asked(opened, name="grows", situation=five[:1], prompts=[mine], model=["openai:other"])
+        assert len(server.asked) == 15
+    columns = [one.column for one in told.columns]
+    assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
+    assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
+    assert [told.against(one) for one in columns] == [
+        None,
+        *3 * ["recorded"],
+        "recorded openai:other",
+    ]
 
 
-def planned_and_kept(store: Store, **ways: Any) -> None:
-    kept_calls(store, planned(store, **ways))
+def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
+    system = mine / "system.en.md"
+    first = system.read_text(encoding="utf-8")
+    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
+    words = (
+        "probe",
+        run.id,
+        "--turns",
+        "1,2",
+        "--agents",
+        "unit-a",
+        "--model",
+        MODEL,
+        "--prompts",
+        str(mine),
+    )
+    said = []
+    with heeding() as server:
+        for text in (first, f"{own}\nWin.\n", first, own):
+            system.write_text(text, encoding="utf-8")
+            shown = cli(*words, "--times", "3", "--name", "loop", "--yes")
+            said.append((len(server.asked), shown.stderr.strip()))
+        (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
+    assert [asked for asked, _ in said] == [12, 18, 18, 18]
+    assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
+        "about .* dollars: unknown;", "about", said[1][1].replace("\n", " ")
+    )
+    assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
+    assert dry == f"{mine} has the words of recorded, so it is not asked"
+    assert dry in said[3][1].replace("\n", " ")
+    columns = [(one.column.name, one.answers) for one in tell(opened, "loop").columns]
+    assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
+
+
+def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
+    opened: Store, five: list[Situation]
+) -> None:
+    """As after a change of the code that writes views."""
+    with heeding():
+        asked(opened, name="one", situation=five[:1], times=1)
+    with opened.db.conn as connection:
+        connection.execute("update probe_answers set prompt = system")
+    with pytest.raises(UsageError, match="was asked with other texts of recorded; give this one a --name"):
+        asked(opened, name="one", situation=five[:1], times=1)
 
 
 def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
@@ -229,15 +278,15 @@ def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situ
     ("ways", "problem"),
     [
         ({"model": []}, "a probe needs a model, but policy:random.* plays unit-a"),
-        ({"model": ["policy:random"]}, "name a chat model with --model"),
+        ({"model": ["policy:random"]}, "a model, but policy:random reads no prompt; name a chat model"),
         ({"prompts": ["nowhere"]}, "nowhere"),
         (
             {"situation": [Situation(run="duel", turn=9, agent="unit-a")]},
-            "has no turn 9; it has turns 0 to 5",
+            "run duel has no turn 9; it has turns 0 to 5",
         ),
         ({"situation": [Situation(run="duel", turn=1, agent="unit-z")]}, "does not act in turn 1"),
         ({"situation": [Situation(run="duel", turn=1, agent="observer")]}, "a probe asks agents"),
-        ({"situation": []}, "there is no such situation"),
+        ({"situation": []}, "there is no situation to ask about"),
         ({"prompts": ["plain", "plain"]}, "two columns would be the same"),
         ({"set": {"start": 7}}, "this changes how the game begins"),
     ],
@@ -290,8 +339,10 @@ def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
         asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
     assert asked.exit_code == 1
     found = asked.stdout.partition("What was found")[2].strip()
+    found = " ".join(found.split())
     assert found.startswith(
-        "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: "
+        "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: nothing "
+        "listens at 127.0.0.1:9; is the server running? `hobbes serve` starts the stand-in server"
     )
     assert asked.stdout.count("any act  0/0, 1 failed") == 2
 
@@ -301,9 +352,15 @@ def test_a_cell_that_is_not_there_is_told_with_those_that_are(
 ) -> None:
     with heeding():
         asked(opened, name="small", situation=five[:2], times=1)
-    for situation in ("0", "3"):
-        refused = cli("probe", "show", "small", situation, "recorded")
-        assert "its situations are 1 to 2" in str(refused.exception)
+    for words, told in (
+        (("0", "recorded"), "has no situation 0; its situations are 1 to 2"),
+        (("x", "recorded"), "has no situation x; its situations are 1 to 2"),
+        (("1", "record"), "has no column 'record'; did you mean 'recorded'"),
+        (("--diff", "./nope"), "has no column './nope'; its columns: recorded"),
+        (("1", "recorded", "2"), "this cell has no answer 2; its answers: 1"),
+        (("1",), "name a column, too"),
+    ):
+        assert told in str(cli("probe", "show", "small", *words).exception)
 
 
 def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
@@ -316,7 +373,29 @@ def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="already has this situation"):
         add(file, ones[0])
     file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
-    with pytest.raises(UsageError, match=r"turn: Field required; .*agent"):
+    with pytest.raises(
+        UsageError, match=r"situation 1: turn: is missing; .*there is no key 'turns'; did you mean 'turn'"
+    ):
+        read_probe_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
+        ("[[situations]]\nrun = 'a'", "there is no key 'situations'; did you mean 'situation'"),
+        ("zzz = 1", "there is no key 'zzz'; the keys: situation, name, prompts, .* set, times"),
+        ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
+        ("prompts = [3]", "prompts: write a text in quotation marks"),
+        ("situation = [3]", "situation: write a table"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_situations_is_said_in_words(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "situations.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=problem):
         read_probe_file(file)
 
 
@@ -356,9 +435,11 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
             assert cell in markdown
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
-    fork = re.sub(
-        r"^.*?hobbes ", "", cli("probe", "show", "p", "2", mine).stdout.split("Play on from here: ")[1]
-    )
+    (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
+    assert second == shown["answers"][1]
+    every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
+    assert (every.count("Answer "), every.count("Play on"), one.count("Answer ")) == (3, 0, 1)
+    fork = re.sub(r"^.*?hobbes ", "", one.split("Play on from here: ")[1])
     assert fork.startswith("fork duel --turn 0 --answer ")
     pieces = json.loads(cli("probe", "show", "p", "--diff", mine, "--json").stdout)
     assert "".join(text for change, text in pieces if change == "+").strip() == "Be peaceful."
@@ -393,16 +474,56 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     mine = variant(tmp_path, "Be peaceful.")
     with heeding():
         told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
-    assert link("probes", "p") in pages.get("/probes").text
+    every = pages.get("/probes").text
+    assert link("probes", "p") in every
+    assert f"<td>recorded, {escape(mine)}</td>" in every
     page = pages.get("/probes/p").text
     for section in sections(told):
         assert section.title in page
         assert all(escape(cell) in page for row in section.rows for cell in row)
-    assert escape(link("probes", "p", situation=1, column=mine)) in page
+    rows = next(section.rows for section in sections(told) if section.title == "Situations")
+    for n in range(1, 6):
+        for column in ("recorded", mine):
+            assert escape(link("probes", "p", situation=n, column=column)) in page
+    (cell,) = re.findall(rf'column=recorded">({rows[0][2]})</a></td>', page)[:1]
+    assert cell == rows[0][2]
     answers = pages.get(link("probes", "p", situation=1, column=mine)).text
     assert answers.count("Play on from here") == 2
     assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
     assert pages.get("/probes/nothing").status_code == 404
+    assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
+    assert "needs a `column`" in pages.get("/probes/p?situation=1").text
+
+
+@pytest.mark.parametrize(
+    ("acts", "rows"), [(("attack", "attack"), []), (("attack", "block"), ["attack", "block"])]
+)
+def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
+    five: list[Situation], acts: tuple[str, str], rows: list[str]
+) -> None:
+    """In the second situation all answers block."""
+    columns = [ColumnTold(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
+    done = {(1, "recorded"): acts[0], (1, "./x"): acts[1], (2, "recorded"): "block", (2, "./x"): "block"}
+    cells = {at: CellTold((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
+    told = ProbeTold("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
+    assert sorted(one.act for one in told.differences) == rows
+
+
+def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
+    opened: Store, five: list[Situation]
+) -> None:
+    ways: dict[str, Any] = {"name": "p", "situation": five, "times": 3}
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        with pytest.raises(HaltedRunError, match="such as openai:policy/guided; mend that, and the same"):
+            asked(opened, **ways, model=["openai:nosuch"])
+        told = asked(opened, **ways, model=["openai:policy/random"])
+    assert [one.column.name for one in told.columns] == ["recorded", "recorded openai:policy/random"]
+    assert [told.cell(n, "recorded openai:policy/random").decisions for n in range(1, 6)] == 5 * [3]
+
+
+def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
+    (note,) = planned(opened, name="p", situation=five).notes
+    assert note == "nothing is compared; --prompts FOLDER adds a column"
 
 
 def test_without_acts_nothing_is_counted(

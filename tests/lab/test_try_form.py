@@ -186,7 +186,7 @@ WRONG: list[tuple[dict[str, str], str]] = [
 WRONG_BEFORE: list[tuple[dict[str, str], str]] = [
     ({"times": "many"}, "times: write a whole number"),
     ({"times": "5000"}, "times: Input should be less than or equal to 1000"),
-    ({"name": "../x"}, "name: String should match pattern"),
+    ({"name": "../x"}, "name: write letters, digits, - and _"),
     ({"calls": "-1"}, "calls: write a whole number"),
     ({"model": "python:agents.py:Careful"}, "a page takes no Python players"),
     ({"model": "policy:random"}, "a probe needs a model"),

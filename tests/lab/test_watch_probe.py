@@ -18,9 +18,10 @@ from hobbes.lab.play.rendering import question_in_run
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.probe.versions import Session
-from hobbes.lab.show.prompt_edits import Edits, News, Probed, Terminal
+from hobbes.lab.show.prompt_edits import Edits, News, Probed, Rendering, Terminal
 from hobbes.lab.store.home import Store
 from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.journal import Prompt
 from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.forking import Command
@@ -161,7 +162,7 @@ def test_what_cannot_be_asked_after_a_save_is_said_and_the_watching_goes_on(
     assert "Situations" in capsys.readouterr().out
 
 
-def test_ctrl_c_ends_it_with_the_table(
+def test_ctrl_c_ends_it(
     opened: Store, situations: list[Situation], system: Path, tmp_path: Path, process: Callable[..., Command]
 ) -> None:
     file = tmp_path / "situations.toml"
@@ -182,8 +183,32 @@ def test_ctrl_c_ends_it_with_the_table(
     last = until([("recorded", 2), ("mine", 2)])
     watching.send_signal(signal.SIGINT)
     assert watching.wait() == 0
-    assert [json.loads(line)["probe"] for line in watching.stdout][-1] == last["probe"]
-    assert tell(opened, "situations").times == 1
+    assert watching.stdout.read() == ""  # the table has been printed
+    assert tell(opened, "situations").to_json() == last["probe"]
+
+
+def test_what_has_arrived_since_the_last_table_is_told_at_the_end_and_nothing_twice(
+    opened: Store, situations: list[Situation], system: Path
+) -> None:
+    asked = session(opened, situations, system)
+    assert asked.not_told_yet() is None
+    asyncio.run(asked.ask())
+    assert asked.not_told_yet() is None
+    system.write_text("Be peaceful.", encoding="utf-8")
+    asyncio.run(session(opened, situations, system).ask())
+    told = asked.not_told_yet()
+    assert told
+    assert [one.answers for one in told.columns] == [4, 4]
+
+
+def test_with_a_table_only_what_has_changed_in_the_prompt_is_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before, now = Prompt("The rules.\nWin.", "The view."), Prompt("The rules.\nLose.", "The view.")
+    Terminal(has_table=True).show(Rendering(1, now, before))
+    shown = capsys.readouterr().out
+    assert "[-Win-]{+Lose+}." in shown
+    assert "The view." not in shown
 
 
 @pytest.mark.parametrize(

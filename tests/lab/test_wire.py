@@ -391,3 +391,12 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert one.system != other.system
     assert one.turn != other.turn
     assert runs[0].digest == runs[1].digest
+
+
+def test_the_stand_in_server_says_how_its_models_are_called(opened: Store) -> None:
+    with (
+        in_thread(stand_in()) as base,
+        environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
+        pytest.raises(LabError, match=r"no model 'gpt-6-luna'; .* such as openai:policy/guided"),
+    ):
+        played(opened, RunOptions("mining", 2, models="openai:gpt-6-luna", values={"rounds": 9}))
