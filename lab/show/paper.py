@@ -293,8 +293,8 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
         margins = ", ".join(f"{name} {short(of)}" for name, of in report.rules.margins.items())
         yield (
             f"A difference is called no larger than the margin ({escape_markdown(margins)}) by two one-sided "
-            f"tests {works.cite(SCHUIRMANN)}. Pairs that are all equal do not show how far others may be off, "
-            "so they are never called no larger than the margin."
+            f"tests {works.cite(SCHUIRMANN)}. Pairs that are all equal do not show how far others may be "
+            "off, so they are never called no larger than the margin."
         )
     if report.rules.looks:
         yield (

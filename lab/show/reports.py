@@ -157,8 +157,8 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     yield Section(
         "Second half of a run minus first half",
         [
-            "These comparisons were not planned, unless a hypothesis names them. Where the values of all "
-            "runs of an arm are equal, there is no p: they may be one game, played again and again."
+            "These comparisons were not planned, unless a hypothesis names them.",
+            "Equal values of all runs of an arm have no p: they may be one game, played again and again.",
         ],
         columns=("arm", "measure", *NUMBERS, *_tests(report)),
         rows=[_difference(report, one) for one in report.halves],
