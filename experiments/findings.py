@@ -39,6 +39,26 @@ FURTHER = 50_000
 RERUN = 10
 """How many seeds a rerun has at most."""
 
+OF_VERDICTS = "A verdict is about the figure in its row, not about the reason that the hypothesis gives."
+
+NOTES = {
+    "trust-noise": (
+        "Hypothesis 7 is about one line through all three strategies: copykittens do not fall below their "
+        "level without misses before 15%. An earlier play with 20 other seeds had a cooperation of 0.112 "
+        "(0.085 to 0.147) among copycats at 20% of misses."
+    ),
+    "trust-begging": (
+        "Hypothesis 2: `granted_share` is a share of what was asked, not of the budget, which was never "
+        "used up. On average, 92 of 158 sats were granted by the patient observer, and 78 of 238 by the "
+        "other one: a unit that lacks less asks for less."
+    ),
+    "mining-rounds": (
+        "Hypothesis 6: the 100 rounds are the first of the same games, so rounds 101 to 500 differ from them "
+        "by about 5/4 of the figure, 0.00076 (7.8e-05 to 0.00144)."
+    ),
+}
+"""What has to be known beside the hypotheses of an experiment, whose texts are those of its frozen plan."""
+
 Report: TypeAlias = Mapping[str, Any]
 """What `hobbes report EXPERIMENT --json` prints."""
 
@@ -139,8 +159,9 @@ def page(report: Report, rerun: Report | None) -> Iterator[str]:
         f"The file is [experiments/{name}.toml](../../experiments/{name}.toml), the page is "
         f"[Findings](../findings.md). {len(report['cells']):,} games of scripted policies, seeds "
         f"{plan['seeds'][0]} to {plan['seeds'][-1]}, played with {versions}. The plan was frozen on "
-        f"{plan['frozen'][:16].replace('T', ' at ')} UTC; its hash is `{plan['hash'][:16]}`. "
-        "`python -m experiments.findings` writes this page."
+        f"{plan['frozen'][:16].replace('T', ' at ')} UTC; its hash is `{plan['hash'][:16]}` (that of a "
+        "replay is another one if prompts have changed since). `python -m experiments.findings` writes this "
+        "page."
     )
     if rerun:
         seeds = rerun["plan"]["seeds"]
@@ -191,7 +212,7 @@ def verdict(one: Mapping[str, Any]) -> str:
 
 
 def hypotheses(report: Report, rerun: Report | None) -> Iterator[str]:
-    """Yield the table of the hypotheses, with what the rerun found."""
+    """Yield the table of the hypotheses, with what the rerun found, below what has to be known of it."""
     compared = {"halves": "2nd half minus 1st", "zero": "compared with 0"}
     again = rerun["hypotheses"] if rerun else [None] * len(report["hypotheses"])
     rows = []
@@ -211,6 +232,9 @@ def hypotheses(report: Report, rerun: Report | None) -> Iterator[str]:
                 f"{verdict(other)}: {mean(other)}" if other else "-",
             )
         )
+    for note in (OF_VERDICTS, NOTES.get(report["experiment"])):
+        if note:
+            yield from (note, "")
     columns = ("", "hypothesis", "verdict", "figure of", "figure (95% interval)", "n", "p (Holm)", "rerun")
     yield from table(columns, rows)
 
@@ -241,7 +265,7 @@ def differences(report: Report) -> Iterator[str]:
     for arm in dict.fromkeys(one["arm"] for one in report["differences"]):
         of_arm = [one for one in report["differences"] if one["arm"] == arm]
         if all(one["mean"] in {0, None} and one["low"] is None for one in of_arm):
-            rows.append((f"`{arm}`", "all", "invariance check: no pair differs", "-", "-"))
+            rows.append((f"`{arm}`", "all", "no pair differs", "-", "-"))
             continue
         rows += [
             (f"`{arm}`", f"`{one['measure']}`", mean(one), figure(one["p_holm"]), verdict(one))

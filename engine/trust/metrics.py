@@ -38,7 +38,7 @@ def measures(turns: int) -> Folding[TrustTurn]:
 
 @share
 def cooperation(played: TrustTurn) -> tuple[int, int]:
-    """Intended high fives / actions that were chosen.
+    """Intended high fives / actions that were chosen; to replicate is such an action.
 
     Source: docs/rules/trust.md#cooperation-and-aggression.
     """

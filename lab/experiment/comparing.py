@@ -150,6 +150,12 @@ class Judged:
         """The wordings over which the difference is one, by the arms that share them; none with one each."""
         return [wordings_of(one.arms, one.kind, one.crossed) for one in self.seen.tables]
 
+    def without_p(self) -> "Judged":
+        """Return the comparison without the p of a difference from 0."""
+        left = self.without_failures
+        difference = replace(self.difference, p=None)
+        return replace(self, difference=difference, p_holm=None, without_failures=left and left.without_p())
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
         of = self.difference

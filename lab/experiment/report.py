@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
@@ -385,10 +385,14 @@ def _differences(
 
 
 def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
-    """Yield the tested differences between the halves of runs, corrected over all arms and measures."""
+    """Yield the tested differences between the halves of runs, corrected over all arms and measures.
+
+    Where the values of all runs of an arm are equal, they may be one game many times, so they have no p.
+    """
     places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
     samples = [halves(used, file, measure, arm) for arm, measure in places]
-    yield from _compare(places, samples, file, plan, rules)
+    for one in _compare(places, samples, file, plan, rules):
+        yield replace(one, judged=one.judged.without_p()) if one.difference.spread == 0 else one
 
 
 def _compare(

@@ -22,9 +22,15 @@ EXTENDED = " (extended after a look)"
 
 
 FEW_VALUES = (
-    "Of 5 skewed values, 88 to 94% of the 95% intervals hold the true mean, and of 8 very skewed ones 90%."
+    "Of 5 skewed values, 88 to 96% of the 95% intervals hold the true mean, and of 8 very skewed ones 90%."
 )
 """What docs/calibration.md says of few values."""
+
+RARE_EVENTS = (
+    "Intervals of a measure of 0 or 1 that is seldom 1, or seldom 0, hold less often than 95%, in some cases "
+    "53%."
+)
+"""What docs/calibration.md says of rare events."""
 
 
 def tainted_of(tainted: int, runs: int) -> str:
@@ -165,7 +171,8 @@ def _conclusion(found: Report, one: Compared) -> str:
 def _all_equal(of: Judged) -> str:
     """Return what is known if no pair differs."""
     n = of.difference.mean.n
-    return f"equal in {all_of(n, 'pair')}; up to {most_unlike(n):.0%} of all pairs may be unlike these"
+    unlike = f"up to {most_unlike(n):.0%} of all pairs may be unlike these (95% confidence)"
+    return f"equal in {all_of(n, 'pair')}; {unlike}"
 
 
 def _why_nothing(found: Report, one: Compared) -> str:

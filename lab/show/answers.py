@@ -13,6 +13,7 @@ from hobbes.lab.experiment.comparing import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.invasion import Invasion, beside_drift
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
+from hobbes.lab.experiment.statistics import means_of
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
 from hobbes.lab.proof.comparing import CHANGE, settings_that_differ, word_diff
 from hobbes.lab.show.comparison_table import settings_by_field
@@ -202,7 +203,7 @@ class Answer:
     claim: str
     one: Compared | Tested
     share: float | None
-    """The difference as a share of the mean of what it is compared with; None if that is not above 0."""
+    """The difference as a share of the mean of what it is compared with; None if that may be 0 or below."""
 
     def row(self, report: Report) -> tuple[str, ...]:
         """Return its cells."""
@@ -250,18 +251,20 @@ def _share_of_tested(report: Report, one: Tested) -> float | None:
 
 
 def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
-    """Return a difference as a share of an arm's mean over the same seeds; None if that is not above 0."""
-    place = ("run", measure_of(one))
-    values = [
-        measures.get(place)
-        for (name, seed), measures in report.values.items()
-        if parts_of(name)[0] == arm and seed in one.judged.pairs
-    ]
-    known = [value for value in values if value is not None]
+    """Return a difference as a share of an arm's mean over the same seeds.
+
+    It is None unless the interval of that mean lies above 0; without an interval, the mean itself.
+    """
+    place, by_seed = ("run", measure_of(one)), dict[int, list[float]]()
+    for (name, seed), measures in report.values.items():
+        if parts_of(name)[0] == arm and seed in one.judged.pairs:
+            if (value := measures.get(place)) is None:
+                return None
+            by_seed.setdefault(seed, []).append(value)
+    (of_arm,) = means_of([[fsum(of) / len(of) for of in by_seed.values()]])
+    least = of_arm.mean if of_arm.low is None else of_arm.low
     mean = one.difference.mean.mean
-    if mean is None or not known or len(known) < len(values) or fsum(known) <= 0:
-        return None
-    return mean * len(known) / fsum(known)
+    return mean / of_arm.mean if mean is not None and of_arm.mean and least and least > 0 else None
 
 
 def table_of_answers(report: Report) -> tuple[Section, list[Section]]:

@@ -10,7 +10,7 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.experiment.file import NULL, ExperimentFile
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, CALIBRATED, MAX_EXACT, RANDOM_FLIPS
-from hobbes.lab.experiment.wording import FEW_VALUES, cautions, explorations, short
+from hobbes.lab.experiment.wording import FEW_VALUES, RARE_EVENTS, cautions, explorations, short
 from hobbes.lab.show.answers import (
     COLUMNS,
     answers,
@@ -290,7 +290,8 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
         "A game is one value, and each arm is compared with the baseline seed by seed. The p-value is the "
         f"larger one of a permutation test that flips the signs of the differences ({flips}) "
         f"{works.cite(FISHER, PITMAN, PHIPSON)} and that at which the interval ends at 0. Intervals are "
-        f"Student's {works.cite(STUDENT)}, made longer on the side of the longer tail {works.cite(JOHNSON)}."
+        f"Student's {works.cite(STUDENT)}, made longer on the side of the longer tail {works.cite(JOHNSON)}. "
+        f"{RARE_EVENTS}"
     )
     yield (
         "p-values are corrected by Holm's method, for the planned hypotheses among themselves and for all "
@@ -301,7 +302,8 @@ def _tests(report: Report, works: Bibliography) -> Iterator[str]:
         margins = ", ".join(f"{name} {short(of)}" for name, of in report.rules.margins.items())
         yield (
             f"A difference is called no larger than the margin ({escape_markdown(margins)}) by two one-sided "
-            f"tests {works.cite(SCHUIRMANN)}. Of pairs that are all equal, nothing is concluded."
+            f"tests {works.cite(SCHUIRMANN)}. Pairs that are all equal do not show how far others may be "
+            "off, so they are never called no larger than the margin."
         )
     if report.rules.looks:
         yield (

@@ -23,6 +23,7 @@ from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import (
     EXTENDED,
     FEW_VALUES,
+    RARE_EVENTS,
     conclusions,
     explorations,
     failures,
@@ -157,7 +158,10 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     )
     yield Section(
         "Second half of a run minus first half",
-        ["These comparisons were not planned, unless a hypothesis names them."],
+        [
+            "These comparisons were not planned, unless a hypothesis names them.",
+            "Equal values of all runs of an arm have no p: they may be one game, played again and again.",
+        ],
         columns=("arm", "measure", *NUMBERS, *_tests(report)),
         rows=[_difference(report, one) for one in report.halves],
     )
@@ -350,7 +354,7 @@ def _rules(report: Report) -> Iterator[str]:
         f"counts all flips up to {MAX_EXACT} pairs and {RANDOM_FLIPS:,} random ones of more, and that at "
         "which the interval ends at 0. If a measure has two values only, p is larger than that of the exact "
         "sign test, in some cases 200 times. Intervals do not know the bounds of a measure, and may pass "
-        f"them. docs/calibration.md says how often both are right. {FEW_VALUES}"
+        f"them. docs/calibration.md says how often both are right. {FEW_VALUES} {RARE_EVENTS}"
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and for the planned "
@@ -380,7 +384,7 @@ def _rules(report: Report) -> Iterator[str]:
             "A difference is called no larger than the margin, which the file names as the smallest "
             "difference that matters, if two one-sided tests at 0.05, corrected by Holm's method, say so "
             "(TOST) and there are as many pairs as are needed to find a difference. Pairs that are all equal "
-            "do not show how far others may be off, so of them nothing is concluded."
+            "do not show how far others may be off, so they are never called no larger than the margin."
         )
     if report.rules.looks:
         told = ", ".join(

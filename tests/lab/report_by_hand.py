@@ -476,8 +476,17 @@ def compared(home: Home, arms: Sequence[str], minus: Mapping[str, float] | None)
         row |= {"arm": arm, "exploratory": False, "verdict": small}
         if found:
             row["verdict"] = "higher" if row["mean"] > 0 else "lower"
+        if minus is None and row["spread"] == 0:
+            without_p(row)
         del row["level"]
     return rows
+
+
+def without_p(row: Row) -> None:
+    """Leave out the p of halves whose values are all equal: they may be one game, played again and again."""
+    row |= {"p": None, "p_holm": None, "verdict": "cannot tell"}
+    if row["without_failures"]:
+        row["without_failures"] |= {"p": None, "p_holm": None}
 
 
 def weighted(home: Home, measure: str, weights: Mapping[str, float]) -> pd.Series:

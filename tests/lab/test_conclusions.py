@@ -20,6 +20,7 @@ from hobbes.lab.experiment.wording import (
     verdict_in_words,
     verdicts,
 )
+from hobbes.lab.show.answers import answers
 from hobbes.lab.show.reports import markdown
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
@@ -246,7 +247,7 @@ def test_pairs_that_are_all_equal_are_called_so_and_show_nothing_of_others(opene
     """Six equal pairs are no evidence against a fraction of games that collapse."""
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
     planned(opened, smallest={"output": 0.2}, hypothesis=[hypothesis("two")])
-    told = "equal in all 8 pairs; up to 37% of all pairs may be unlike these"
+    told = "equal in all 8 pairs; up to 37% of all pairs may be unlike these (95% confidence)"
     assert said(opened).startswith(f"two, output: cannot tell: {told}.\n")
     found = report(opened, "made")
     (tested,), (compared,) = found.hypotheses, found.differences
@@ -341,6 +342,39 @@ def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
     assert one.difference.mean.mean == pytest.approx(1.35)
     assert one.difference.p == pytest.approx(2 / 2**6)
     assert two.difference.mean.n == 0
+
+
+def test_halves_that_differ_alike_in_all_runs_have_no_p(opened: Store) -> None:
+    """Scripted policies without chance play one game with all seeds; its end is no finding of 200 games."""
+    made_up(opened, {"one": [0.0] * 8, "two": [0.0] * 8})
+    for seed in range(1, 9):
+        measured_too(opened, f"made.one.{seed}", "output", 0.0, 1.0, 0.5)
+        measured_too(opened, f"made.two.{seed}", "output", 0.0, 1.0, 2.0 + seed / 10)
+    one, two = report(opened, "made").halves
+    assert (one.difference.mean.mean, one.difference.p, one.judged.p_holm) == (-0.5, None, None)
+    assert one.verdict() == "cannot tell"
+    assert two.judged.p_holm == pytest.approx(2 * 2 / 2**8)  # corrected for both, as they were compared
+    told = markdown(opened, report(opened, "made"))
+    assert "Equal values of all runs of an arm have no p" in told
+
+
+@pytest.mark.parametrize(
+    ("baseline", "share"),
+    [
+        ([-1.0, 2.0, -0.5, 3.0, 0.1, -2.0, 1.0, 0.5], None),  # mean 0.39, its interval reaches 0
+        ([2.0, 3.0, 2.5, 3.0, 2.1, 2.2, 1.0, 0.2], 0.5),
+        ([2.0] * 8, 0.5),
+        ([0.0] * 8, None),
+        ([-2.0] * 8, None),
+    ],
+)
+def test_a_difference_is_no_share_of_a_mean_that_may_be_0(
+    baseline: list[float], share: float | None, opened: Store
+) -> None:
+    """Shares of a gain of 0.0252 (-0.0261 to 0.0945) were +6690% and +11158%."""
+    made_up(opened, {"base": [*baseline], "up": [1.5 * one for one in baseline]})
+    (one,) = answers(report(opened, "made"))
+    assert one.share == (share if share is None else pytest.approx(share))
 
 
 @pytest.mark.parametrize("stored", ["{", "[]", "{}", None, '{"name": "made", "world": "moon"}'])

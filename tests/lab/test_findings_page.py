@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from experiments.findings import (
+    NOTES,
+    OF_VERDICTS,
     PAGE,
     PLANS,
     TABLES,
@@ -84,12 +86,10 @@ def test_no_seed_of_the_page_was_used_before_or_is_shared() -> None:
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experiment: str) -> None:
+def test_each_file_says_what_was_found_and_the_tables_say_it_too(experiment: str) -> None:
     text = Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8")
-    _, asked, expected = text.rpartition(
-        "# A rerun with other seeds must find, by the number of the hypothesis:\n"
-    )
-    assert asked
+    _, found, expected = text.rpartition("# This experiment found, by the number of the hypothesis:\n")
+    assert found
     told = re.findall(r"(\d+) ((?:not )?supported|no larger than|cannot tell)", expected)
     rows = re.findall(
         r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[^|]* \| `",
@@ -97,6 +97,12 @@ def test_each_file_says_what_a_rerun_must_find_and_the_tables_say_it_too(experim
         re.MULTILINE,
     )
     assert told == rows
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_the_tables_say_what_has_to_be_known_of_the_hypotheses(experiment: str) -> None:
+    below = tables(experiment).partition("\n## Hypotheses\n\n")[2].partition("\n\n|")[0]
+    assert below == "\n\n".join(one for one in (OF_VERDICTS, NOTES.get(experiment)) if one)
 
 
 def test_the_page_names_the_experiments_that_were_not_played_again() -> None:
@@ -116,6 +122,7 @@ def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: C
     report = json.loads(cli("report", "small", "--json").stdout)
     text = "\n".join(page(report, rerun=report))
     assert "It found 0 of 0 of the verdicts again" in text
+    assert f"## Hypotheses\n\n{OF_VERDICTS}\n\n|  | hypothesis |" in text
     assert (
         "| 1 | More raiders, more raids | cannot tell | `raid_rate` of `mutants=2`, minus `baseline` |"
         in text
@@ -126,7 +133,7 @@ def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: C
     assert "The rerun" not in alone
 
 
-def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
+def test_an_arm_without_any_difference_has_one_line() -> None:
     found = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
     found |= {"n": 8, "spread": 0.5}
     none = {**found, "mean": 0, "spread": 0, "low": None, "p_holm": 1, "verdict": "cannot tell"}
@@ -140,7 +147,7 @@ def test_an_arm_without_any_difference_is_called_an_invariance_check() -> None:
         ],
     }
     assert [*differences(report)][2:] == [
-        "| `same` | all | invariance check: no pair differs | - | - |",
+        "| `same` | all | no pair differs | - | - |",
         "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
         "| `other` | `n` | 0 | 1 | cannot tell: equal in all 8 pairs |",
     ]
