@@ -74,7 +74,8 @@ class Section:
     texts: Sequence[str] = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
-    pictures: Sequence[Picture] = ()
+    pictures: Callable[[], Iterable[Picture]] = tuple
+    """Makes the pictures, for a report that shows them: a board has to be looked up in its run."""
     own: str = ""
     """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
     place of the pictures."""
@@ -198,7 +199,7 @@ def _doses(report: Report) -> Section:
         for dose in one.points
     ]
     columns = ("factor", "value", "other factors", "measure", "n", "mean", "95% interval")
-    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, pictures)
+    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, lambda: pictures)
 
 
 def _fixed(fixed: Mapping[str, Any]) -> str:
@@ -308,7 +309,7 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
     picture = _picture(f"{title}, with 95% bands", panels)
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
-    return Section(title, [*definitions, *_words(report, words)], columns, rows, [picture])
+    return Section(title, [*definitions, *_words(report, words)], columns, rows, lambda: [picture])
 
 
 def _survival(report: Report, world: AnyWorld) -> Section:
@@ -331,7 +332,7 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     ]
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
-    return Section("How long it lasts", _words(report, words), columns, rows, [picture])
+    return Section("How long it lasts", _words(report, words), columns, rows, lambda: [picture])
 
 
 def _durations(report: Report) -> Section:
@@ -361,7 +362,7 @@ def _durations(report: Report) -> Section:
     )
     columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
     picture = _picture("The share of games in which it has not happened, with 95% bands", panels)
-    return Section("How long until it happens", _words(report, words), columns, rows, [picture])
+    return Section("How long until it happens", _words(report, words), columns, rows, lambda: [picture])
 
 
 def _rated(curve: RatingCurve) -> list[Point]:
@@ -390,6 +391,5 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     ]
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
-    return Section(
-        "Ratings beside the truth", _words(report, words), columns, rows, [_picture(label, panels)]
-    )
+    picture = _picture(label, panels)
+    return Section("Ratings beside the truth", _words(report, words), columns, rows, lambda: [picture])

@@ -134,7 +134,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
             for one in report.differences
             for of in [one.difference]
         ],
-        pictures=list(charts_of_differences(report)),
+        pictures=partial(charts_of_differences, report),
         own="charts",
     )
     if told := list(samples_in_words(report)):
@@ -163,7 +163,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
-        yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, report)))
+        yield Section("Pairs to look at", words, columns, pairs, partial(_boards, store, report))
     elif any(any(one.pairs.values()) for one in report.differences):
         words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
         yield Section("Pairs to look at", words)
@@ -432,9 +432,8 @@ def _printed(section: Section) -> Iterator[RenderableType]:
         yield words
 
 
-def markdown(store: Store, report: Report, name: str = "") -> str:
+def markdown(page: Told, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    page = told(store, report)
     return in_markdown(page.title, page.first, page.details, name)
 
 
@@ -458,7 +457,7 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     yield from (f"{heading} {escape_markdown(section.title)}", "")
     for text in section.texts:
         yield from (escape_markdown(text), "")
-    for picture in section.pictures if name else ():
+    for picture in section.pictures() if name else ():
         yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
@@ -485,10 +484,9 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
 
 
-def pictures(store: Store, report: Report, name: str) -> dict[str, str]:
+def pictures(page: Told, name: str) -> dict[str, str]:
     """Return the pictures of a report as SVG images, by the names of their files."""
-    page = told(store, report)
-    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures)
+    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures())
     return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
 
 
@@ -497,15 +495,18 @@ def _file(name: str, number: int) -> str:
     return f"{name}-{number}.svg"
 
 
-def html(store: Store, report: Report) -> str:
-    """Return a report as one page of HTML with its pictures, which loads nothing."""
+def html(page: Told, left_out: Sequence[str]) -> str:
+    """Return a report as one page of HTML with its pictures, which loads nothing.
+
+    `left_out` says which runs are not in it.
+    """
     from hobbes.lab.show.templating import environment  # noqa: PLC0415  slow to import
 
     return (
         environment()
         .get_template("report.html")
         .render(
-            told=told(store, report),
+            told=page,
             drawn=True,
             unfinished=False,
             reload=None,
@@ -513,7 +514,7 @@ def html(store: Store, report: Report) -> str:
             live=False,
             link=None,
             looks={},
-            left_out=report.left_out,
+            left_out=left_out,
         )
     )
 
