@@ -524,10 +524,8 @@ def charts_of_differences(report: Report) -> Iterator[Picture]:
     looks = looks_of_arms(report)
     for measure in report.measures:
         arms = [
-            Pairs(
-                one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm, place)
-            )
-            for place, one in enumerate(report.differences)
+            Pairs(one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm))
+            for one in report.differences
             if one.measure == measure and one.pairs
             for mean in [one.difference.mean]
             if mean.mean is not None
