@@ -105,3 +105,12 @@ def test_on_a_telephone_each_answer_shows_its_verdict(page: Page, addresses: tup
     assert box is not None
     assert box["x"] + box["width"] <= 400
     assert "cannot tell" in verdict.inner_text()
+
+
+def test_a_point_in_the_colour_of_the_text_has_not_that_of_a_link(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    """That of a link is nearly the first colour of arms."""
+    page.goto(addresses[0])
+    colours = "selector => getComputedStyle(document.querySelector(selector)).color"
+    assert page.evaluate(colours, ".points a") == page.evaluate(colours, "body")
