@@ -349,16 +349,16 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
     from hobbes.lab.show.reports import html, markdown, pictures, renderable, told
     from hobbes.lab.show.terminal import OUT
 
+    page = told(store, found)
     if form is None:
-        page = told(store, found)
         OUT.print(renderable(page.title, page.first, page.details))
     elif form is ReportForm.html:
-        _write(html(store, found), to)
+        _write(html(page, found.left_out), to)
     elif to is None:
-        _write(markdown(store, found), None)
+        _write(markdown(page), None)
     else:
-        _write(markdown(store, found, to.stem), to)
-        for name, picture in pictures(store, found, to.stem).items():
+        _write(markdown(page, to.stem), to)
+        for name, picture in pictures(page, to.stem).items():
             _write(picture, to.with_name(name))
 
 

@@ -58,7 +58,7 @@ def misfits(store: Store, run: str) -> Iterator[str]:
 def _misfit(store: Store, asked: "_Asked", arm: str, seed: int, run: str) -> str:
     """Return in words what a run has other than its cell asks for, empty if there is nothing."""
     row = store.runs.row(run)
-    base = next(iter(store.db.table("runs").rows_where("id = ?", [row["parent"]])), None)
+    base = next(store.db.query("select * from runs where id = ?", [row["parent"]]), None)
     differing = ", ".join(asked.differing(arm, seed, row, base))
     return (
         differing

@@ -46,7 +46,7 @@ def differences(title: str, axis: str, arms: Sequence[Pairs]) -> Figure:
     shown = [0.0, *(value for one in arms for value in one.values)]
     width = (max(shown) - min(shown)) / POINTS_ON_A_LINE or 1.0
     for place, one in enumerate(arms):
-        colour = _colour(one.look)
+        colour = INK if one.look is None else _colour(one.look)
         rows = rows_of_points(one.values, width)
         step = min(0.1, 0.32 / max(1, *map(abs, rows)))
         heights = [place - 0.15 - step * row for row in rows]

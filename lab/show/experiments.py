@@ -114,7 +114,7 @@ def _plots(
             rows.append(
                 {
                     "arm": one.arm,
-                    "colour": COLOURS[looks.get(one.arm, place) % len(COLOURS)],
+                    "colour": COLOURS[looks[one.arm]] if one.arm in looks else "currentColor",
                     "y": middle,
                     "of_mean": middle + ROW * 0.45,
                     "points": [

@@ -74,7 +74,8 @@ class Section:
     texts: Sequence[str] = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
-    pictures: Sequence[Picture] = ()
+    pictures: Callable[[], Iterable[Picture]] = tuple
+    """Makes the pictures, for a report that shows them: a board has to be looked up in its run."""
     own: str = ""
     """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
     place of the pictures."""
@@ -195,7 +196,7 @@ def _doses(report: Report) -> Section:
         for dose in one.points
     ]
     columns = ("factor", "value", "other factors", "measure", "n", "mean", "95% interval")
-    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, pictures)
+    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, lambda: pictures)
 
 
 def _other_factors(fixed: Mapping[str, Any]) -> str:
@@ -305,7 +306,7 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
     picture = _picture(f"{title}, with 95% bands", panels)
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
-    return Section(title, [*definitions, *_words(report, words)], columns, rows, [picture])
+    return Section(title, [*definitions, *_words(report, words)], columns, rows, lambda: [picture])
 
 
 def _survival(report: Report, world: AnyWorld) -> Section:
@@ -328,7 +329,7 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     ]
     columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
     words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
-    return Section("How long it lasts", _words(report, words), columns, rows, [picture])
+    return Section("How long it lasts", _words(report, words), columns, rows, lambda: [picture])
 
 
 def _durations(report: Report) -> Section:
@@ -358,7 +359,7 @@ def _durations(report: Report) -> Section:
     )
     columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
     picture = _picture("The share of games in which it has not happened, with 95% bands", panels)
-    return Section("How long until it happens", _words(report, words), columns, rows, [picture])
+    return Section("How long until it happens", _words(report, words), columns, rows, lambda: [picture])
 
 
 def _points_of_ratings(curve: RatingCurve) -> list[Point]:
@@ -387,6 +388,5 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     ]
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
-    return Section(
-        "Ratings beside the truth", _words(report, words), columns, rows, [_picture(label, panels)]
-    )
+    picture = _picture(label, panels)
+    return Section("Ratings beside the truth", _words(report, words), columns, rows, lambda: [picture])

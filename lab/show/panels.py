@@ -43,7 +43,8 @@ class Pairs:
     mean: float
     low: float | None
     high: float | None
-    look: int
+    look: int | None
+    """None for an arm that has no line in the pictures of its report, since there are too many arms."""
 
 
 def rows_of_points(values: Sequence[float], width: float) -> list[int]:

@@ -168,7 +168,7 @@ def appendix(store: Store, report: Report) -> dict[str, bytes]:
 def _charts(report: Report) -> Iterator[Picture]:
     """Yield the charts of a report."""
     yield from charts_of_differences(report)
-    yield from (picture for section in parts(report) for picture in section.pictures)
+    yield from (picture for section in parts(report) for picture in section.pictures())
 
 
 def _lines(store: Store, report: Report, captions: list[str]) -> Iterator[str]:

@@ -137,7 +137,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
             for one in report.differences
             for of in [one.difference]
         ],
-        pictures=list(charts_of_differences(report)),
+        pictures=partial(charts_of_differences, report),
         own="charts",
     )
     if told := list(samples_in_words(report)):
@@ -169,7 +169,7 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
-        yield Section("Pairs to look at", words, columns, pairs, list(_boards(store, report)))
+        yield Section("Pairs to look at", words, columns, pairs, partial(_boards, store, report))
     elif any(any(one.pairs.values()) for one in report.differences):
         words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
         yield Section("Pairs to look at", words)
@@ -438,9 +438,8 @@ def _renderables(section: Section) -> Iterator[RenderableType]:
         yield words
 
 
-def markdown(store: Store, report: Report, name: str = "") -> str:
+def markdown(page: Told, name: str = "") -> str:
     """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    page = told(store, report)
     return in_markdown(page.title, page.first, page.details, name)
 
 
@@ -464,7 +463,7 @@ def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[in
     yield from (f"{heading} {escape_markdown(section.title)}", "")
     for text in section.texts:
         yield from (escape_markdown(text), "")
-    for picture in section.pictures if name else ():
+    for picture in section.pictures() if name else ():
         yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
     if section.columns:
         yield from table_in_markdown(section.columns, section.rows)
@@ -491,10 +490,9 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
 
 
-def pictures(store: Store, report: Report, name: str) -> dict[str, str]:
+def pictures(page: Told, name: str) -> dict[str, str]:
     """Return the pictures of a report as SVG images, by the names of their files."""
-    page = told(store, report)
-    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures)
+    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures())
     return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
 
 
@@ -503,15 +501,18 @@ def _file(name: str, number: int) -> str:
     return f"{name}-{number}.svg"
 
 
-def html(store: Store, report: Report) -> str:
-    """Return a report as one page of HTML with its pictures, which loads nothing."""
+def html(page: Told, left_out: Sequence[str]) -> str:
+    """Return a report as one page of HTML with its pictures, which loads nothing.
+
+    `left_out` says which runs are not in it.
+    """
     from hobbes.lab.show.templating import environment  # noqa: PLC0415  slow to import
 
     return (
         environment()
         .get_template("report.html")
         .render(
-            told=told(store, report),
+            told=page,
             drawn=True,
             unfinished=False,
             reload=None,
@@ -519,7 +520,7 @@ def html(store: Store, report: Report) -> str:
             live=False,
             link=None,
             looks={},
-            left_out=report.left_out,
+            left_out=left_out,
         )
     )
 
@@ -529,10 +530,8 @@ def charts_of_differences(report: Report) -> Iterator[Picture]:
     looks = looks_of_arms(report)
     for measure in report.measures:
         arms = [
-            Pairs(
-                one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm, place)
-            )
-            for place, one in enumerate(report.differences)
+            Pairs(one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm))
+            for one in report.differences
             if one.measure == measure and one.pairs
             for mean in [one.difference.mean]
             if mean.mean is not None

@@ -22,6 +22,7 @@ from hobbes.lab.experiment.wording import (
 )
 from hobbes.lab.show.answers import answers
 from hobbes.lab.show.reports import markdown
+from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.reported import measures_over_time
@@ -189,7 +190,7 @@ def test_each_reason_why_nothing_can_be_concluded_is_said_once(opened: Store) ->
 def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table(opened: Store) -> None:
     made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
     found = replace(report(opened, "made"), manifest={"models": ["small|fast"]})
-    assert r"| models | small\|fast |" in markdown(opened, found)
+    assert r"| models | small\|fast |" in markdown(told_of(opened, found))
 
 
 def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> None:
@@ -200,7 +201,7 @@ def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> Non
     judged = report(opened, "made").differences[0].judged
     tested = AsTested(hypothesis, judged, exploratory=False, complete=True)
     found = replace(report(opened, "made"), hypotheses=(tested,))
-    lines = [line for line in markdown(opened, found).splitlines() if "Proven" in line]
+    lines = [line for line in markdown(told_of(opened, found)).splitlines() if "Proven" in line]
     assert len(lines) == 3, "what was asked, the answer, and the details"
     for line in lines:
         assert (
@@ -354,7 +355,7 @@ def test_halves_that_differ_alike_in_all_runs_have_no_p(opened: Store) -> None:
     assert (one.difference.mean.mean, one.difference.p, one.judged.p_holm) == (-0.5, None, None)
     assert one.verdict() == "cannot tell"
     assert two.judged.p_holm == pytest.approx(2 * 2 / 2**8)  # corrected for both, as they were compared
-    told = markdown(opened, report(opened, "made"))
+    told = markdown(told_of(opened, report(opened, "made")))
     assert "Equal values of all runs of an arm have no p" in told
 
 
@@ -392,7 +393,9 @@ def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
     assert said(opened).startswith("No arm is compared with one but the null arm.")
-    assert "There is no pair whose runs differ in a measure." in markdown(opened, report(opened, "made"))
+    assert "There is no pair whose runs differ in a measure." in markdown(
+        told_of(opened, report(opened, "made"))
+    )
 
 
 def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
@@ -492,7 +495,7 @@ def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypoth
     assert (one.difference.mean.n, one.verdict()) == (6, "cannot tell")
     assert "These are the figures of the planned seeds." in next(verdicts(found))
     assert found.differences[0].exploratory
-    page = markdown(opened, found)
+    page = markdown(told_of(opened, found))
     for row in [line for line in page.splitlines() if line.startswith("| up | output | 8 |")]:
         assert row.count("(extended after a look)") == 2
     assert "(extended after a look)" in "\n".join(explorations(found))
@@ -589,7 +592,7 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
     assert "Without the 5 pairs in which calls failed: 10.2" in said(opened)
     assert "These are too few to test. Failed calls: base 0.0%, up 6.2%." in said(opened)
     assert "So the difference may be that of the failed calls." in said(opened)
-    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in markdown(opened, found)
+    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in markdown(told_of(opened, found))
 
 
 def test_failures_that_arms_have_equally_often_are_told_and_explain_no_difference(opened: Store) -> None:
@@ -620,7 +623,7 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
 def test_a_report_says_what_its_figures_do_not_mean(told: str, opened: Store) -> None:
     made_up(opened, {"base": [0.0] * 8, "up": UP})
     planned(opened, hypothesis=[hypothesis("up")])
-    assert told in markdown(opened, report(opened, "made"))
+    assert told in markdown(told_of(opened, report(opened, "made")))
 
 
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:
@@ -645,4 +648,4 @@ def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missi
     assert wild.p < 0.05
     assert found.arms["calm"].measures["half_life"].mean == pytest.approx(18)
     assert found.differences[0].difference.mean.mean == pytest.approx(7.5 - 18)
-    assert "| calm | half_life | 6 | 1 | 18 of 20 | - |" in markdown(opened, found)
+    assert "| calm | half_life | 6 | 1 | 18 of 20 | - |" in markdown(told_of(opened, found))

@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.mining.world import MINING
+from hobbes.lab.experiment.report import report
+from hobbes.lab.show.charts import INK
+from hobbes.lab.show.reports import charts_of_differences
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
@@ -108,3 +112,23 @@ def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_t
     assert "Drawn are 8 of 9 arms; the table has them all." in page
     assert "report small --format html --to small.html" in page
     assert "data:image/svg" not in page
+
+
+def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
+    opened: Store, pages: TestClient, tmp_path: Path
+) -> None:
+    """Those that have no line in the curves have no colour of their own in the charts of differences."""
+    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
+    play_all(opened, written(tmp_path, text + "[factors]\nimmunity = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n"))
+    page = pages.get("/experiments/small").text
+    on_page = [re.findall(r'r="4" fill="(.*?)"', plot) for plot in page.split('class="points"')[1:]]
+    drawn = [
+        [line.get_color() for line in chart.draw().axes[0].lines if line.get_marker() == "o"]  # type: ignore[union-attr]
+        for chart in charts_of_differences(report(opened, "small"))
+    ]
+    for plots, ink in ((on_page, "currentColor"), (drawn, INK)):
+        assert len(plots) == len(MINING.headline)
+        assert plots == [plots[0]] * len(plots)
+        coloured = [colour for colour in plots[0] if colour != ink]
+        assert sorted({*coloured}) == sorted(coloured)
+        assert len(coloured) == 6

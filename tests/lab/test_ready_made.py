@@ -14,7 +14,7 @@ from hobbes.lab.experiment.plan import plan
 from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.files import read_toml
-from hobbes.lab.show.reports import markdown
+from hobbes.lab.show.reports import markdown, told
 from hobbes.lab.store.home import Store
 from tests.lab.axelrod_double import library
 from tests.lab.test_experiments import Quiet
@@ -46,7 +46,7 @@ def test_a_ready_made_experiment_plays_and_reports(
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
-    assert "## What was found" in markdown(opened, found)
+    assert "## What was found" in markdown(told(opened, found))
 
 
 def test_a_ready_made_file_has_the_seeds_own_size_or_fresh_seeds_and_begins_with_its_question() -> None:

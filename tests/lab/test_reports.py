@@ -20,6 +20,7 @@ from hobbes.lab.proof.comparing import compare
 from hobbes.lab.show.findings import Picture
 from hobbes.lab.show.palette import COLOURS
 from hobbes.lab.show.panels import rows_of_points
+from hobbes.lab.show.reports import html, markdown
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
@@ -294,7 +295,7 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
 def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home: Path) -> None:
     with open_store(home) as store:
         details = told_of(store, report(store, "small")).details
-    pictures = {one.title: one.pictures for one in details if one.pictures}
+        pictures = {one.title: [*one.pictures()] for one in details}
     arms = ["open", "immune", "null"]
     colours = dict(zip(arms, COLOURS, strict=False))
     shares = figure_of(pictures["Shares over time"][0])
@@ -382,11 +383,34 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
     (section,) = [
         one for one in told_of(opened, report(opened, "upkeep")).details if one.title == "Pairs to look at"
     ]
-    for arm, picture in zip(("usual", "dear"), section.pictures, strict=True):
+    for arm, picture in zip(("usual", "dear"), section.pictures(), strict=True):
         words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
         assert picture.label.startswith(words)
         drawn = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture.svg()))
         assert words in f"{drawn} ", "not only for those who cannot see it"
+
+
+def test_runs_are_played_again_for_boards_that_are_drawn_and_for_nothing_else(
+    home: Path, tmp_path: Path
+) -> None:
+    """Scripted policies left no turns. Those that a report plays again stay in the home, and take room."""
+    shutil.copytree(home, tmp_path / "home")
+    with open_store(tmp_path / "home") as store:
+        for table in ("turns", "calls", "measures"):
+            store.db.execute(f"delete from {table}")  # noqa: S608  our own
+        store.db.conn.commit()
+
+        def played() -> set[str]:
+            runs = store.db.execute("select distinct name from turns join runs on run = id")
+            return {name.rpartition(".")[0] for (name,) in runs}
+
+        page = told_of(store, report(store, "small"))
+        assert ["immune", "immunity", "1", "3"] in [[*row] for row in page.first[1].rows]
+        assert not played()
+        markdown(page)
+        assert not played()
+        html(page, ())
+        assert played() == {"small.open", "small.immune", "small.null"}
 
 
 def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from hobbes.lab.experiment.report import report
-from hobbes.lab.show.reports import html
+from hobbes.lab.show.reports import html, told
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import run_server
@@ -52,7 +52,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, .
     folder = tmp_path_factory.mktemp("three")
     with open_store(folder / "home") as store:
         play_all(store, written(folder, THREE))
-        (folder / "report.html").write_text(html(store, report(store, "three")), encoding="utf-8")
+        (folder / "report.html").write_text(html(told(store, report(store, "three")), ()), encoding="utf-8")
     with run_server(server(folder / "home", "127.0.0.1")) as base:
         yield f"{base}/experiments/three", (folder / "report.html").as_uri()
 
@@ -105,3 +105,12 @@ def test_on_a_telephone_each_answer_shows_its_verdict(page: Page, addresses: tup
     assert box is not None
     assert box["x"] + box["width"] <= 400
     assert "cannot tell" in verdict.inner_text()
+
+
+def test_a_point_in_the_colour_of_the_text_has_not_that_of_a_link(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    """That of a link is nearly the first colour of arms."""
+    page.goto(addresses[0])
+    colours = "selector => getComputedStyle(document.querySelector(selector)).color"
+    assert page.evaluate(colours, ".points a") == page.evaluate(colours, "body")
