@@ -8,6 +8,7 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -31,8 +32,12 @@ FILES = ("runs.db-wal", "checkpoints.db-wal")
 
 
 def written(home: Path) -> list[int]:
-    """When the files that a run writes were written last, in nanoseconds."""
-    return [(home / name).stat().st_mtime_ns for name in FILES if (home / name).exists()]
+    """When the files that a run writes were written last, in nanoseconds. A run may end and remove them."""
+    moments = []
+    for name in FILES:
+        with suppress(FileNotFoundError):
+            moments.append((home / name).stat().st_mtime_ns)
+    return moments
 
 
 def kill_in_a_write(player: Player, home: Path, moment: int) -> None:
