@@ -21,7 +21,7 @@ test: $(READY) ## run the whole test suite, the network blocked
 	@$(BIN)/pytest -n auto --dist worksteal
 
 soak: $(READY) ## run the long tests: laws, fuzz, kills, faults, power cuts (an hour or so)
-	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak -m '' tests/*/test_laws.py tests/contract/test_ways.py tests/soak
+	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak -m '' tests/*/test_laws.py tests/contract/test_ways.py tests/lab/test_probes.py tests/lab/test_probe_calibration.py tests/soak
 
 check: $(READY) ## lint, types, floors, tests
 	$(BIN)/ruff format --check .
