@@ -284,7 +284,7 @@ def compares(found: Report, one: Tested) -> str:
         "baseline": f"{asked.arm} minus {share}{asked.against or found.baseline}",
         "halves": f"{asked.arm}, second half of a run minus the first",
         "zero": f"{asked.arm}, compared with 0",
-        "trend": f"trend over {factors}, from its smallest to its largest value",
+        "trend": f"trend over {factors}, from its smallest to its largest value on the line that fits best",
         "interaction": f"interaction of {factors}",
     }[asked.test]
 

@@ -352,9 +352,9 @@ def _rules(report: Report) -> Iterator[str]:
         "A 95% interval is Student's, made longer on the side of the longer tail by Johnson's correction "
         "for skewness. p is the larger one of two: that of the permutation test that flips signs, which "
         f"counts all flips up to {MAX_EXACT} pairs and {RANDOM_FLIPS:,} random ones of more, and that at "
-        "which the interval ends at 0. If a measure has two values only, p is larger than that of the exact "
-        "sign test, in some cases 200 times. Intervals do not know the bounds of a measure, and may pass "
-        f"them. docs/calibration.md says how often both are right. {FEW_VALUES} {RARE_EVENTS}"
+        "which the interval ends at 0. If a measure has two values only, p is as large as that of the exact "
+        "sign test or larger, in some cases 200 times. Intervals do not know the bounds of a measure, and "
+        f"may pass them. docs/calibration.md says how often both are right. {FEW_VALUES} {RARE_EVENTS}"
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and for the planned "

@@ -138,16 +138,18 @@ def test_an_arm_without_any_difference_has_one_line() -> None:
     found |= {"n": 8, "spread": 0.5}
     none = {**found, "mean": 0, "spread": 0, "low": None, "p_holm": 1, "verdict": "cannot tell"}
     report = {
-        "arms": {"plain": {}, "same": {}, "other": {}},
+        "arms": {"plain": {}, "same": {}, "undefined": {}, "other": {}},
         "differences": [
             {"arm": "same", **none},
-            {"arm": "same", **none, "measure": "n", "mean": None},
+            {"arm": "undefined", **none},
+            {"arm": "undefined", **none, "measure": "n", "mean": None},
             {"arm": "other", **found},
             {"arm": "other", **none, "measure": "n"},
         ],
     }
     assert [*differences(report)][2:] == [
         "| `same` | all | no pair differs | - | - |",
+        "| `undefined` | all that are defined | no pair differs | - | - |",
         "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
         "| `other` | `n` | 0 | 1 | cannot tell: equal in all 8 pairs |",
     ]
