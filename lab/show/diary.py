@@ -203,8 +203,8 @@ def chosen(names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-Written: TypeAlias = dict[tuple[str, str | None], list[Said]]
-"""What each agent wrote, by agent and addressee."""
+Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
+"""What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
 def diary(store: Store, run: Run, choice: Choice, noted: Noted, first: int = 0) -> Iterator[Entry]:
@@ -228,10 +228,11 @@ def diary(store: Store, run: Run, choice: Choice, noted: Noted, first: int = 0) 
 
 
 def _keep(written: Written, turn: int, event: Event) -> None:
-    """Keep a message."""
+    """Keep a message as the last one of its agent."""
     if event.type == MESSAGE:
         message = _message(turn, event)
-        written.setdefault((event.agent, message.to), []).append(message)
+        of = event.agent, message.to
+        written[of] = message, 1 + (written[of][1] if of in written else 0)
 
 
 def _message(turn: int, event: Event) -> Said:
@@ -304,9 +305,10 @@ class _Turn:
         others = dict.fromkeys(other for event in done.events for other in self._others(event))
         if not marks or not others or not self.written:
             return deed
-        wrote = [one for to in (*others, None) for one in self.written.get((agent, to), ())]
-        promised = max(wrote, key=lambda one: one.turn, default=None)
-        return replace(deed, to=tuple(others), promised=promised, earlier=max(len(wrote) - 1, 0))
+        wrote = [self.written[agent, to] for to in (*others, None) if (agent, to) in self.written]
+        promised = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
+        earlier = max(sum(n for _, n in wrote) - 1, 0)
+        return replace(deed, to=tuple(others), promised=promised, earlier=earlier)
 
 
 MAX_ENTRIES = 200
