@@ -42,13 +42,19 @@ class Knew:
     """What an agent's view told it that mattered.
 
     `befell` is what others did to it since its last turn, None if its world does not tell that. `gained` says
-    what it gained and lost since then, and what it has now.
+    what it gained and lost since then, and `has` what it has now.
     """
 
     heard: Sequence[Heard] = ()
     befell: Sequence[Befell] | None = None
     gained: Sequence[str] = ()
+    has: str = ""
     standing: Standing | None = None
+
+    @property
+    def account(self) -> Sequence[str]:
+        """What the agent gained and lost, and what it has now; empty if its world tells neither."""
+        return [*(self.gained or ["nothing"]), f"now {self.has}"] if self.has else self.gained
 
 
 class Done(NamedTuple):
@@ -67,11 +73,18 @@ class Telling(Generic[I]):
                    cause of another one (`World.causes`) is told together with the events that it caused
     knew(view)     what a view told its agent that mattered
     meant(intent)  what an agent wanted to do, one thing each, in words such as `raid [0,1] of miner-02`
+    in_truth(state, agent)
+                   for each other one that the agent saw do something else to it in the last turn, what that
+                   was: readers are told it, the agent is not
+    causes         what an event of each type that is the cause of another one is called, such as `missed high
+                   five`
     """
 
     deeds: Mapping[str, Deed] = field(default_factory=dict)
     knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()
     meant: Callable[[I], Sequence[str]] = lambda _: ()
+    in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
+    causes: Mapping[str, str] = field(default_factory=dict)
 
 
 def in_plain_words(events: Sequence[Event]) -> str:
@@ -81,8 +94,8 @@ def in_plain_words(events: Sequence[Event]) -> str:
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
-    """Return a number with the word for what is counted: `1 plot`, `3 plots`, `1,000 plots`."""
-    return f"{n:,} {thing if n == 1 else things or f'{thing}s'}"
+    """Return a number with the word for what is counted: `1 plot`, `3 plots`, `2 misses`, `1,000 plots`."""
+    return f"{n:,} {thing if n == 1 else things or (f'{thing}es' if thing.endswith('s') else f'{thing}s')}"
 
 
 def all_of(n: int, thing: str) -> str:

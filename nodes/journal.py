@@ -62,6 +62,14 @@ def is_program(spec: str) -> bool:
     return spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.PYTHON}:"))
 
 
+def sent_only_view(name: str) -> str:
+    """Say of a program with this spec or model name that it gets no prompt; empty if it is no program."""
+    for kind, words in ((PlayerKind.POLICY, "a scripted policy"), (PlayerKind.PYTHON, "a Python program")):
+        if name.startswith((f"{kind}:", f"{kind}/")):
+            return f"{words}: it was sent only its view, no words of a prompt"
+    return ""
+
+
 TURN_QUESTION = 1
 """`Call.question` of a turn's own question."""
 

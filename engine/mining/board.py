@@ -13,10 +13,10 @@ from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("raid", "harm", "a raid, from the raider's nearest plot"),
-    Kind("claimed", "new", "claimed in this round; a number: how many agents tried"),
-    Kind("captured", "taken", "captured in this round; the corner has the former owner's colour"),
-    Kind("defended", "guarded", "defended in this round; a number: with so many points"),
-    Kind("immune", "safe", "cannot be raided in the next round"),
+    Kind("claimed", "new", "claimed in this turn; a number: how many agents tried"),
+    Kind("captured", "taken", "captured in this turn; the corner has the former owner's colour"),
+    Kind("defended", "guarded", "defended in this turn; a number: with so many points"),
+    Kind("immune", "safe", "cannot be raided in the next turn"),
     Kind("rich", "worth", "gold for each stamina spent on mining"),
     Kind("mined", "gain", "gold that was mined here"),
 )
@@ -45,7 +45,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         bars=tuple(_bars(played, events)),
         measure="gold",
         kinds=KINDS,
-        shading="how long a plot has been held: at most 1, 5 or 20 rounds, or longer",
+        shading="how long a plot has been held: at most 1, 5 or 20 turns, or longer",
     )
 
 

@@ -16,10 +16,13 @@ MAX_NAMED = 6
 RESULTS = {
     "captured": "captured",
     "blocked": "blocked",
-    "outdrawn": "another raider got it",
-    "fizzled": "there was nothing to take",
+    "outdrawn": "won by another raider",
+    "fizzled": "with nothing to take",
 }
 """The results of a raid in words."""
+
+EACH = {1: "", 2: "both "}
+"""What stands before a result that so many raids had; before that of more, `all`."""
 
 
 def plots(cells: Iterable[Sequence[int]]) -> str:
@@ -58,12 +61,12 @@ def raided(events: Sequence[Event]) -> str:
     """Tell raids by their results, and for each by the owners of the plots."""
     told = []
     for result, words in RESULTS.items():
+        alike = [event for event in events if event.facts["result"] == result]
         by_owner: dict[str, list[Event]] = {}
-        for event in events:
-            if event.facts["result"] == result:
-                by_owner.setdefault(str(event.facts["owner"] or "nobody"), []).append(event)
+        for event in alike:
+            by_owner.setdefault(str(event.facts["owner"] or "nobody"), []).append(event)
         of_owners = [f"{_plots_of(of_one)} of {owner}" for owner, of_one in by_owner.items()]
-        told += [f"{join_names(of_owners)} ({words})"] if of_owners else []
+        told += [f"{join_names(of_owners)} ({EACH.get(len(alike), 'all ')}{words})"] if alike else []
     return f"raided {', '.join(told)}"
 
 
@@ -88,7 +91,7 @@ def taxed(events: Sequence[Event]) -> str:
 def punished(events: Sequence[Event]) -> str:
     """Tell the stamina that an agent lacks in the next round."""
     stamina = sum(int(str(event.facts["stamina"])) for event in events)
-    return f"was punished with {stamina} stamina less in the next round"
+    return f"was punished with {stamina} stamina less in the next turn"
 
 
 def got_back(events: Sequence[Event]) -> str:
@@ -111,13 +114,14 @@ def knew(view: Mapping[str, Any]) -> Knew:
             *_got_back_from(you, view["last_round"]),
             *_draws_lost(you, view["last_round"]),
         ],
-        [*_gained(view), _has(view)],
+        [*_gained(view)],
+        _has(view),
         Standing(("miner", "plots"), [*view["plots_held"].items()]),
     )
 
 
 def _raids_on(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
-    """Yield what each raider did to a miner's plots in the last round."""
+    """Yield what each raider did to a miner's plots in the last turn."""
     raids = [(raider, raid) for raid in news["raided"] if raid["owner"] == you for raider in raid["by"]]
     for raider, of_one in groupby(sorted(raids, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
         mine = [raid for _, raid in of_one]
@@ -151,7 +155,7 @@ def _gained(view: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the last round brought a miner."""
     you, news = view["you"], view["last_round"]
     for last in view["your_rounds"][-1:]:
-        yield f"{last['gold']} gold mined in round {last['turn']}"
+        yield f"{last['gold']} gold mined in turn {last['turn']}"
         for name, words in (
             ("tax_paid", "paid {} gold in taxes"),
             ("tax_received", "got {} gold from taxes"),
@@ -174,7 +178,7 @@ def _has(view: Mapping[str, Any]) -> str:
     """Return what a miner has."""
     own = view["your_plots"]
     which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MAX_NAMED else ""
-    return f"now {view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"
+    return f"{view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"
 
 
 def meant(intent: Intent) -> list[str]:

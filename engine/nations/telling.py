@@ -53,11 +53,12 @@ def knew(view: Mapping[str, Any]) -> Knew:
     ]
     land, army = view["territories"], view["army"]
     standing = [(agent, len(land[agent]), army[agent]) for agent in land]
-    has = f"now {counted(len(land[you]), 'territory', 'territories')} and {_mils(army[you])}"
+    has = f"{counted(len(land[you]), 'territory', 'territories')} and {_mils(army[you])}"
     return Knew(
         heard,
         [*_done_to(you, account)],
-        [*_gained(account), has],
+        [*_gained(account)],
+        has,
         Standing(("nation", "land", "mils"), standing),
     )
 

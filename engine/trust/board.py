@@ -30,7 +30,7 @@ KINDS = (
     Kind("send", "help", "sats sent to another unit"),
     Kind("replicate", "help", "the new unit of a unit that replicated"),
     Kind("missed", "slip", "went otherwise than meant: a high five that came out as an attack, or a fumble"),
-    Kind("blocks", "guarded", "blocked in this round"),
+    Kind("blocks", "guarded", "blocked in this turn"),
     Kind("born", "new", "a new unit"),
     Kind("died", "gone", "has no sats left"),
 )
@@ -84,7 +84,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
     deeds = {str(view["you"]): last[0]["you"], **last[0]["others"]} if last else {}
     ring, goal = spread(len(units)), max(units.values())
     return Board(
-        f"round {view['turn']}",
+        f"turn {view['turn']}",
         agents,
         SIDE,
         ring.height,

@@ -5,7 +5,7 @@ from typing import Any
 
 from hobbes.engine.record import Event
 from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, quoted, said
-from hobbes.engine.trust.state import ALL
+from hobbes.engine.trust.state import ALL, State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.world import OBSERVER
 
@@ -77,7 +77,7 @@ ENDS = {
     "won": "won the game",
     "lost": "lost the game",
     "drawn": "drew the game",
-    "timed out": "ran out of rounds",
+    "timed out": "ran out of turns",
 }
 """How a game ends for an agent."""
 
@@ -98,7 +98,8 @@ def knew(view: Mapping[str, Any]) -> Knew:
             for one in view.get("messages", ())
         ],
         [*_done_to(view, last), *_declared_to(view), *_answered(view["observer"])],
-        [*_gained(last), f"now {_sats(view['sats'])}; to replicate, it needs {view['rules']['threshold']}"],
+        [*_gained(last)],
+        f"{_sats(view['sats'])}; to replicate, it needs {view['rules']['threshold']}",
         Standing(("unit", "sats", "seen to do last"), [*_rows(view, last)]),
     )
 
@@ -109,6 +110,16 @@ def _done_to(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iter
         for other, (did, target, _) in past["others"].items():
             if target == view["you"] and did in SEEN:
                 yield Befell(other, SEEN[did].format(you=view["you"]))
+
+
+def in_truth(state: State, agent: str) -> dict[str, str]:
+    """Return which units a unit saw attack it in the last round, though each had meant a high five."""
+    return {
+        deed.unit: "a missed high five" if deed.missed else "a high five"
+        for past in state.history[-1:]
+        for deed in past.deeds
+        if deed.target == agent and (deed.missed or deed.misread)
+    }
 
 
 def _declared_to(view: Mapping[str, Any]) -> Iterator[Befell]:
@@ -134,7 +145,7 @@ def _gained(last: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             did, target, changes = past["you"]
             causes = ", ".join(f"{sats:+} ({cause})" for cause, sats in changes.items()) or "nothing"
             deed = did.replace("_", " ") + (f" → {target}" if target else "")
-            yield f"{causes} in round {past['turn']}, in which it chose: {deed}"
+            yield f"{causes} in turn {past['turn']}, in which it chose: {deed}"
 
 
 def _rows(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int, str]]:
@@ -187,5 +198,7 @@ TELLING = Telling(
     },
     knew,
     meant,
+    in_truth,
+    causes={"miss": "missed high five"},
 )
 """How trust is told in words."""

@@ -201,7 +201,7 @@ def _trace_run(  # noqa: PLR0913  its options
         if not agents:
             cards.show_headline(run, tracing.headline(store, run))
         turns = tracing.turns_so_far(store, run, agents)
-        cards.show_overview(turns, looks_in(store, run), run.world.causes)
+        cards.show_overview(turns, looks_in(store, run), run.world)
 
 
 def _trace_rejected(store: "Store", run: "Run", agents: Collection[str], *, as_json: bool) -> None:
@@ -234,7 +234,8 @@ def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None
         return
     looks, board = looks_in(store, run), tracing.board_in(run, full)
     after = run.world.picture(state_before(store, run, min(turn + 1, run.turns)))
-    cards.show_turn(card, refused_of(run.world, full.turn) if full else (), looks)
+    twice = tracing.counted_twice(run.world, [event["type"] for event in card["events"]])
+    cards.show_turn(card, refused_of(run.world, full.turn) if full else (), looks, twice)
     OUT.print(picture(after, words_of(run, looks)), end="")
     OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
@@ -286,7 +287,8 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     if as_json:
         print_json([entry.to_json() for entry in entries])
     else:
-        cards.show_diary(entries, diary.firsts(marks_in(store, run), looks, chosen), search.pattern, looks)
+        firsts = [] if events else diary.firsts(marks_in(store, run), looks, chosen)
+        cards.show_diary(entries, firsts, search.pattern, looks)
 
 
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:

@@ -130,6 +130,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.lab.play.rendering import token_counts
     from hobbes.lab.show.terminal import ERR, percent, print_json, table
+    from hobbes.nodes.journal import sent_only_view
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
@@ -144,6 +145,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     if as_json:
         print_json({**parts, "tokens": tokens})
         return
+    if run is not None and (program := sent_only_view(question.player)):
+        ERR.print(Text(f"in the run, {question.agent} was played by {program}", style="bold"))
     for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it

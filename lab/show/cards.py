@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.record import Event, Json
+from hobbes.engine.record import Event
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
-from hobbes.lab.show.diary import EVERYBODY, FAILED, Entry, First
+from hobbes.engine.world import AnyWorld
+from hobbes.lab.show.diary import EVERYBODY, Deed, Entry, First
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.rejections import Refused, reasons_of
 from hobbes.lab.show.terminal import (
@@ -34,7 +35,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import NOTHING_DONE, Told
+from hobbes.lab.show.told import NOTHING_DONE, Noted, Told, shortened
 from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
@@ -43,6 +44,8 @@ from hobbes.lab.show.tracing import (
     changed_in_memory,
     deeds,
     reasoning_title,
+    results_alone,
+    sent_to,
     short_reasoning,
     usage_line,
 )
@@ -69,10 +72,11 @@ def show_headline(run: Run, headline: Headline) -> None:
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
-def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str, str]) -> None:
+def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld) -> None:
     """Print a run: for each turn who did what to whom, the number of other events, and failed calls.
 
-    The last line has the number of all events of each type, and of those that came out in each way.
+    The last line has the number of all events of each type, and of those that came out in each way. An event
+    that is the cause of another one is told with that.
     """
     happened: dict[str, Counter[str]] = {}
     for number, record, _, decisions in turns:
@@ -80,19 +84,27 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, causes: Mapping[str,
         if record:
             for event in record.events:
                 happened.setdefault(event.type, Counter()).update(["", *came_out(event)])
-            parts = [*_summarize_events(record.events, looks, causes), *_count_rejections(record)]
+            parts = [*_summarize_events(record.events, looks, world.causes), *_count_rejections(record)]
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
     if happened:
-        _print_line("all", Text(", ").join(_total(kind, ways) for kind, ways in happened.items()))
+        told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
+        _print_line("all", Text(", ").join(told))
 
 
-def _total(kind: str, ways: Counter[str]) -> Text:
-    """Return how often events of a type happened, and how often they came out in each way."""
-    came_out_so = {way: n for way, n in ways.most_common() if way}
-    return Text.assemble((kind, "bold"), f" {ways['']}", f" ({counts(came_out_so)})" if came_out_so else "")
+def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> Text:
+    """Return how often events of a type happened, from which causes, and how they came out."""
+    ways = happened[kind]
+    told = [
+        f"{counted(happened[cause][''], world.telling.causes.get(cause, cause))} among them"
+        for cause, effect in world.causes.items()
+        if effect == kind and cause in happened
+    ]
+    if came_out_so := {way: n for way, n in ways.most_common() if way}:
+        told.append(counts(came_out_so))
+    return Text.assemble((kind, "bold"), f" {ways['']}", f" ({', '.join(told)})" if told else "")
 
 
 def show_refused(found: Sequence[Refused], looks: Looks) -> None:
@@ -109,16 +121,10 @@ def show_refused(found: Sequence[Refused], looks: Looks) -> None:
 
 def _refused_text(one: Refused, looks: Looks) -> Text:
     """Return what was rejected or corrected, and why, in one line."""
-    said = plain(_shortened(one.said))
-    kept = Text(" → ").append_text(plain(_shortened(one.kept))) if one.is_changed else Text()
+    said = plain(shortened(one.said, MAX_SAID))
+    kept = Text(" → ").append_text(plain(shortened(one.kept, MAX_SAID))) if one.is_changed else Text()
     name = styled_name(one.agent, looks)
     return Text.assemble(name, "  ", (one.kind, "dim"), "  ", plain(one.why), ": ", said, kept)
-
-
-def _shortened(said: Json) -> str:
-    """Return what was said in one line."""
-    text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return text if len(text) <= MAX_SAID else f"{text[:MAX_SAID]}…"
 
 
 def _print_line(turn: int | str, text: Text) -> None:
@@ -139,8 +145,12 @@ def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str
         done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
     for kind, of_kind in done.items():
         yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
-    if alone:
-        yield Text(counts(alone))
+    results = results_alone(events, looks)
+    for kind, by_agent in results.items():
+        told = [styled_name(agent, looks) + f" {result}" for agent, result in by_agent.items()]
+        yield Text.assemble((kind, "bold"), " ", Text(", ").join(told))
+    if rest := {kind: n for kind, n in alone.items() if kind not in results}:
+        yield Text(counts(rest))
 
 
 def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
@@ -218,19 +228,27 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     for label, words in (("coded", entry.codes), ("tagged", entry.tags)):
         if words:
             yield label, plain(", ".join(words))
-    if FAILED in entry.marks:
-        yield "failed", Text(f"✗ {entry.outcome}: the default action was taken", style="bold red")
+    if entry.lost:
+        yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
         yield "thought", plain(entry.thought)
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
     for deed in entry.done:
-        yield "did", told_text(deed.after_did, looks)
-        if deed.promised:
-            turn, addressee, text = deed.promised
-            before = f"(in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)})"
-            yield "", Text("  ").append_text(told_text(before, looks))
+        did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
+        yield did[0], told_text(did[1], looks)
+        if before := _written_before(deed):
+            yield "", Text("  ").append_text(told_text(f"({before})", looks))
+
+
+def _written_before(deed: Deed) -> str:
+    """Return what an agent had written before to those to whom it did something; empty if unknown."""
+    if deed.promised is None:
+        return f"it had never written to {' or '.join(deed.to)}" if deed.to else ""
+    turn, addressee, text = deed.promised
+    more = f"; {counted(deed.earlier, 'earlier message')}" if deed.earlier else ""
+    return f"in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)}{more}"
 
 
 def counts(counted: Mapping[str, int]) -> str:
@@ -238,8 +256,10 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks) -> None:
+def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, twice: Iterable[str]) -> None:
     """Print a turn: agents, events, calls, draws, what was `refused`, arithmetic, and reports.
+
+    `twice` says which events have two rows.
 
     Before the end of the turn, only its calls are printed.
     """
@@ -253,6 +273,8 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks) ->
     OUT.print(table(title, columns, [_agent_row(one) for one in asked], looks))
     events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
     OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
+    for line in twice:
+        OUT.print(plain(line))
     OUT.print(_calls("\ncalls", all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
@@ -303,13 +325,14 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
 MAX_LINES = {
     "": 3,
     "why": 4,
-    "heard": 5,
-    "done to it": 3,
-    "gained": 1,
-    "noted": 3,
     "wanted": 3,
     "refused": 1,
     "codes": 1,
+    "heard": 4,
+    "done to it": 2,
+    "gained": 1,
+    "noted": 3,
+    "wrote down": 2,
 }
 """How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
 
@@ -323,7 +346,9 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
 
     `codes` has what coders said, each behind the name of a code.
     """
-    title = Text(f"run {data['run']}, turn {data['turn']}, ").append_text(styled_name(data["agent"], looks))
+    title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
+        styled_name(data["agent"], looks)
+    )
     title.stylize("bold")
     OUT.print(title)
     OUT.print(Trimmed(_in_words(data, told, looks, codes)))
@@ -350,13 +375,14 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
     parts: dict[str, Sequence[Text]] = {
         "": [told_text(told.sentence, looks)],
         "why": [why],
-        "heard": heard,
-        "done to it": befell,
-        "gained": [told_text("; ".join(told.knew.gained), looks)] if told.knew.gained else [],
-        "noted": [Text.assemble((f"{name}: ", "dim"), plain(words)) for name, words in told.noted],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
         "refused": [plain("; ".join(told.refused))] if told.refused else [],
         "codes": [plain("; ".join(f"{name} ({words})" for name, words in codes))] if codes else [],
+        "heard": heard,
+        "done to it": befell,
+        "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],
+        "noted": [_noted_text(one) for one in told.noted],
+        "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
     }
     width = max(map(len, parts)) + GAP
     lines = Table.grid(padding=(0, GAP, 0, 0))
@@ -366,6 +392,12 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
         for place, line in enumerate(_fitted(texts, OUT.width - width, MAX_LINES[name])):
             lines.add_row("" if place else name, line)
     return lines
+
+
+def _noted_text(noted: Noted) -> Text:
+    """Return what an agent noted to itself, behind what it is about."""
+    about, words = noted
+    return Text.assemble((f"{about}: ", "dim"), plain(words))
 
 
 def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
@@ -386,9 +418,10 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
+    data_only = sent_to(data)
     parts: list[tuple[str, RenderableType]] = [
-        ("system prompt", plain(data["system"] or "none")),
-        ("prompt", plain(data["prompt"])),
+        *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
+        (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),

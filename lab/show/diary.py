@@ -21,7 +21,7 @@ from hobbes.engine.world import deeds_told
 from hobbes.lab.coding.telling import codes_in
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
-from hobbes.lab.show.told import by, refused
+from hobbes.lab.show.told import by, not_read, refused
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
@@ -52,14 +52,18 @@ class Said(NamedTuple):
 class Deed:
     """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
-    `marks` are the landmarks that it is. `promised` is, for a landmark, what its agent had last written to
-    one of those to whom it was done, or to all, before they could know of it.
+    `marks` are the landmarks that it is. A landmark that was done to others has them in `to`. `promised` is
+    what its agent had last written to one of them, or to all, before they could know of it, and `earlier` is
+    how many messages it had written to them before that one. `promised` is None if there was none; if nobody
+    in the run had written anything by then, so is `earlier`.
     """
 
     type: str
     words: str
     marks: tuple[str, ...] = ()
+    to: tuple[str, ...] = ()
     promised: Said | None = None
+    earlier: int | None = None
 
     @property
     def after_did(self) -> str:
@@ -71,12 +75,14 @@ class Deed:
 class Entry:
     """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
 
-    `codes` are those that a coder found in the decision, and `tags` those of the note on it.
+    `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
+    default. `codes` are those that a coder found in the decision, and `tags` those of the note on it.
     """
 
     turn: int
     agent: str
     outcome: str | None
+    lost: str = ""
     thought: str = ""
     source: str = ""
     said: tuple[Said, ...] = ()
@@ -197,8 +203,8 @@ def chosen(names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-Written: TypeAlias = dict[tuple[str, str | None], Said]
-"""What each agent wrote last, by agent and addressee."""
+Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
+"""What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
 def diary(store: Store, run: Run, choice: Choice, noted: Noted, first: int = 0) -> Iterator[Entry]:
@@ -225,7 +231,8 @@ def _keep(written: Written, turn: int, event: Event) -> None:
     """Keep a message as the last one of its agent."""
     if event.type == MESSAGE:
         message = _message(turn, event)
-        written[event.agent, message.to] = message
+        of = event.agent, message.to
+        written[of] = message, 1 + (written[of][1] if of in written else 0)
 
 
 def _message(turn: int, event: Event) -> Said:
@@ -254,17 +261,19 @@ class _Turn:
         marks = dict.fromkeys(mark for one in done for mark in one.marks)
         if self.chosen and agent not in self.chosen:
             return Entry(self.number, agent, None, said=said, done=done, marks=tuple(marks))
-        outcome = self.record.outcomes.get(agent)
+        outcome, lost = self.record.outcomes.get(agent), ""
         if outcome is not None and outcome not in DECISIONS:
             marks[FAILED] = None
+            lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         if drops:
             marks[REJECTED] = None
-        if not by(self.record.events, agent) and FAILED not in marks:
-            done = (Deed("", "; ".join(["did nothing", *refused(self.run.world, drops)])),)
+        if not by(self.record.events, agent):
+            why = [] if lost else refused(self.run.world, drops)  # that nothing was read, `lost` says
+            done = (Deed("", "; ".join(["did nothing", *why])),)
         codes, tags = (of.get((self.number, agent), ()) for of in (self.noted.codes, self.noted.tags))
         thought = self._thought(agent)
-        return Entry(self.number, agent, outcome, *thought, said, done, tuple(marks), codes, tags)
+        return Entry(self.number, agent, outcome, lost, *thought, said, done, tuple(marks), codes, tags)
 
     def _thought(self, agent: str) -> tuple[str, str]:
         """Return what an agent thought, and where that comes from: its answer, or else the call."""
@@ -282,20 +291,24 @@ class _Turn:
         if event.type == MESSAGE:
             return event.facts.get("to", EVERYBODY) in {EVERYBODY, *self.chosen}
         others = self._others(event)
-        return bool(others & {*self.chosen}) or (not others and event.agent in self.chosen)
+        return not {*self.chosen}.isdisjoint(others) or (not others and event.agent in self.chosen)
 
-    def _others(self, event: Event) -> set[str]:
+    def _others(self, event: Event) -> list[str]:
         """Return whom an event names besides its agent."""
-        return {other for _, other in named_by(event, {*self.run.setting.agents, *self.record.intents})}
+        return [other for _, other in named_by(event, {*self.run.setting.agents, *self.record.intents})]
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
         own = [event.to_json() for event in done.events if event.type == done.type]
         marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
-        others = {other for event in done.events for other in self._others(event)}
+        deed = Deed(done.type, done.words, tuple(marks))
+        others = dict.fromkeys(other for event in done.events for other in self._others(event))
+        if not marks or not others or not self.written:
+            return deed
         wrote = [self.written[agent, to] for to in (*others, None) if (agent, to) in self.written]
-        promised = max(wrote, key=lambda one: one.turn) if marks and others and wrote else None
-        return Deed(done.type, done.words, tuple(marks), promised)
+        promised = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
+        earlier = max(sum(n for _, n in wrote) - 1, 0)
+        return replace(deed, to=tuple(others), promised=promised, earlier=earlier)
 
 
 MAX_ENTRIES = 200

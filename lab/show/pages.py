@@ -51,7 +51,7 @@ from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
 from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
-from hobbes.nodes.journal import TURN_QUESTION, Call
+from hobbes.nodes.journal import TURN_QUESTION, Call, is_program
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
@@ -233,12 +233,14 @@ class Pages:
             most=None if first is None else MAX_TURNS,
         )
         measures = self.store.figures.measures_with_counts(run.id)
+        kinds = {kind for turn in turns for kind in turn["events"]}
         return {
             "map": map_of(self.store, run, self._marks(run)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
-            "counted_twice": tracing.counted_twice(run.world, turns),
+            "only_programs": all(map(is_program, run.models.values())),
+            "counted_twice": tracing.counted_twice(run.world, kinds),
             "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
             "most_turns": MAX_TURNS,
             "measures": measures,
@@ -292,6 +294,7 @@ class Pages:
             run,
             number,
             card=card,
+            counted_twice=tracing.counted_twice(run.world, [event["type"] for event in card["events"]]),
             calls=tracing.all_calls(card),
             before=before,
             after=after,
@@ -342,6 +345,8 @@ class Pages:
             agent,
             card=card,
             told=told(run, self._full_turn(self.store, run, number), card),
+            reasoning_title=tracing.reasoning_title(card),
+            sent_to=tracing.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
             before=before,
             after=after,
@@ -423,6 +428,7 @@ class Pages:
             run=run,
             card=card,
             told=told(run, self._full_turn(self.store, run, turn), card),
+            sent_to=tracing.sent_to(card),
             fields=fields,
             texts={
                 field.removeprefix(try_form.TEXT): text

@@ -7,33 +7,37 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.board import Board, join_names, of_picture
-from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.telling import Knew
+from hobbes.engine.memory import WRITTEN_AS
+from hobbes.engine.record import MESSAGE, Event, Json
+from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld, deeds_told
 from hobbes.lab.play.answering import is_map
-from hobbes.lab.show.tracing import REASONING_SOURCES, Card, FullTurn
+from hobbes.lab.show.tracing import SHORT_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
 from hobbes.nodes.completions import TAGS
 from hobbes.nodes.reading import end_of_reasoning
 
-NOTED = {
-    "notes": "notes",
-    "previous_turn_summary": "of the turn before",
-    "history_summary": "of all turns",
-}
-"""What an agent noted to itself, by the fields of its memory, in words."""
+NOTES = ("previous_turn_summary", "history_summary", "notes")
+"""What an agent notes to itself, by the fields of its memory."""
 
 NOTHING_DONE = "nothing since {} last turn"
 """What is said of an agent to which others did nothing: `its` on a card, `your` to a person who plays it."""
 
+MAX_REFUSED = 60
+"""How many characters of what was rejected or corrected stand beside the reason."""
+
 MAX_OTHERS = 4
 """Of how many others the sentence of a card tells what they did to its agent."""
+
+
+Noted: TypeAlias = tuple[str, str]
+"""What an agent noted to itself, behind the words for what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +45,18 @@ class Told:
     """One agent's turn in words.
 
     `sentence` says what it did and what came of it. `why` is its reasoning, and `source` where that comes
-    from. `noted` is what it had noted to itself before the turn, each under a name. `meant` is what it wanted
-    to do, and `refused` what was rejected or corrected of that.
+    from. `meant` is what it wanted to do, and `refused` what was rejected or corrected of that. `wrote` is
+    what it noted to itself in this turn, without what it had noted before, which is `noted`.
     """
 
     sentence: str
     why: str
     source: str
     knew: Knew
-    noted: Sequence[tuple[str, str]]
     meant: Sequence[str]
     refused: Sequence[str]
+    wrote: Sequence[Noted]
+    noted: Sequence[Noted]
 
 
 def told(run: Run, full: FullTurn | None, card: Card) -> Told:
@@ -59,22 +64,53 @@ def told(run: Run, full: FullTurn | None, card: Card) -> Told:
     found = [one for one in (*card["drops"], *card["mends"]) if one["code"] != f"read/{card['outcome']}"]
     not_kept = refused(run.world, found)  # that nothing was read, the sentence says
     if full is None or "intent" not in card:
-        return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), (), not_kept)
-    is_lost = card["outcome"] not in DECISIONS
+        return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
+    turn, reflection = card["turn"], card["intent"].get("reflection", {})
+    wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
+    wrote = {name: text if text != before[name] else "" for name, text in wrote.items()}
     return Told(
         _sentence(run, full, card),
         *_why(card),
-        run.world.telling.knew(card["view"]),
-        [
-            (words, card["memory_before"][name])
-            for name, words in NOTED.items()
-            if card["memory_before"][name]
-        ],
-        ["unknown: its orders were not read"]
-        if is_lost
-        else run.world.telling.meant(full.played.intents[card["agent"]]),
+        _knew(run.world, full, card),
+        _meant(run.world, full, card),
         not_kept,
+        _noted(wrote, _before(turn)),
+        _noted(before, f"in turn {turn - 1}, {_before(turn - 1)}"),
     )
+
+
+def _noted(memory: Mapping[str, Any], summary: str) -> list[Noted]:
+    """Return what an agent noted to itself; `summary` says what its summary of a turn is about."""
+    words = (summary, "about all turns", "notes")
+    return [(about, memory[name]) for name, about in zip(NOTES, words, strict=True) if memory[name]]
+
+
+def _before(turn: int) -> str:
+    """Return what an agent was asked to sum up in a turn: the turn before."""
+    return f"about turn {turn - 1}" if turn > 0 else "before anything was played"
+
+
+def _knew(world: AnyWorld, full: FullTurn, card: Card) -> Knew:
+    """Return what an agent knew, and for readers also what it was not told of what others did to it."""
+    knew = world.telling.knew(card["view"])
+    truth = world.telling.in_truth(full.played.before, card["agent"])
+    befell = knew.befell and [
+        one._replace(words=f"{one.words} (in truth {truth[one.by]}; it was not told)")
+        if one.by in truth
+        else one
+        for one in knew.befell
+    ]
+    return replace(knew, befell=befell)
+
+
+def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
+    """Return what an agent wanted to do, and how much more its answer had that was rejected."""
+    if card["outcome"] not in DECISIONS:
+        return ["unknown: its orders were not read"]
+    meant, rejected = world.telling.meant(full.played.intents[card["agent"]]), len(card["drops"])
+    if not rejected or not meant:
+        return meant
+    return [*meant, f"({counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected)"]
 
 
 _OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
@@ -86,7 +122,7 @@ _FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
 
 def _why(card: Card) -> tuple[str, str]:
     """Return the reasoning of a card and where it comes from; of a lost answer, what its text has of it."""
-    source = REASONING_SOURCES[card["reasoning_source"]]
+    source = SHORT_SOURCES[card["reasoning_source"]]
     if card["outcome"] in DECISIONS:
         return card["reasoning"], source
     if card["reasoning"]:
@@ -117,8 +153,12 @@ def _ended(world: AnyWorld, card: Card) -> str:
     agent, rules = card["agent"], "rulings" in card
     if card["outcome"] in DECISIONS:
         return f"{agent} ruled on {len(card['view']['requests'])} requests" if rules else f"{agent} answered"
-    why = meanings(world)[f"read/{card['outcome']}"]
-    return f"The {'rulings' if rules else 'orders'} of {agent} were not read: {why}"
+    return f"The {'rulings' if rules else 'orders'} of {agent} {not_read(world, card['outcome'])}"
+
+
+def not_read(world: AnyWorld, outcome: str) -> str:
+    """Return that nothing of an answer counts, and why, in words that follow the name for it."""
+    return f"were not read: {meanings(world)[f'read/{outcome}']}"
 
 
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
@@ -167,7 +207,22 @@ def _refused(world: AnyWorld, found: Mapping[str, Any]) -> str:
     """Return a rejection or a correction in words: its meaning, and what it is about."""
     what = "corrected" if "kept" in found else "rejected"
     detail = f" ({found['detail']})" if found.get("detail") else ""
-    return f"{what}: {meanings(world).get(found['code'], found['code'])}{detail}"
+    said = f"{_in_short(found['said'])}: " if found["said"] is not None else ""
+    return f"{what}: {said}{meanings(world).get(found['code'], found['code'])}{detail}"
+
+
+def _in_short(said: Json) -> str:
+    """Return what was said in a few words; of an object with one field, `claim [7, 0]`."""
+    if isinstance(said, dict) and len(said) == 1:
+        [(field, value)] = said.items()
+        return f"{field} {shortened(value, MAX_REFUSED)}"
+    return shortened(said, MAX_REFUSED)
+
+
+def shortened(said: Json, most: int) -> str:
+    """Return what was said in one line of at most so many characters."""
+    text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def board_of_view(run: Run, view: Mapping[str, Any], agents: tuple[str, ...]) -> tuple[Board | None, str]:

@@ -31,7 +31,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
-from hobbes.nodes.journal import Call, ReasoningSource
+from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 
 if TYPE_CHECKING:
@@ -64,11 +64,10 @@ def overview(
     return [_line(each, names, run.world.causes) for each in turns]
 
 
-def counted_twice(world: AnyWorld, lines: Sequence[Card]) -> list[str]:
-    """Say of which events these lines of turns count each under two types: as a cause and as its effect."""
-    there = {kind for line in lines for kind in line["events"]}
+def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
+    """Say which events among those of these types have two of them: a cause and its effect."""
     return [
-        f"Each {cause} is counted as {effect}, too: {world.events[cause].partition(': ')[2]}."
+        f"Each {world.telling.causes.get(cause, cause)} is counted twice: as {cause} and as {effect}."
         for cause, effect in world.causes.items()
         if cause in there
     ]
@@ -206,6 +205,18 @@ def came_out(event: Event) -> list[str]:
     return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
+def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return how events came out that name nobody else, such as ends of games, by type and agent.
+
+    A type of which an agent has several is left out.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for event in events:
+        if "result" in event.facts and not any(named_by(event, names)):
+            found.setdefault(event.type, []).append((event.agent, str(event.facts["result"])))
+    return {kind: dict(pairs) for kind, pairs in found.items() if len(dict(pairs)) == len(pairs)}
+
+
 def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
     """Return the line of a turn, or of one that has not ended."""
     record = turn.record
@@ -217,6 +228,7 @@ def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) ->
         "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
         "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
         "events": dict(Counter(event.type for event in record.events)) if record else {},
+        "results": results_alone(record.events, names) if record else {},
         "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
         "digest": turn.digest,
     }
@@ -422,6 +434,9 @@ REASONING_SOURCES: Mapping[str, str] = {
 }
 """What people are told of where a reasoning comes from."""
 
+SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER: "from the answer"}
+"""The same beside a reasoning that is told first."""
+
 
 def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
     """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long."""
@@ -433,6 +448,11 @@ def reasoning_title(card: Mapping[str, Any]) -> str:
     """Return the title of the reasoning of a call, which says where it comes from."""
     source = REASONING_SOURCES[card["reasoning_source"]]
     return f"reasoning ({source})" if source else "reasoning"
+
+
+def sent_to(card: Mapping[str, Any]) -> str:
+    """Say of the card of a program that it was sent only its view; empty if a prompt was sent."""
+    return "" if card["system"] else sent_only_view(card["model"])
 
 
 def usage_line(card: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.telling import counted
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.exporting import export
 from hobbes.lab.store.home import Store
@@ -199,3 +200,11 @@ def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: 
     assert wrong.status_code == 404
     assert wrong.text == "hobbes: neither run has a turn 4; they have turns 0 to 3\n"
     assert pages.get("/compare", params={"a": short.id, "b": long.id, "turn": "x"}).status_code == 404
+
+
+def test_a_mark_of_several_is_counted_in_words(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nations(opened, monkeypatch, {(3, "AgentB"): {"attacks": {"AgentA": 1, "AgentC": 1}}})
+    assert 'title="turn 3: 2 attacks"' in pages.get("/last/4/AgentB").text
+    assert counted(2, "miss") == "2 misses"

@@ -54,8 +54,6 @@ def lines(cli: Cli, *words: str) -> list[str]:
 def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
     """Beside each attack stands what its agent had last written to the one it attacked."""
     assert lines(cli, "all", "--event", "attack") == [
-        "first attack: turn 1, ●AgentA",
-        "first rejection: turn 2, ■AgentB, ▲AgentC",
         "1 ●AgentA thought Now.",
         "1 ●AgentA said to all: “nothing personal”",
         "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 fell)",
@@ -64,6 +62,28 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
         "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
     ]
+
+
+def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_done(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    """AgentA wrote three times before it attacked AgentB, and AgentC never wrote to AgentA."""
+    said: dict[str, dict[str, Any]] = {
+        "0/AgentA": {"messages": {"AgentB": "Peace."}},
+        "1/AgentA": {"messages": {"all": "Peace with all."}},
+        "2/AgentA": {"messages": {"AgentB": "Peace, still."}},
+        "3/AgentA": {"attacks": {"AgentB": 1}},
+        "3/AgentC": {"attacks": {"AgentA": 1}},
+    }
+    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
+        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 4}))
+    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
+        "3 ●AgentA (in turn 2, it had written to ■AgentB: “Peace, still.”; 2 earlier messages)",
+        "3 ▲AgentC (it had never written to ●AgentA)",
+    ]
+    page = unescape(pages.get("/last/diary").text)
+    assert f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">2 earlier messages</a>' in page
+    assert "it had never written to ●AgentA" in shown(page).replace("● ", "●")
 
 
 @pytest.mark.usefixtures("broken_word")
@@ -81,6 +101,7 @@ def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: C
 
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
+    unreadable = "its orders were not read: the answer holds no JSON object that can be read"
     assert lines(cli, "AgentC") == [
         "first rejection: turn 2, ▲AgentC",
         "0 ■AgentB said to ▲AgentC: “A is a friend”",
@@ -88,7 +109,8 @@ def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thou
         "1 ●AgentA said to all: “nothing personal”",
         "1 ▲AgentC did granted 7 to ■AgentB",
         "1 ▲AgentC did bought 1 mil",
-        "2 ▲AgentC failed ✗ unreadable: the default action was taken",
+        f"2 ▲AgentC failed ✗ unreadable: {unreadable}",
+        "2 ▲AgentC by default did nothing",
     ]
     assert lines(cli, "AgentC", "--grep", "friend")[1:] == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
 
@@ -112,6 +134,7 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
         "turn": 1,
         "agent": "AgentA",
         "outcome": "answered",
+        "lost": "",
         "thought": "Now.",
         "source": "answer",
         "said": [{"to": None, "text": "nothing personal"}],
@@ -120,7 +143,9 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
                 "type": "attack",
                 "words": "attacked AgentB with 3 mils (15 damage, 2 fell)",
                 "marks": ["attack"],
+                "to": ["AgentB"],
                 "promised": {"turn": 0, "to": "AgentB", "text": "I shall never attack you"},
+                "earlier": 0,
             }
         ],
         "marks": ["attack"],
@@ -160,12 +185,13 @@ def shown(page: str) -> str:
     )
 
 
-def test_a_page_has_the_diary_and_each_line_leads_to_its_card(broken_word: Run, pages: TestClient) -> None:
+def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run, pages: TestClient) -> None:
     page = pages.get("/last/diary").text
     order = ["never attack you", "I trust you", "attacked", "in turn 0 , it had written", "An eye for an eye"]
     places = [shown(page).index(words) for words in order]
     assert places == sorted(places)
-    assert page.count(f'class="kind" href="/{broken_word.id}/1/AgentA"') == 3
+    assert page.count(f'href="/{broken_word.id}/1/AgentA"') == 1
+    assert "its orders were not read: the answer holds no JSON object" in page
     assert f'<a href="/{broken_word.id}/diary#turn-1">first attack: turn 1</a>' in page
     assert "✗ failed call" in page
 

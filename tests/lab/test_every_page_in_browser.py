@@ -165,7 +165,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     first.click()
     assert page.locator(".day:target h2").inner_text() == turn
     attack = page.locator(".day:target .entry", has=page.locator(".mark", has_text="attack")).first
-    attack.get_by_role("link", name="did").first.click()
+    attack.get_by_role("link").first.click()
     assert page.locator("h1").inner_text().endswith(turn)
     assert "attacked" in page.locator(".lead").inner_text()
     page.locator(".wanted").get_by_role("link").last.click()

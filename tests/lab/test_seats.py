@@ -104,7 +104,7 @@ def test_a_seat_tells_first_what_happened_and_asks_for_words_where_words_are_mea
     page = pages.get(path_of(opened.home, run, question.agent)).text
     told = unescape(re.sub(r"<[^>]+>", "", page[: page.index("data-plot")]))
     assert "Gained and lost" in told
-    assert "0 gold mined in round 1" in told
+    assert "0 gold mined in turn 1" in told
     assert '<input name="/message"' in page
 
 

@@ -105,11 +105,10 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
     page = unescape(pages.get("/last").text)
     assert "miss 2, attack 2" in page
-    assert (
-        '<p class="about">Each miss is counted as attack, too: a high five that came out as an attack' in page
-    )
+    assert '<p class="about">Each missed high five is counted twice: as miss and as attack.</p>' in page
+    assert "end (<b" in page  # each unit with how the game ended for it
     assert 'title="miss">miss</div>' in page
-    meaning = "Intended high fives / actions that were chosen."
+    meaning = "Intended high fives / actions that were chosen; to replicate is such an action."
     assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page
     assert f'<td class="meant" title="{meaning}">cooperation</td>' in page
     values = {"rounds": 6, "miss": 30}
@@ -119,7 +118,7 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
 
 def test_no_event_of_another_world_is_counted_twice(opened: Store, pages: TestClient) -> None:
     mining(opened)
-    assert "is counted as" not in pages.get("/last").text
+    assert "is counted twice" not in pages.get("/last").text
 
 
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:

@@ -25,7 +25,12 @@ SAID: dict[tuple[int, str], dict[str, Any]] = {
     (0, "AgentA"): {"messages": {"AgentB": "Peace?"}, "history_summary": "I offered peace."},
     (0, "AgentB"): {"messages": {"AgentA": "Never."}, "attacks": {"AgentA": 2}},
     (0, "AgentC"): {"money_grants": {"AgentA": 7}},
-    (1, "AgentA"): {"attacks": {"AgentB": 3, "AgentZ": 1}, "messages": {"all": "B began."}},
+    (1, "AgentA"): {
+        "attacks": {"AgentB": 3, "AgentZ": 1},
+        "messages": {"all": "B began."},
+        "summary_last_turn": "B attacked me.",
+        "history_summary": "I offered peace.",
+    },
     (1, "AgentC"): {"money_grants": {"AgentA": 9}},
 }
 
@@ -46,7 +51,7 @@ def war(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
 def in_words(cli: Cli, *words: str, columns: int = 1000) -> list[str]:
     """Return the lines of a card before anything raw, with single spaces."""
     told, _, raw = cli("trace", "last", *words, env={"COLUMNS": str(columns)}).stdout.partition("── raw")
-    assert "system prompt" in raw
+    assert "─ prompt" in raw
     return [" ".join(line.split()) for line in told.splitlines()]
 
 
@@ -57,18 +62,19 @@ def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: C
     assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 fell)"
     assert meanwhile == "Meanwhile ▲AgentC granted 9 to ●AgentA"
     assert score == "Its score: 34 → 82 (+48)."
-    gained, *now = told[5].split("; ")
+    gained, *now = told[7].split("; ")
     assert gained == "gained 34 welfare in the last turn, 14 of it from grants"
     assert now[0] == "34 in all"
     assert now[-1] == "now 5 territories and 10 mils"
-    assert told[1:5] + told[6:] == [
+    assert told[1:7] + told[8:] == [
         "why (the model's own reasoning) It must pay.",
+        "wanted attack ■AgentB with 3 mils; write to all: “B began.”; (1 more part was rejected)",
+        'refused rejected: attacks {"AgentZ": 1}: the entry names an unknown agent',
         "heard ■AgentB in turn 0: “Never.”",
         "done to it ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
-        "noted of all turns: I offered peace.",
-        "wanted attack ■AgentB with 3 mils; write to all: “B began.”",
-        "refused rejected: the entry names an unknown agent",
+        "noted about all turns: I offered peace.",
+        "wrote down about turn 0: B attacked me.",
     ]
 
 
@@ -80,12 +86,13 @@ def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
         "AgentA attacked",
         "Its score: 34 → 82 (+48).",
         "It must pay. the model's own reasoning",
+        "What it wanted attack",
+        "rejected: ",
+        "Wrote down about turn 0: B attacked me.",
         "What it knew",
         "Never.",
         "granted 7 to",
         "I offered peace.",
-        "What it wanted attack",
-        "rejected: ",
         "As it was recorded",
         "raw answer",
         "system prompt",
@@ -94,14 +101,15 @@ def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
     assert places == sorted(places)
 
 
-def test_what_a_unit_knew_is_what_it_saw(opened: Store, cli: Cli) -> None:
+def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: Store, cli: Cli) -> None:
     """Its high five missed; the other one saw an attack, and nobody told it otherwise."""
     values: dict[str, Any] = {"rounds": 2, "miss": 100}
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
     assert in_words(cli, "0", "unit-a")[1].startswith(
         "●unit-a meant to high five ■unit-b, but missed: it came out as an attack. "
     )
-    assert "done to it ■unit-b attacked ●unit-a" in in_words(cli, "1", "unit-a")
+    missed = "■unit-b attacked ●unit-a (in truth a missed high five; it was not told)"
+    assert f"done to it {missed}" in in_words(cli, "1", "unit-a")
 
 
 def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cli) -> None:
@@ -113,9 +121,9 @@ def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cl
     assert told == [
         "first miss: turn 0, ●unit-a, ■unit-b",
         f"0 ●unit-a did {missed.format('■unit-b')}",
-        "0 ●unit-a did ran out of rounds",
+        "0 ●unit-a did ran out of turns",
         f"0 ■unit-b did {missed.format('●unit-a')}",
-        "0 ■unit-b did ran out of rounds",
+        "0 ■unit-b did ran out of turns",
     ]
 
 
@@ -127,7 +135,7 @@ def test_a_card_in_words_has_at_most_25_lines(
 
     async def reply(self: object, address: Any, prompt: Any) -> Reply:
         del self, prompt
-        long = f"{address.agent} has much to say. " * 40
+        long = f"{address.agent} has much to say in turn {address.turn}. " * 40
         texts = dict.fromkeys(("reasoning", "notes", "summary_last_turn", "history_summary", "message"), long)
         raids = [[row, col] for row in range(4) for col in range(4)]
         return Reply(json.dumps({**texts, "claim": raids[:4], "raid": raids, "defend": ["x", 1]}), "model")
@@ -137,7 +145,14 @@ def test_a_card_in_words_has_at_most_25_lines(
     played(opened, RunOptions("mining", 8, values=values))
     told = in_words(cli, "2", "miner-01", columns=columns)
     assert len(told) <= MOST
-    assert {line.split()[0] for line in told if line} >= {"why", "heard", "gained", "noted", "wanted"}
+    assert {line.split()[0] for line in told if line} >= {
+        "why",
+        "wanted",
+        "heard",
+        "gained",
+        "noted",
+        "wrote",
+    }
     assert any("more; they are below" in line for line in told)
 
 
@@ -148,7 +163,7 @@ def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, monkeypatch: 
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    _, told, why, _, _, wanted = in_words(cli, "0", "miner-01")
+    _, told, why, wanted, *_ = in_words(cli, "0", "miner-01")
     assert told == (
         "The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
         " By default, it did nothing. Its gold: 0, unchanged."
@@ -196,7 +211,30 @@ def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
         "why (the model's own reasoning; the answer was discarded) I refuse."
     )
     page = " ".join(pages.get("/last/0/miner-01").text.split())
-    assert '<blockquote>Peace is over, so I</blockquote> <p class="about">from the answer that' in page
+    assert (
+        '<blockquote>Peace is over, so I</blockquote> <p class="about" title="reasoning">from the answer that'
+        in page
+    )
+
+
+def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 1}))
+    sent = "a scripted policy: it was sent only its view, no words of a prompt"
+    raw = cli("trace", "last", "0", "miner-01").stdout
+    assert f"─ prompt ({sent}) ─" in raw
+    assert "system prompt" not in raw
+    page = pages.get("/last/0/miner-01").text
+    assert f"<summary>prompt ({sent})</summary>" in page
+    assert "system prompt" not in page
+    form = pages.get("/last/try?turn=0&agent=miner-01").text
+    assert f"was played by {sent}." in form
+    assert "Nothing yet: this is the prompt of the game, as a chat model would be sent it." in form
+    rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
+    assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")
+    results = pages.get("/last/results").text
+    assert "<dt>prompts</dt>" not in results
 
 
 def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli, pages: TestClient) -> None:

@@ -214,7 +214,10 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     ]
     line, total = (line for line in cli("trace", "last").stdout.splitlines() if "attack" in line)
     assert line.count("miss") == 2  # one for each unit
-    assert total.startswith(" all  miss 2, attack 2, ")
+    assert total == " all  attack 2 (2 missed high fives among them), end 2 (timed out 2)"
+    assert line.endswith("end ●unit-a timed out, ■unit-b timed out")
+    assert turn["results"] == {"end": {"unit-a": "timed out", "unit-b": "timed out"}}
+    assert "counted twice: as miss and as attack.\n" in cli("trace", "last", "0").stdout
     assert "turn 0: 2 missed high fives\n" in cli("trace", "last", "0").stdout
 
 
