@@ -13,6 +13,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import (
+    cost_text,
     escape_invisible,
     matrix,
     percent,
@@ -78,7 +79,7 @@ def _facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
         yield name, *(run[name] for run in runs)
     yield "calls", *comparison["calls"]
     yield "tokens", *(tokens_text(tokens) for tokens in comparison["tokens"])
-    yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in comparison["usd"])
+    yield "cost", *map(cost_text, comparison["usd"])
 
 
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:

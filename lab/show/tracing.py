@@ -75,8 +75,10 @@ def counted_twice(world: AnyWorld, lines: Sequence[Card]) -> list[str]:
 
 
 class Headline(NamedTuple):
-    """What is said of a run before all else: its tokens, and what went wrong."""
+    """What is said of a run before all else: how far it is, its tokens, and what went wrong."""
 
+    state: str
+    """Its status, its turns and, if it has finished, how the game ended."""
     tokens: Mapping[str, int | None]
     """As `Figures.tokens` returns them."""
     failed: int
@@ -104,7 +106,9 @@ def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
     failed = failures_among(store.calls.counts(run.id))["total"]
     counts = store.turns.counts(run.id)
-    return Headline(store.figures.tokens(run), failed, counts["rejected"], counts["corrected"])
+    ended = store.runs.row(run.id)["ending"]
+    state = f"{run.status}, {counted(run.turns, 'turn')}{f': {ended}' if ended else ''}"
+    return Headline(state, store.figures.tokens(run), failed, counts["rejected"], counts["corrected"])
 
 
 def names_in(store: Store, run: Run) -> set[str]:

@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -20,6 +21,7 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps
 from tests.conftest import Cli
 from tests.lab.play import played
+from tests.lab.test_second_question import answering
 from tests.lab.visiting import LOCAL
 
 NAMES = ("baseline", "a-name-of-more-than-twenty-letters", None)
@@ -182,11 +184,62 @@ def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> 
     assert page.count('aria-sort="descending"') == 1
 
 
-def test_an_unknown_name_is_answered_with_all_names_of_these_worlds(home_of_all: Path, cli: Cli) -> None:
-    told = str(cli("runs", "--sort", "zzz", "--world", "trust", "--home", str(home_of_all)).exception)
-    assert re.search("facts: name, .*rejected.*; settings: rounds, .*; measures: cooperation, ", told)
-    assert "raid_rate" not in told
-    assert "raid_rate" in str(cli("runs", "--where", "zzz=1", "--home", str(home_of_all)).exception)
+def test_an_unknown_name_is_answered_with_the_facts_or_with_measures_that_have_the_word(
+    home_of_all: Path, cli: Cli
+) -> None:
+    def told(word: str) -> str:
+        return str(cli("runs", "--sort", word, "--home", str(home_of_all)).exception)
+
+    assert re.search("'zzz'; facts: name, .*, tokens, usd; `hobbes worlds WORLD` describes", told("zzz"))
+    assert re.search(
+        r"; measures with this word: .*; won \(1 if an agent won .*\'replicate_cost\'\?", told("replicate")
+    )
+
+
+def test_what_runs_have_cost_is_added_up_when_it_is_asked_for(opened: Store, cli: Cli) -> None:
+    """A price of 1 dollar per million tokens; a policy costs nothing."""
+    (opened.home / "prices.toml").write_text("m = { input = 1.0, output = 1.0 }\n", encoding="utf-8")
+    with answering(lambda _: "{}"):
+        dear, unknown = (
+            played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}, name=name))
+            for name in ("dear", "unknown")
+        )
+    played(opened, RunOptions("mining", 1, values={"rounds": 1}, name="free"))
+    opened.db.execute("update calls set tokens_in = 500000, tokens_out = 2 where run = ?", [dear.id])
+    opened.db.execute("update calls set tokens_in = null where run = ?", [unknown.id])
+
+    def asked(*options: str) -> list[tuple[str, object]]:
+        rows = json.loads(cli("runs", "--json", *options).stdout)
+        return [(one["name"], *one["asked"].values()) for one in rows]
+
+    assert asked("--sort=-tokens") == [("dear", 500_002), ("free", 0), ("unknown", None)]
+    assert asked("--where", "usd>0.5") == [("dear", 0.500002)]
+    lines = cli("runs", "--sort", "usd", env={"COLUMNS": "200"}).stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["run", "usd"], ["free", "$0.0000"], ["dear", "$0.5000"], ["unknown", "unknown"]
+    ]  # fmt: skip
+
+
+def test_how_a_run_ended_is_listed_if_it_ended_early_or_is_asked_for(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    with answering(
+        lambda at: '{"action": "replicate"}' if at.startswith("1/unit-a") else '{"action": "block"}'
+    ):
+        values: dict[str, Any] = {"rounds": 3, "start": 110}
+        run = played(opened, RunOptions("trust", 2, models="openai:m", values=values, name="early"))
+    played(opened, RunOptions("trust", 2, models="policy:copycat", values={"rounds": 1}, name="whole"))
+    how = "unit-a replicated in turn 1"
+    assert {one["name"]: one["ending"] for one in json.loads(cli("runs", "--json").stdout)} == {
+        "early": how, "whole": "all rounds were played, without a winner"
+    }  # fmt: skip
+    text = cli("runs", env={"COLUMNS": "300"}).stdout
+    assert how in text
+    assert "all rounds" not in text
+    assert "all rounds" in cli("runs", "--sort", "ending", env={"COLUMNS": "300"}).stdout
+    assert json.loads(cli("runs", "--json", "--where", f"ending={how}").stdout)[0]["id"] == run.id
+    assert how in pages.get("/").text
+    assert "finished, 2 turns: <b" in pages.get(f"/{run.id}").text
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def trace(cli: Cli, *words: str) -> Any:
 def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, cli: Cli) -> None:
     lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
     assert lines == [
-        f"run {war.id}: nations, finished, 3 turns · 1 failed call, 2 rejections",
+        f"run {war.id}: nations, finished, 3 turns: all rounds were played · 1 failed call, 2 rejections",
         "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
         "1  attack ▲AgentC → ●AgentA",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
@@ -53,13 +53,23 @@ def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, c
 def test_a_run_begins_with_its_tokens_and_ends_with_what_came_of_all_events(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     headline, *_, total = cli("trace", "last").stdout.splitlines()
-    assert headline == f"run {run.id}: mining, finished, 4 turns · no failed calls, no rejections"
+    begins, went_wrong = f"run {run.id}: mining, finished, 4 turns: all rounds were played", "no failed calls"
+    assert headline == f"{begins} · {went_wrong}, no rejections"
     events = [event for turn in opened.turns.of(run) for event in turn.record.events]
     claims = [event.facts["won"] for event in events if event.type == "claim"]
     assert f"claim {len(claims)} (won {claims.count(True)}), " in total
     opened.db.execute("update calls set tokens_in = 5, tokens_out = 2")
     calls = opened.db.table("calls").count
-    assert f", 4 turns · tokens in {5 * calls}, out {2 * calls} · no failed" in cli("trace", "last").stdout
+    assert f"{begins} · tokens in {5 * calls}, out {2 * calls} · no failed" in cli("trace", "last").stdout
+
+
+def test_a_trace_of_nations_says_whose_land_changes(opened: Store, cli: Cli) -> None:
+    answers = {"0/AgentA/1": '{"cede_territories": {"AgentB": ["T1", "T2"]}}'}
+    with answering(lambda at: answers.get(at, "{}")):
+        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 2}))
+    _, first, second, *_ = cli("trace", "last").stdout.splitlines()
+    assert first.endswith(" · territories ●AgentA 5→3, ■AgentB 5→7")
+    assert "territories" not in second
 
 
 def test_what_was_rejected_and_corrected_is_listed_with_the_reason(

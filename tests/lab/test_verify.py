@@ -180,7 +180,7 @@ def cut_back(copy: Copy) -> None:
     """Cut off the last turn, and let the run be one that was stopped before it."""
     no_last_turn(copy)
     copy("update runs set status = 'unfinished', outcomes = null, scores = null, tainted = null")
-    copy("update runs set rejected = null, corrected = null")
+    copy("update runs set ending = null, rejected = null, corrected = null")
     copy("delete from measures")
 
 
