@@ -333,6 +333,11 @@ def tokens_text(tokens: Mapping[str, int | None]) -> str:
     return f"{known}; {tokens['untold']} answers without a token count" if tokens["untold"] else known
 
 
+def players_texts(players: Mapping[str, int]) -> list[str]:
+    """Return each player with the number of its agents, if it has several: `policy:guided*7`."""
+    return [f"{spec}*{n}" if n > 1 else spec for spec, n in players.items()]
+
+
 def cost_text(usd: float | None) -> str:
     """Return what runs have cost, in US dollars."""
     return "unknown" if usd is None else f"${usd:,.4f}"

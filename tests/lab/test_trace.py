@@ -42,7 +42,8 @@ def trace(cli: Cli, *words: str) -> Any:
 def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, cli: Cli) -> None:
     lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
     assert lines == [
-        f"run {war.id}: nations, finished, 3 turns: all rounds were played · 1 failed call, 2 rejections",
+        f"run {war.id}: nations, finished, 3 turns: all rounds were played"
+        " · 1 failed call (11.1%), 2 rejections",
         "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
         "1  attack ▲AgentC → ●AgentA",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
@@ -100,7 +101,7 @@ def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
     assert f'{cut}: {{"disband_mils": 999}}' in cli("trace", "last", "0").stdout
     page = pages.get(f"/{run.id}").text
     assert f'<a href="/{run.id}/rejections">3 rejections, 1 correction</a>' in page
-    assert "1 failed call</a>" in page
+    assert "1 failed call (16.7%)</a>" in page
     page = pages.get(f"/{run.id}/rejections").text
     assert f'<a href="/{run.id}/0/AgentA">0</a>' in page
     assert page.count(cut) == 2, "once as a reason, and once for the answer"
@@ -114,7 +115,7 @@ def test_a_run_without_rejections_says_so(opened: Store, cli: Cli, pages: TestCl
     run = mining(opened, values={"rounds": 1})
     assert cli("trace", "last", "--rejected").stderr == "nothing was rejected or corrected\n"
     assert "Nothing was rejected or corrected" in pages.get(f"/{run.id}/rejections").text
-    assert "no failed calls, no rejections</p>" in pages.get(f"/{run.id}").text
+    assert "<span>no failed calls</span> <span>no rejections</span>" in pages.get(f"/{run.id}").text
 
 
 def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: Cli) -> None:
