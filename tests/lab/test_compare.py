@@ -107,6 +107,21 @@ def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(opened: Sto
     assert (facts["lang"], facts["cost"]) == (["en", "en"], ["$0.0000", "$0.0000"])
 
 
+def test_the_page_begins_with_what_differs_and_says_how_many_turns_its_strip_has(
+    opened: Store, pages: TestClient
+) -> None:
+    """On a narrow screen, what is told of B stands below what is told of A."""
+    a, b = (mining(opened, values={"rounds": 13}, seed=seed) for seed in (1, 2))
+    page = pages.get("/compare", params={"a": a.id, "b": b.id, "turn": 0}).text
+    assert "The strip has 11 of 13 turns." in page
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    assert page.index("settings that differ") < page.index("of both</h2>") < page.index("<h2>Both runs")
+    facts = page.partition("<h2>Both runs</h2>")[2].partition("</table>")[0]
+    assert '<table class="stacked">' in facts
+    assert ">cost</td>" in facts
+    assert ">seed</td>" not in facts
+
+
 def test_the_prompts_of_a_model_and_of_a_policy_are_not_compared_word_by_word(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:

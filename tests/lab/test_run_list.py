@@ -14,8 +14,10 @@ import hobbes
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show.run_list import entries
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.listing import Asked, Folded, listed
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps
@@ -148,7 +150,7 @@ def test_a_name_that_no_run_has_is_refused(
 def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli: Cli) -> None:
     lines = cli("runs", "--home", str(home_of_all)).stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["mine", "└", "small"]
-    assert "experiment: 9 runs" in lines[3]
+    assert re.search(r" 4  +0 to 24 ", lines[3]), "turns, and the range of scores"
     assert "arm null, arm immune, arm open" in lines[3]
     assert "forked" in lines[2]
     assert "plain zh" in lines[2]
@@ -160,6 +162,17 @@ def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli:
         ("small", arm) for arm in ("open", "immune", "null")
     }
     assert {one["changed"].get("immunity") for one in listed} == {None, 3}
+
+
+def test_the_row_of_an_experiment_has_the_players_that_all_its_runs_have(opened: Store) -> None:
+    for models, rounds in (("policy:guided*2,policy:random*1", 1), ("policy:guided*2,policy:raider*1", 2)):
+        played(opened, RunOptions("mining", 3, models=models, values={"rounds": rounds}))
+    runs = listed(opened, Asked())
+    (row,) = entries([(Folded("x", runs), 0)])
+    assert [one.text for one in row.players] == ["guided*2"]
+    assert row.turns == "1 to 2"
+    scores = [score for run in runs for score in run["scores"].values()]
+    assert row.score == f"{min(scores)} to {max(scores)}"
 
 
 def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> None:
@@ -296,5 +309,8 @@ def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
         assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1&experiment=small") == SEEDS[:0:-1]
         page = visitor.get("/?world=trust").text
         assert "<title>unit-a 9, unit-b -3</title>" in page
+        assert "</svg> 9</td>" in page, "the highest score"
+        for name in ("raid_rate", "immunity", "tokens"):
+            assert f"<option>{name}</option>" in page
         assert "hobbes runs --world=trust" in page
         assert "No run is like that" in visitor.get("/?model=nobody").text

@@ -40,10 +40,10 @@ def trace(cli: Cli, *words: str) -> Any:
 
 @pytest.mark.usefixtures("war")
 def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, cli: Cli) -> None:
-    lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
+    headline, *lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
+    how_far = f"run {war.id}: nations, finished, 3 turns: all rounds were played"
+    assert headline == f"{how_far} · 1 failed call (11.1%), 2 rejections"
     assert lines == [
-        f"run {war.id}: nations, finished, 3 turns: all rounds were played"
-        " · 1 failed call (11.1%), 2 rejections",
         "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
         "1  attack ▲AgentC → ●AgentA",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
