@@ -505,11 +505,12 @@ FOUND = (
         world="experiment",
     ),
     Tampering(
-        "the columns `tainted`, `scores`, `outcomes`, `rejected`, `corrected` of `runs`",
+        "the columns `tainted`, `scores`, `ending`, `outcomes`, `rejected`, `corrected` of `runs`",
         "update runs set tainted = 1 - tainted",
         "update runs set scores = json_set(scores, '$.miner-01', 1000)",
         """update runs set outcomes = '{"answered": 1000}'""",
         "update runs set scores = null",
+        "update runs set ending = 'miner-01 won'",
         "update runs set rejected = rejected + 1",
         "update runs set corrected = 77",
     ),
