@@ -355,12 +355,11 @@ class World(Generic[C, S, I]):
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
-    may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
     score                            what a score counts, in a word
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
-    ending(state)                    how a game that is over ended, in a few words, by default that all
-                                     rounds were played
+    ending(state)                    how a game that is over ended, in a few words; None if it is never over
+                                     before all its rounds are played
     measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
@@ -463,7 +462,6 @@ class World(Generic[C, S, I]):
     spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
     ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
-    may_end_early: bool = False
     score: str = "score"
     units: Mapping[str, str] = field(default_factory=dict)
     winners: Callable[[S], Collection[str]] | None = None

@@ -45,7 +45,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     winners=winners,
     ending=ending,
     measures=measures,
-    may_end_early=True,
     formulas=BY_NAME,
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
