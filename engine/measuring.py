@@ -228,3 +228,9 @@ def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
 def ratio(part: float, whole: float) -> float | None:
     """Return part / whole, or None if the whole is 0: undefined, there was nothing to measure."""
     return part / whole if whole else None
+
+
+def meaning_of(function: Callable[..., object]) -> str:
+    """Return the first paragraph of a docstring in one line, without its source."""
+    first = (function.__doc__ or "").partition("\n\n")[0]
+    return " ".join(first.partition("Source:")[0].split())

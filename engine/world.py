@@ -355,10 +355,11 @@ class World(Generic[C, S, I]):
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
-    may_end_early                    whether a game may be over before all its rounds are played
     scores(state)                    the score of each agent
     score                            what a score counts, in a word
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
+    ending(state)                    how a game that is over ended, in a few words; None if it is never over
+                                     before all its rounds are played
     measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
@@ -391,6 +392,8 @@ class World(Generic[C, S, I]):
                                      called `from`, from whom something came. A message is an event of the
                                      type `message`, with `text` and, where it is not to all, `to`
     telling                          how events, views and intents are told in words (`engine.telling`)
+    held                             what is counted of each agent after a turn, so that a trace tells how it
+                                     changes: by its name, the count of each agent in the JSON of a state
     causes                           the types of events that only say why another event of the same agent
                                      happened, each with the type of that one; a trace tells both as one deed
     codes                            what each code of a rejection or correction means; the rules, and an
@@ -451,6 +454,7 @@ class World(Generic[C, S, I]):
     queries: tuple[RunQuery, ...] = ()
     agent_turns: AgentTurns | None = None
     telling: Telling[I] = field(default_factory=Telling)
+    held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
@@ -458,13 +462,16 @@ class World(Generic[C, S, I]):
     spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
     ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
-    may_end_early: bool = False
     score: str = "score"
     units: Mapping[str, str] = field(default_factory=dict)
     winners: Callable[[S], Collection[str]] | None = None
+    ending: Callable[[S], str] | None = None
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
+
+ALL_PLAYED = "all rounds were played"
+"""How a game ended that did not end early."""
 
 
 def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
@@ -516,6 +523,11 @@ def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a worl
         best = [agent for agent, score in scores.items() if score == max(scores.values())]
         winners = best if len(best) == 1 else ()
     return {agent: agent in winners for agent in scores}
+
+
+def ending_of(world: AnyWorld, state: Any) -> str:  # noqa: ANN401  a world's own state
+    """Return how a game that is over ended, in a few words."""
+    return world.ending(state) if world.ending else ALL_PLAYED
 
 
 def in_letters(k: int, alphabet: str) -> str:

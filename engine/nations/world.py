@@ -80,6 +80,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     prompts=lambda _: "plain",
     events=EVENTS,
     telling=TELLING,
+    held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
     codes={
         **validation.CODES,
         **phases.CODES,

@@ -438,8 +438,8 @@ def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
     return sum(before.units_by_id[unit].sats <= deadly for unit in beggars), len(beggars)
 
 
-def _game_ended_as(*how: str) -> Formula[TrustTurn, float | None]:
-    """Return the formula for one way in which a game may end: 1 if it ended in this way, otherwise 0.
+def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
+    """Return the formula for one way in which a game may end, with its meaning.
 
     Source: docs/rules/trust.md#endings.
     """
@@ -451,9 +451,7 @@ def _game_ended_as(*how: str) -> Formula[TrustTurn, float | None]:
         # Any agent will do: if one has won, all others have lost, and a draw or timeout is everybody's.
         return float(result(last, last.setting.agents[0]) in how)
 
-    ended.__doc__ = (
-        f"1 if the game was {' or '.join(how)}, 0 if it ended otherwise; undefined while it goes on."
-    )
+    ended.__doc__ = f"1 if {meaning}, 0 if the game ended otherwise; undefined while it goes on."
     return at_end(ended)
 
 
@@ -497,9 +495,9 @@ FORMULAS: Formulas[TrustTurn] = {
 }
 
 ENDINGS: Formulas[TrustTurn] = {
-    "won": _game_ended_as("won", "lost"),
-    "drawn": _game_ended_as("drawn"),
-    "timed_out": _game_ended_as("timed out"),
+    "won": _game_ended_as("an agent won the game (in a race: a unit replicated)", "won", "lost"),
+    "drawn": _game_ended_as("the game was a draw", "drawn"),
+    "timed_out": _game_ended_as("all rounds were played and nobody won", "timed out"),
 }
 """How the game ended. The mean over many runs is the share of games that ended so.
 

@@ -25,7 +25,7 @@ from hobbes.engine.trust.messages import messages_of_round
 from hobbes.engine.trust.observer import rule_again
 from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from hobbes.engine.trust.validation import NO_DECISION, Intent
-from hobbes.engine.world import Resolved
+from hobbes.engine.world import ALL_PLAYED, Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +280,29 @@ def result(state: State, agent: str) -> str:
     if state.winner is not None:
         return "won" if agent in winners(state) else "lost"
     return "drawn" if state.drawn else "timed out"
+
+
+def ending(state: State) -> str:
+    """Return how a game that is over ended, in a few words.
+
+    Source: docs/rules/trust.md#endings.
+    """
+    turn, first, is_race = state.turn - 1, state.winner, state.config.victory == "race"
+    if not state.living:
+        return f"no unit was alive after turn {turn}"
+    if state.drawn:
+        best = "those that replicated" if is_race else "the best teams"
+        return f"a draw in turn {turn}: {best} had equal sats"
+    if first is None:
+        return f"{ALL_PLAYED}, without a winner"
+    won = winners(state)
+    allies = ", ".join(sorted(won - {first}))
+    also = f", and its allies won, too: {allies}" if allies else ""
+    if is_race:
+        return f"{first} replicated in turn {turn}{also}"
+    if {unit.team for unit in state.living} <= won:
+        return f"only {', '.join(sorted(won))} had units left after turn {turn}"
+    return f"{ALL_PLAYED}; {first} had the most sats{also}"
 
 
 EVENTS = {

@@ -11,7 +11,7 @@ from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
-from hobbes.engine.trust.rules import EVENTS, resolve, winners
+from hobbes.engine.trust.rules import EVENTS, ending, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
 from hobbes.engine.trust.validation import Intent, validate
@@ -43,8 +43,8 @@ TRUST: World[TrustConfig, State, Intent] = World(
     scores=state.scores,
     score="sats",
     winners=winners,
+    ending=ending,
     measures=measures,
-    may_end_early=True,
     formulas=BY_NAME,
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),

@@ -70,8 +70,9 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 
     The runs of an experiment share one row; --experiment, --where and --sort list them. Settings are shown
     where they differ from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang,
-    score (the highest of a run), failed (the share of calls), rejected and corrected (parts of answers),
-    experiment, arm, parent, tainted, seconds, started, digest, stars and notes (how many).
+    score (the highest of a run), ending (in words), tokens, usd, failed (the share of calls), rejected and
+    corrected (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, stars and notes
+    (how many).
 
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
@@ -120,7 +121,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     grep: Annotated[
         str | None,
         typer.Option(
-            help="list where this regular expression is found in answers, reasoning, messages and events"
+            help="list where this regular expression is found in answers, reasoning, messages and events; "
+            "`hobbes search --in prompts` looks in prompts"
         ),
     ] = None,
     mark: Annotated[
@@ -187,6 +189,7 @@ def _trace_run(  # noqa: PLR0913  its options
     from hobbes.lab.show import cards, searching, tracing
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
+    from hobbes.lab.store.history import first_of
 
     search = searching.search_for(store, run, events, agents, grep)
     if events or grep is not None:
@@ -201,7 +204,8 @@ def _trace_run(  # noqa: PLR0913  its options
         if not agents:
             cards.show_headline(run, tracing.headline(store, run))
         turns = tracing.turns_so_far(store, run, agents)
-        cards.show_overview(turns, looks_in(store, run), run.world)
+        first = run.world.state.to_json(first_of(run))
+        cards.show_overview(turns, looks_in(store, run), run.world, first)
 
 
 def _trace_rejected(store: "Store", run: "Run", agents: Collection[str], *, as_json: bool) -> None:

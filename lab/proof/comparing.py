@@ -38,6 +38,9 @@ CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
 )
 """The layers of a call that are compared, in the order in which they arise."""
 
+ASKED_OTHERWISE = "One was asked in words, the other as JSON: their prompts are not compared."
+"""What is said in place of the diff of the prompts of two kinds of players: programs are sent their view."""
+
 CHANGE = Literal[" ", "-", "+"]
 """What became of a piece of text from A to B: kept, only in A, only in B."""
 
@@ -112,7 +115,7 @@ def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
 
 
 def settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
-    """Return the settings that differ; of the models, only those that both runs have."""
+    """Return the settings that differ; of settings of models, only those of models that both runs have."""
     one, other = (
         {
             **run.setting.config.model_dump(mode="json"),
@@ -125,18 +128,24 @@ def settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
     )
     settings = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
     named = [{name: model.to_json() for name, model in run.model_settings.items()} for run in (a, b)]
-    parts: dict[str, Sequence[Mapping[str, Any]]] = {"models": (a.models, b.models), "model_settings": named}
+    parts: dict[str, Sequence[Mapping[str, Any]]] = {"model_settings": named}
     if not {"prompts", "lang"} & settings.keys():
         prompts = (a.prompts, b.prompts)
         parts["prompt_texts"] = [{"system": sha256(one.system), "turn": sha256(one.turn)} for one in prompts]
-    differing = {name: _differing_values(*values) for name, values in parts.items()}
+    differing = {
+        "models": _differing_values(a.models, b.models, of_one_alone=True),
+        **{name: _differing_values(*values) for name, values in parts.items()},
+    }
     return settings | {name: values for name, values in differing.items() if any(values)}
 
 
-def _differing_values(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return, for each side, the values of the keys that both have with different values."""
-    keys = [key for key in one if key in other and one[key] != other[key]]
-    return [{key: side[key] for key in keys} for side in (one, other)]
+def _differing_values(
+    one: Mapping[str, Any], other: Mapping[str, Any], *, of_one_alone: bool = False
+) -> list[dict[str, Any]]:
+    """Return, for each side, the values of the keys that both have, or also one alone, and that differ."""
+    pairs = beside(one, other, None)
+    keys = [key for key, (a, b) in pairs.items() if a != b and (of_one_alone or None not in {a, b})]
+    return [{key: side[key] for key in keys if key in side} for side in (one, other)]
 
 
 def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
@@ -182,13 +191,11 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
     If nobody was sent a prompt that differs, the templates are compared: scripted policies read none of them.
     """
-    text_of = dict(CALL_LAYERS)["prompt"]
     for turn in range(a.turns):
         one, other = (_calls(store, run, turn) for run in (a, b))
         for address in sorted(one.keys() & other.keys()):
-            texts = [text_of(calls[address]) for calls in (one, other)]
-            if texts[0] != texts[1]:
-                return {"turn": turn, "agent": address[-1], "diff": _diff(*texts)}
+            if diff := _diff_of_calls("prompt", one[address], other[address]):
+                return {"turn": turn, "agent": address[-1], "diff": diff}
     templates = [f"{run.prompts.system}\n\n{run.prompts.turn}" for run in (a, b)]
     if templates[0] != templates[1]:
         return {"turn": None, "agent": None, "diff": _diff(*templates)}
@@ -220,11 +227,22 @@ def _words_of_call(
 ) -> dict[str, list[tuple[CHANGE, str]]]:
     """Return the word diffs of prompt and answer of an agent's calls that count; empty if a run has none."""
     calls = [store.calls.of_turn(run.id, turn, agent) for run in runs]
+    if not all(calls):
+        return {"prompt": [], "answer": []}
+    one, other = (call for (call,) in calls)
+    texts = {layer: (text_of(one), text_of(other)) for layer, text_of in CALL_LAYERS}
     return {
-        layer: word_diff(*(text_of(call) for (call,) in calls)) if all(calls) else []
-        for layer, text_of in CALL_LAYERS
-        if layer in {"prompt", "answer"}
+        "prompt": word_diff(*texts["prompt"]) if asked_alike(one, other) else [(" ", ASKED_OTHERWISE)],
+        "answer": word_diff(*texts["answer"]),
     }
+
+
+def asked_alike(one: Call | None, other: Call | None) -> bool:
+    """Return whether two calls asked alike: in words, or with the view as JSON, which has no system text.
+
+    A call that is missing is like any other.
+    """
+    return one is None or other is None or bool(one.prompt.system) == bool(other.prompt.system)
 
 
 def word_diff(one: str, other: str, *, whole: bool = False) -> list[tuple[CHANGE, str]]:
@@ -317,12 +335,20 @@ def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, La
     one, other = (_calls(store, run, turn) for run in runs)
     for _, of_question in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
         addresses = list(of_question)
-        for layer, text_of in CALL_LAYERS:
+        for layer, _ in CALL_LAYERS:
             for address in addresses:
-                texts = [text_of(calls[address]) if address in calls else "" for calls in (one, other)]
-                if texts[0] != texts[1]:
-                    return address[-1], layer, _diff(*texts)
+                if diff := _diff_of_calls(layer, one.get(address), other.get(address)):
+                    return address[-1], layer, diff
     return None
+
+
+def _diff_of_calls(layer: Layer, one: Call | None, other: Call | None) -> str:
+    """Return the diff of a layer of two calls, of which one may be missing; empty if they are equal there."""
+    text_of = dict(CALL_LAYERS)[layer]
+    texts = [text_of(call) if call else "" for call in (one, other)]
+    if texts[0] == texts[1]:
+        return ""
+    return _diff(*texts) if layer != "prompt" or asked_alike(one, other) else f"{ASKED_OTHERWISE}\n"
 
 
 def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Call]:

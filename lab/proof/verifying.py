@@ -395,7 +395,7 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
 def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.runs.row_unchecked(run.id)
-    stored = {name: row[name] for name in ("outcomes", "scores", "tainted", *COUNTS)}
+    stored = {name: row[name] for name in ("outcomes", "scores", "ending", "tainted", *COUNTS)}
     if run.status != "finished":
         figures = store.db.table("measures").count_where("run = ?", [run.id])
         if figures or any(value is not None for value in stored.values()):

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.record import Event
+from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
@@ -65,18 +65,19 @@ def show_headline(run: Run, headline: Headline) -> None:
     """Print the first line about a run."""
     name = f" ({run.name})" if run.name else ""
     parts = [
-        f"run {run.id}{name}: {run.world.name}, {run.status}, {counted(run.turns, 'turn')}",
+        f"run {run.id}{name}: {run.world.name}, {headline.state}",
         *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
         ", ".join(headline.went_wrong),
     ]
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
-def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld) -> None:
+def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, before: JsonObject) -> None:
     """Print a run: for each turn who did what to whom, the number of other events, and failed calls.
 
-    The last line has the number of all events of each type, and of those that came out in each way. An event
-    that is the cause of another one is told with that.
+    `before` is the state before the first of these turns, as JSON. The last line has the number of all events
+    of each type, and of those that came out in each way. An event that is the cause of another one is told
+    with that.
     """
     happened: dict[str, Counter[str]] = {}
     for number, record, _, decisions in turns:
@@ -84,7 +85,12 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld) -> 
         if record:
             for event in record.events:
                 happened.setdefault(event.type, Counter()).update(["", *came_out(event)])
-            parts = [*_summarize_events(record.events, looks, world.causes), *_count_rejections(record)]
+            parts = [
+                *_summarize_events(record.events, looks, world.causes),
+                *_changes(world, before, record.state, looks),
+                *_count_rejections(record),
+            ]
+            before = record.state
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
             parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
@@ -92,6 +98,19 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld) -> 
     if happened:
         told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
         _print_line("all", Text(", ").join(told))
+
+
+def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
+    """Yield of which agents what they hold has changed in a turn: `territories A 5→10, C 5→0`."""
+    for what, count in world.held.items():
+        was, now = count(before), count(after)
+        changed = [
+            Text.assemble(styled_name(agent, looks), f" {was[agent]}→{n}")
+            for agent, n in now.items()
+            if n != was[agent]
+        ]
+        if changed:
+            yield Text.assemble((what, "bold"), " ", Text(", ").join(changed))
 
 
 def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> Text:

@@ -13,10 +13,12 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import (
+    cost_text,
     escape_invisible,
     matrix,
     percent,
     plain,
+    players_texts,
     styled_name,
     table,
     tokens_text,
@@ -46,8 +48,9 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
     """Return a comparison as it is printed; `looks` are those of the agents of both runs."""
     measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
     return Group(
-        table(f"two runs of {comparison['world']}", ("", *SIDES), _facts(comparison)),
+        Text(f"two runs of {comparison['world']}", style="bold"),
         _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
+        table("\nboth runs", ("", *SIDES), facts(comparison)),
         *_warning(comparison),
         *_divergence(comparison, looks),
         *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
@@ -66,19 +69,20 @@ def title_of(name: str) -> tuple[str, str]:
     return TITLES.get(name, (name, name[:-1]))
 
 
-def _facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
-    """Yield the rows that describe both runs and their cost."""
+def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
+    """Yield the rows that describe both runs and their cost, without what stands among the settings."""
     runs = comparison["runs"]
     for name in ("run", "name", "status", "turns"):
         yield name, *(run[name] for run in runs)
     yield "digest", *(run["digest"][:12] for run in runs)
     yield "tainted", *("yes" if run["tainted"] else "no" for run in runs)
-    yield "players", *("\n".join(f"{spec}*{n}" for spec, n in run["models"].items()) for run in runs)
+    yield "players", *("\n".join(players_texts(run["models"])) for run in runs)
     for name in ("prompts", "lang", "seed"):
-        yield name, *(run[name] for run in runs)
+        if name not in comparison["settings"]:
+            yield name, *(run[name] for run in runs)
     yield "calls", *comparison["calls"]
-    yield "tokens", *(tokens_text(tokens) for tokens in comparison["tokens"])
-    yield "dollars", *("unknown" if usd is None else f"{usd:.4f}" for usd in comparison["usd"])
+    yield "tokens", *map(tokens_text, comparison["tokens"])
+    yield "cost", *map(cost_text, comparison["usd"])
 
 
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
@@ -86,6 +90,8 @@ def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, 
     for name, (a, b) in settings.items():
         if name == "models":
             yield from _models(a, b)
+        elif name == "prompt_texts":  # hashes say nothing
+            yield from ((f"{part} prompt of this variant", ["one text", "another text"]) for part in a)
         elif isinstance(a, Mapping) and isinstance(b, Mapping):
             fields = beside(a, b, None).items()
             yield from ((f"{name}: {field}", values) for field, values in fields if values[0] != values[1])
@@ -94,10 +100,10 @@ def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, 
 
 
 def _models(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each pair of players once, with the agents for which they answer."""
-    agents: dict[tuple[str, str], list[str]] = {}
-    for agent in a:
-        agents.setdefault((a[agent], b[agent]), []).append(agent)
+    """Yield each pair of players once, with the agents for which they answer; None without such an agent."""
+    agents: dict[tuple[str | None, str | None], list[str]] = {}
+    for agent in beside(a, b, None):
+        agents.setdefault((a.get(agent), b.get(agent)), []).append(agent)
     for pair, names in agents.items():
         more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
         yield f"models: {', '.join(names[:MAX_NAMES])}{more}", list(pair)

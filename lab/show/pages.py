@@ -26,7 +26,7 @@ from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.comparison_table import settings_by_field, wanted
+from hobbes.lab.show.comparison_table import facts, settings_by_field, wanted
 from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
@@ -43,7 +43,6 @@ from hobbes.lab.show.told import board_of_view, by, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
-from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
@@ -166,7 +165,6 @@ class Pages:
         return self._of_run(
             "run.html",
             run,
-            failures=failures_among(self.store.calls.counts(run.id)),
             headline=tracing.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
@@ -497,6 +495,7 @@ class Pages:
             ],
             comparison=comparison,
             settings=settings_by_field(comparison["settings"]) if comparison else (),
+            facts=list(facts(comparison)) if comparison else (),
             wanted=wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),

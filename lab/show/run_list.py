@@ -17,14 +17,26 @@ from hobbes.engine.record import canonical
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import PALETTE, Looks, looks_of
-from hobbes.lab.show.terminal import GAP, OUT, escape_invisible, percent, plain, table
+from hobbes.lab.show.terminal import GAP, OUT, cost_text, escape_invisible, percent, plain, table
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.listing import FACTS, Asked, Folded, Row, folded, listed, tree
-from hobbes.nodes.journal import PlayerKind
+from hobbes.lab.store.listing import COSTS, FACTS, Asked, Folded, Row, folded, listed, names, tree
+from hobbes.nodes.journal import PlayerKind, is_program
 
 COLUMNS = (
-    *("run", "world", "players", "settings", "prompts", "status", "turns", "scores", "failed", "rejected"),
+    *(
+        "run",
+        "world",
+        "players",
+        "settings",
+        "prompts",
+        "status",
+        "turns",
+        "ending",
+        "scores",
+        "failed",
+        "rejected",
+    ),
     *("tags", "forked", "id", "digest"),
 )
 """The columns of the list in a terminal. One in which nothing stands is left out."""
@@ -95,7 +107,11 @@ class Entry:
     status: str
     """Empty for a run that has finished and is not tainted, as for most."""
     turns: str
+    ending: str
+    """How the game ended, if that was before its last round, or if somebody asks for it."""
     scores: Mapping[str, int]
+    score: str
+    """The highest score; of an experiment, the lowest and the highest of all its runs."""
     failures: Mapping[str, Any]
     rejected: str
     """How many parts of its answers were rejected; empty if none was, or if it is not known."""
@@ -162,7 +178,8 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "problem": problem,
         "worlds": [*WORLDS],
         "tags": [*store.notes.tags()],
-        "facts": [*FACTS],
+        "facts": [*FACTS, *COSTS],
+        "choices": [name for name in names() if "/" not in name],
         "names": {run["id"]: run["name"] or run["id"] for run in runs},
         "entries": (there := list(entries(rows[first : first + MAX_ROWS]))),
         "columns": [*there[0].asked] if there else [],
@@ -202,31 +219,37 @@ def entries(rows: Iterable[tuple[Row | Folded, int]]) -> Iterator[Entry]:
 
 def _of_run(run: Row, depth: int) -> Entry:
     """Return the row of a run."""
-    agents, models = run["agents"] or (), run["models"] or {}
-    by_player: dict[str, list[str]] = {}
-    for agent in agents:
-        by_player.setdefault(models.get(agent, ""), []).append(agent)
     config = run["config"] or {}
     played, rounds = run["turns"], config.get("rounds")
     whole = run["status"] == "finished" or rounds is None
+    is_early = run["status"] == "finished" and played != rounds
     return Entry(
         name=run["name"] or run["id"],
         run=run,
         depth=depth,
         world=run["world"] or "",
-        players=[Players(*one) for one in by_player.items()],
-        looks=looks_of(agents),
+        players=[Players(*one) for one in _by_player(run).items()],
+        looks=looks_of(run["agents"] or ()),
         settings=[f"{name}={_short(value)}" for name, value in run["changed"].items() if name != "rounds"],
-        prompts=" ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else ""))),
+        prompts=_prompts(run),
         status="tainted" if run["tainted"] else "" if run["status"] == "finished" else run["status"],
         turns="" if played is None else str(played) if whole else f"{played} of {rounds}",
+        ending=(run["ending"] or "") if is_early or "ending" in run["asked"] else "",
         scores=run["scores"] or {},
+        score="" if (highest := FACTS["score"](run)) is None else str(highest),
         failures=run["failures"],
         rejected=str(run["rejected"] or ""),
-        asked={name: _shown(value) for name, value in run["asked"].items() if name not in SHOWN},
+        asked={name: _shown(name, value) for name, value in run["asked"].items() if name not in SHOWN},
         forked="" if run["turn"] is None else f"at turn {run['turn']}",
         tags=_tags([run]),
     )
+
+
+def _prompts(run: Row) -> str:
+    """Return the prompts of a run; empty if programs alone played it, which are sent no words of a prompt."""
+    if all(map(is_program, (run["models"] or {}).values())):
+        return ""
+    return " ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else "")))
 
 
 def _of_experiment(folded: Folded) -> Entry:
@@ -235,20 +258,28 @@ def _of_experiment(folded: Folded) -> Entry:
     for run in folded.runs:
         for outcome, n in (run["outcomes"] or {}).items():
             outcomes[outcome] = outcomes.get(outcome, 0) + n
-    statuses = [run["status"] for run in folded.runs]
-    left = len(statuses) - statuses.count("finished")
+    finished = [run for run in folded.runs if run["status"] == "finished"]
+    left = len(folded.runs) - len(finished)
+    players = [_by_player(run) for run in folded.runs]
+    shared = {
+        spec: agents
+        for spec, agents in players[0].items()
+        if all(len(one.get(spec, ())) == len(agents) for one in players)
+    }
     return Entry(
         name=folded.experiment,
         run=None,
         depth=0,
         world=folded.runs[0]["world"] or "",
-        players=(),
+        players=[Players(*one) for one in shared.items()],
         looks={},
         settings=[f"arm {arm}" for arm in dict.fromkeys(run["arm"] for run in folded.runs)],
-        prompts=" ".join(dict.fromkeys(run["prompts"] or "" for run in folded.runs)),
+        prompts=" ".join(dict.fromkeys(filter(None, map(_prompts, folded.runs)))),
         status=f"{left} not finished" if left else "",
-        turns="",
+        turns=_range(run["turns"] for run in finished),
+        ending="",
         scores={},
+        score=_range(score for run in finished for score in (run["scores"] or {}).values()),
         failures=failures_among(outcomes),
         rejected=str(sum(run["rejected"] or 0 for run in folded.runs) or ""),
         asked={},
@@ -258,6 +289,20 @@ def _of_experiment(folded: Folded) -> Entry:
     )
 
 
+def _by_player(run: Row) -> dict[str, list[str]]:
+    """Return the agents of a run by their player."""
+    models, by_player = run["models"] or {}, dict[str, list[str]]()
+    for agent in run["agents"] or ():
+        by_player.setdefault(models.get(agent, ""), []).append(agent)
+    return by_player
+
+
+def _range(values: Iterable[int]) -> str:
+    """Return the lowest and the highest of some numbers; empty without any."""
+    there = sorted({*values})
+    return " to ".join(map(str, dict.fromkeys((there[0], there[-1])))) if there else ""
+
+
 def _tags(runs: Sequence[Row]) -> list[str]:
     """Return the number of stars of runs, if there are any, and their tags."""
     stars = sum(run["stars"] for run in runs)
@@ -265,9 +310,13 @@ def _tags(runs: Sequence[Row]) -> list[str]:
     return [*([f"★{stars}"] if stars else []), *tags]
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401  any JSON
+def _shown(name: str, value: Any) -> str:  # noqa: ANN401  any JSON
     """Return a value that a list is asked for; empty if a run has none."""
-    return "" if value is None else _short(round(value, 3) if isinstance(value, float) else value)
+    if name == "usd":
+        return cost_text(value)
+    if value is None:
+        return "unknown" if name in COSTS else ""
+    return _short(round(value, 3) if isinstance(value, float) else value)
 
 
 def _short(value: Any) -> str:  # noqa: ANN401  any JSON
@@ -295,17 +344,20 @@ def _cells(entry: Entry) -> list[Text]:
     settings = [*entry.settings[:MAX_SETTINGS], *([f"{more} more"] if more > 0 else [])]
     run = entry.run or {"id": "", "name": None, "digest": None}
     players = Text(", ").join(_players(one, entry.looks) for one in entry.players)
-    bars = Text.assemble(*(_bar(agent, high, entry.looks) for agent, high in entry.high.items()))
+    bars = [_bar(agent, high, entry.looks) for agent, high in entry.high.items()]
+    scores = Text(" ").join(filter(None, (Text.assemble(*bars), plain(entry.score))))
+    experiment = plain(f"experiment: {entry.runs} run{'s' * (entry.runs != 1)}")
     return [
         Text(branch).append_text(plain(entry.name)),
         *map(plain, entry.asked.values()),
         plain(entry.world),
-        players if entry.run else plain(f"experiment: {entry.runs} run{'s' * (entry.runs != 1)}"),
+        players if entry.run else Text(", ").join(filter(None, (experiment, players))),
         Text(", ").join(map(plain, settings)),
         plain(entry.prompts),
         plain(entry.status),
         plain(entry.turns),
-        bars,
+        plain(entry.ending),
+        scores,
         plain(entry.failed),
         plain(entry.rejected),
         Text(", ").join(map(plain, entry.tags)),
@@ -317,6 +369,8 @@ def _cells(entry: Entry) -> list[Text]:
 
 def _players(players: Players, looks: Looks) -> Text:
     """Return a player with the marks of its agents."""
+    if not looks:  # those of an experiment
+        return plain(players.text)
     marks = [(looks[agent].mark, PALETTE[looks[agent].colour]) for agent in players.shown]
     more = "…" if len(players.agents) > len(players.shown) else ""
     return Text.assemble(plain(players.text), " ", *marks, more)

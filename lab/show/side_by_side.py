@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from hobbes.engine.board import Board
 from hobbes.engine.record import canonical
 from hobbes.lab.errors import MissingError
-from hobbes.lab.proof.comparing import differing_turns, first_differing_turn, moves, whole_word_diff
+from hobbes.lab.proof.comparing import (
+    ASKED_OTHERWISE,
+    asked_alike,
+    differing_turns,
+    first_differing_turn,
+    moves,
+    whole_word_diff,
+)
 from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -70,6 +77,7 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
     systems = [call.prompt.system if call else "" for call in both]
     prompts = [call.prompt.turn if call else "" for call in both]
     answers = [call.reply.text if call else "" for call in both]
+    alike = asked_alike(*both)
     return Locked(
         number,
         turns,
@@ -78,8 +86,8 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
         (board_in(a, full[0]), board_in(b, full[1])),
         differences,
         agent,
-        prompt_diffs(systems[0], systems[1]),
-        prompt_diffs(prompts[0], prompts[1]),
+        prompt_diffs(systems[0], systems[1]) if alike else {},
+        prompt_diffs(prompts[0], prompts[1]) if alike else {"": [(" ", ASKED_OTHERWISE)]},
         prompts[0] if prompts[0] == prompts[1] else "",
         whole_word_diff(answers[0], answers[1]),
     )

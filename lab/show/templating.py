@@ -26,7 +26,16 @@ from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
-from hobbes.lab.show.terminal import escape_invisible, json_lines, percent, ratees_of, shade_of, tokens_text
+from hobbes.lab.show.terminal import (
+    cost_text,
+    escape_invisible,
+    json_lines,
+    percent,
+    players_texts,
+    ratees_of,
+    shade_of,
+    tokens_text,
+)
 from hobbes.lab.show.told import NOTHING_DONE
 from hobbes.lab.show.tracing import reasoning_title, short_reasoning, usage_line
 
@@ -167,6 +176,8 @@ def environment() -> Environment:
         "lines": json_lines,
         "percent": percent,
         "tokens_text": tokens_text,
+        "cost_text": cost_text,
+        "players_texts": players_texts,
         "ratees_of": ratees_of,
         "shade_of": shade_of,
         "both": beside,

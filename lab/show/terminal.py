@@ -314,7 +314,7 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
             ("refused", plain(f"{one} was asked {'; '.join(notes)}"))
             for one, notes in result["left_out"].items()
         ),
-        ("dollars", plain("unknown" if result["usd"] is None else f"{result['usd']:.4f}")),
+        ("cost", plain(cost_text(result["usd"]))),
         ("seconds", plain(f"{result['seconds']:.1f}")),
         ("tainted", tainted),
     ):
@@ -331,6 +331,16 @@ def tokens_text(tokens: Mapping[str, int | None]) -> str:
     known = f"in {into}{f' ({cached} cached)' if cached else ''}, out {out}"
     known += f" ({thought} reasoning)" if thought else ""
     return f"{known}; {tokens['untold']} answers without a token count" if tokens["untold"] else known
+
+
+def players_texts(players: Mapping[str, int]) -> list[str]:
+    """Return each player with the number of its agents, if it has several: `policy:guided*7`."""
+    return [f"{spec}*{n}" if n > 1 else spec for spec, n in players.items()]
+
+
+def cost_text(usd: float | None) -> str:
+    """Return what runs have cost, in US dollars."""
+    return "unknown" if usd is None else f"${usd:,.4f}"
 
 
 def _failures(failures: Mapping[str, Any]) -> str:

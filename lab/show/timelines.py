@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.measuring import meaning_of
 from hobbes.engine.world import AnyWorld, Landmark
 from hobbes.lab.show.palette import PALETTE, Looks
 from hobbes.lab.show.terminal import escape_invisible, shade_of
-from hobbes.lab.show.worlds import meaning_of
 from hobbes.lab.store.calls import Decision, by_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

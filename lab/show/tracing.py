@@ -16,6 +16,7 @@ from hobbes.engine.turn import TurnRecord, as_list, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
+from hobbes.lab.show.terminal import percent
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.figures import failures_among
@@ -74,12 +75,14 @@ def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
 
 
 class Headline(NamedTuple):
-    """What is said of a run before all else: its tokens, and what went wrong."""
+    """What is said of a run before all else: how far it is, its tokens, and what went wrong."""
 
+    state: str
+    """Its status, its turns and, if it has finished, how the game ended."""
     tokens: Mapping[str, int | None]
     """As `Figures.tokens` returns them."""
-    failed: int
-    """How many of the calls that count failed."""
+    failures: Mapping[str, Any]
+    """As `failures_among` returns them."""
     rejected: int
     """How many parts of answers were rejected."""
     corrected: int
@@ -92,8 +95,9 @@ class Headline(NamedTuple):
     @property
     def went_wrong(self) -> list[str]:
         """How much went wrong, in words; that nothing was corrected is not worth a word."""
+        failed, share = self.failures["total"], percent(self.failures["share"])
         return [
-            counted(self.failed, "failed call") if self.failed else "no failed calls",
+            f"{counted(failed, 'failed call')} ({share})" if failed else "no failed calls",
             counted(self.rejected, "rejection") if self.rejected else "no rejections",
             *([counted(self.corrected, "correction")] if self.corrected else []),
         ]
@@ -101,9 +105,11 @@ class Headline(NamedTuple):
 
 def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
-    failed = failures_among(store.calls.counts(run.id))["total"]
+    failures = failures_among(store.calls.counts(run.id))
     counts = store.turns.counts(run.id)
-    return Headline(store.figures.tokens(run), failed, counts["rejected"], counts["corrected"])
+    ended = store.runs.row(run.id)["ending"]
+    state = f"{run.status}, {counted(run.turns, 'turn')}{f': {ended}' if ended else ''}"
+    return Headline(state, store.figures.tokens(run), failures, counts["rejected"], counts["corrected"])
 
 
 def names_in(store: Store, run: Run) -> set[str]:

@@ -1,12 +1,13 @@
 """`hobbes worlds`: what there is in each world. All of it is read from the world itself."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from hobbes.engine.measuring import meaning_of
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.play.forms import Schema, resolve_reference
@@ -43,12 +44,6 @@ def about(world: AnyWorld) -> dict[str, Any]:
         ],
         "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
     }
-
-
-def meaning_of(function: Callable[..., object]) -> str:
-    """Return the first paragraph of a docstring in one line, without its source."""
-    first = (function.__doc__ or "").partition("\n\n")[0]
-    return " ".join(first.partition("Source:")[0].split())
 
 
 def meaning_of_measure(world: AnyWorld, measure: str) -> str:

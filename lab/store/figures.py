@@ -143,29 +143,36 @@ class Figures:
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        spent = self._cost(run, "turn >= ?", prices)
+        spent = self._spent(self._runs.row(run.id), "turn >= ?", prices)
         spent.seconds = run.seconds
         return spent
 
     def saved(self, run: Run, prices: Prices) -> Spent:
         """Return what the turns have cost that a fork has from its parent; unknown counts stay unknown."""
-        return self._cost(run, "turn < ?", prices)
+        return self._spent(self._runs.row(run.id), "turn < ?", prices)
 
-    def _cost(self, run: Run, turns: str, prices: Prices) -> Spent:
+    def _spent(self, row: Mapping[str, Any], turns: str, prices: Prices) -> Spent:
         """Return what the turns have cost that stand in this way to the turn at which a run was forked."""
-        paid, values = (
-            f"run = ? and {turns} and model not in (?, ?)",
-            [run.id, run.forked_at, *WRITTEN_BY_PEOPLE],
-        )
+        paid = f"run = ? and {turns} and model not in (?, ?)"
+        values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
-        spent = Spent(calls)
+        spent, settings = Spent(calls), value_of(row, "model_settings") or {}
         columns = ", ".join(("player", "arrived", "model", "tokens_in", "tokens_out", *CallDetails._fields))
         sql = f"select {columns} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
         for player, arrived, model, into, out, *details in self._db.conn.execute(sql, values):
             reply = Reply("", model, tokens_in=into, tokens_out=out, details=CallDetails(*details))
-            cost = usd(prices, reply, run.model_settings.get(player or ""), datetime.fromisoformat(arrived))
+            cost = usd(prices, reply, settings.get(player or ""), datetime.fromisoformat(arrived))
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
+
+    def costs(self, runs: Iterable[str]) -> dict[str, Spent]:
+        """Return what each run has cost, as its row of reported says; without one, its calls are added up."""
+        kept = {
+            run: Spent(*cost)
+            for run, *cost in self._db.execute("select run, calls, tokens_in + tokens_out, usd from reported")
+        }
+        prices = prices_of(self._home)
+        return {run: kept.get(run) or self._spent(self._runs.row(run), "turn >= ?", prices) for run in runs}
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""
@@ -229,4 +236,5 @@ def columns_of(ending: Ending) -> dict[str, str | float | None]:
         "scores": compact(ending.scores),
         "tainted": int(ending.tainted),
         **ending.counts,
+        "ending": ending.words,
     }

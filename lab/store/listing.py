@@ -3,12 +3,13 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from hobbes.engine.names import did_you_mean
+from hobbes.engine.measuring import meaning_of
+from hobbes.engine.names import MOST, did_you_mean
 from hobbes.engine.record import canonical
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.errors import UsageError
@@ -28,11 +29,25 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         fact: operator.itemgetter(fact)
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
-            *("rejected", "corrected", "parent", "tainted", "seconds", "started", "digest", "stars", "notes"),
+            *(
+                "ending",
+                "rejected",
+                "corrected",
+                "parent",
+                "tainted",
+                "seconds",
+                "started",
+                "digest",
+                "stars",
+                "notes",
+            ),
         )
     },
 }
 """What a run can be chosen and sorted by, besides its settings and its measures. `score` is its highest."""
+
+COSTS = ("tokens", "usd")
+"""Facts that are added up only if somebody asks for them: what a run has cost. None if it is not known."""
 
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -215,20 +230,30 @@ def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mappin
     """Return a fact, a setting or a measure of each run that has it, by id. Raise UsageError for another."""
     if fact := FACTS.get(name):
         return {run["id"]: fact(run) for run in runs}
-    names = [one for of_kind in _names(WORLDS).values() for one in of_kind]
-    if name not in names and f"{name.partition('/')[0]}/AGENT" not in names:
-        there = _names({run["world"] for run in runs if run["world"] in WORLDS} or WORLDS)
-        in_words = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in there.items())
-        raise UsageError(f"{option}: runs have no {name!r}{did_you_mean(name, names, in_words)}")
+    if name in COSTS:
+        costs = store.figures.costs(run["id"] for run in runs if not run["damage"])
+        return {run: getattr(cost, name) for run, cost in costs.items()}
+    if name not in (known := names()) and f"{name.partition('/')[0]}/AGENT" not in known:
+        raise UsageError(f"{option}: runs have no {name!r}{_instead(name, known)}")
     settings = {run["id"]: run["config"][name] for run in runs if name in (run["config"] or {})}
     return settings or store.figures.of_measure(name)
 
 
-def _names(worlds: Container[str]) -> dict[str, list[str]]:
-    """Return what the runs of some worlds can be chosen and sorted by, by its kind."""
-    of = [WORLDS[world] for world in WORLDS if world in worlds]
-    return {
-        "facts": [*FACTS],
-        "settings": [*dict.fromkeys(name for world in of for name in world.config.model_fields)],
-        "measures": [*dict.fromkeys(name for world in of for name in world.formulas)],
-    }
+def names() -> list[str]:
+    """Return what runs can be chosen and sorted by: facts, and the settings and measures of all worlds."""
+    settings = [name for world in WORLDS.values() for name in world.config.model_fields]
+    measures = [name for world in WORLDS.values() for name in world.formulas]
+    return [*dict.fromkeys((*FACTS, *COSTS, *settings, *measures))]
+
+
+def _instead(name: str, known: Sequence[str]) -> str:
+    """Return how the error for an unknown name ends: measures whose meaning has the word, and names like it.
+
+    If there is neither, all facts are named.
+    """
+    words = name.replace("_", " ").casefold()
+    meanings = {one: meaning_of(of) for world in WORLDS.values() for one, of in world.formulas.items()}
+    about = [f"{one} ({told})" for one, told in meanings.items() if words in told.casefold()][:MOST]
+    more = f"; measures with this word: {'; '.join(about)}" if about else ""
+    facts = f"facts: {', '.join((*FACTS, *COSTS))}; `hobbes worlds WORLD` describes settings and measures"
+    return f"{more}{did_you_mean(name, known, '' if about else facts)}"

@@ -26,7 +26,7 @@ class RunMeasuring:
     def __init__(self, store: Store, run: Run, *, keep_all: bool = False) -> None:
         self._store = store
         self._rounds = run.setting.config.rounds
-        may_end_early = run.world.may_end_early
+        may_end_early = run.world.ending is not None
         self._measuring = None if may_end_early else run.world.measures(self._rounds)
         self._turn_measures: list[Measure] = []
         self._kept_turns: list[PlayedTurn[Any, Any]] | None = [] if may_end_early else None

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.turn import RECORD_VERSION, first_digest, settings_link
-from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.world import AnyWorld, Setting, ending_of
 from hobbes.lab.errors import LabError
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import ModelSettings
@@ -32,6 +32,8 @@ class Ending:
     tainted: bool
     counts: Mapping[str, int]
     """How many parts of answers were `rejected`, and how many were `corrected`."""
+    words: str
+    """How the game ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ def ending(
     """
     failed = sum(count for outcome, count in outcomes.items() if outcome not in DECISIONS)
     tainted = failed > sum(outcomes.values()) * float(run.setting.config.taint_share)
-    return Ending(outcomes, run.world.scores(last), tainted, counts)
+    return Ending(outcomes, run.world.scores(last), tainted, counts, ending_of(run.world, last))
 
 
 def observer_asked(world: AnyWorld, setting: Setting[Any]) -> str:

@@ -565,7 +565,7 @@ def test_a_game_begins_at_turn_0_goes_on_by_one_and_ends_within_its_rounds(case:
         assert (moment.state.turn, after.turn) == (number, number + 1)
         assert {world.owner(moment.state, agent) for agent in world.actors(moment.state)} <= {*setting.agents}
         assert world.over(after) or (after.turn < setting.config.rounds and world.actors(after))
-        if world.over(after) and not world.may_end_early:
+        if world.over(after) and world.ending is None:
             assert after.turn == setting.config.rounds
         told = {**world.state.to_json(after), "turn": setting.config.rounds}
         assert world.over(loaded(case, told))

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, SkipValidation, field_validator
 
 from hobbes.engine.record import JsonObject
-from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
+from hobbes.engine.world import ALL_PLAYED, NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
 
 MAX_TONNES = 1_000_000
 """The most tonnes that anything can be."""
@@ -91,3 +91,8 @@ def load(setting: Setting[FisheryConfig], data: JsonObject) -> State:
 def over(state: State) -> bool:
     """Return whether the rounds have been played or no fish is left."""
     return state.turn >= state.config.rounds or state.stock == 0
+
+
+def ending(state: State) -> str:
+    """Return how a game that is over ended."""
+    return ALL_PLAYED if state.stock else "no fish is left"

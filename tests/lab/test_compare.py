@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.comparing import Comparison, compare, word_diff
+from hobbes.lab.proof.comparing import ASKED_OTHERWISE, Comparison, compare, word_diff
 from hobbes.lab.show.comparison_table import MAX_LINE_LENGTH, MAX_LINES
 from hobbes.lab.show.palette import MARKS
 from hobbes.lab.store.home import Store
@@ -84,8 +85,55 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
         "seed": [1, 2],
         "prompts": ["guided", "unguided"],
         "lang": ["en", "zh"],
-        "models": [{"miner-02": "policy:guided"}, {"miner-02": "policy:random"}],
+        "models": [
+            {"miner-02": "policy:guided"},
+            {"miner-02": "policy:random", "miner-03": "policy:random"},
+        ],
     }
+
+
+def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(opened: Store, cli: Cli) -> None:
+    """Another seed is said among the settings, the same language among the facts of both runs."""
+    a, b = (begin(opened, RunOptions("mining", 2, seed)) for seed in (1, 2))
+    opened.runs.update(b.id, turn_template=opened.runs.add_text(b.prompts.turn.replace("Decide", "Say")))
+    rewrite(opened)
+    text = cli("compare", a.id, b.id).stdout
+    assert rows_under(text, "settings that differ") == [
+        ["seed", "1", "2"],
+        ["turn", "prompt", "of", "this", "variant", "one", "text", "another", "text"],
+    ]
+    facts = {row[0]: row[1:] for row in rows_under(text, "both runs")}
+    assert "seed" not in facts
+    assert (facts["lang"], facts["cost"]) == (["en", "en"], ["$0.0000", "$0.0000"])
+
+
+def test_the_page_begins_with_what_differs_and_says_how_many_turns_its_strip_has(
+    opened: Store, pages: TestClient
+) -> None:
+    """On a narrow screen, what is told of B stands below what is told of A."""
+    a, b = (mining(opened, values={"rounds": 13}, seed=seed) for seed in (1, 2))
+    page = pages.get("/compare", params={"a": a.id, "b": b.id, "turn": 0}).text
+    assert "The strip has 11 of 13 turns." in page
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    assert page.index("settings that differ") < page.index("of both</h2>") < page.index("<h2>Both runs")
+    facts = page.partition("<h2>Both runs</h2>")[2].partition("</table>")[0]
+    assert '<table class="stacked">' in facts
+    assert ">cost</td>" in facts
+    assert ">seed</td>" not in facts
+
+
+def test_the_prompts_of_a_model_and_of_a_policy_are_not_compared_word_by_word(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    a = saying(opened, lambda _: '{"claim": [[0, 0]]}', values={"rounds": 1})
+    b = played(opened, RunOptions("mining", 1, models="policy:random", values={"rounds": 1}))
+    told = compare(opened, a, b)
+    assert told["divergence"]["diff"] == f"{ASKED_OTHERWISE}\n"
+    assert told["decision"]["prompt"] == [(" ", ASKED_OTHERWISE)]
+    assert cli("compare", a.id, b.id).stdout.count(ASKED_OTHERWISE) == 2
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    assert ASKED_OTHERWISE in page
+    assert "You are" not in page.partition('id="words"')[2].partition("</section>")[0]
 
 
 def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: Store) -> None:

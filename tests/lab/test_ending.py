@@ -57,7 +57,7 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Sto
         other.close()
         yield Measure("second", "run", 2.0)
 
-    opened.figures.end_run(run.id, Ending({}, {}, tainted=False, counts={}), measures())
+    opened.figures.end_run(run.id, Ending({}, {}, tainted=False, counts={}, words=""), measures())
     assert opened.runs.find("renamed").id == run.id
     assert {"first", "second"} <= opened.figures.measures(run.id).keys()
 

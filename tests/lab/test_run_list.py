@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -13,13 +14,16 @@ import hobbes
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show.run_list import entries
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.listing import Asked, Folded, listed
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import Caps
 from tests.conftest import Cli
 from tests.lab.play import played
+from tests.lab.test_second_question import answering
 from tests.lab.visiting import LOCAL
 
 NAMES = ("baseline", "a-name-of-more-than-twenty-letters", None)
@@ -38,12 +42,13 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
 
 
 def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: Store, cli: Cli) -> None:
-    run = begin(opened, RunOptions("mining", 2, name="baseline", values={"rounds": 1, "immunity": 0}))
+    values = {"rounds": 1, "immunity": 0}
+    run = begin(opened, RunOptions("mining", 2, models="openai:m", name="baseline", values=values))
     opened.runs.update(run.id, digest="0123456789abcdef")
     rows = {width: cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines() for width in (24, 60, 150)}
     assert rows[60] == [
         "baseline",
-        "  mining  guided*2 ●■  immunity=0  guided  unfinished",
+        "  mining  openai:m*2 ●■  immunity=0  guided  unfinished",
         f"  0 of 1 turns  {run.id}  01234567",
     ]
     assert rows[24][0] == "baseline"
@@ -59,7 +64,7 @@ def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: St
         "id",
         "digest",
     ]
-    facts = ["mining", "guided*2", "●■", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
+    facts = ["mining", "openai:m*2", "●■", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
     assert rows[150][1].split() == ["baseline", *facts, "01234567"]
 
 
@@ -146,10 +151,10 @@ def test_a_name_that_no_run_has_is_refused(
 def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli: Cli) -> None:
     lines = cli("runs", "--home", str(home_of_all)).stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["mine", "└", "small"]
-    assert "experiment: 9 runs" in lines[3]
+    assert re.search(r" 4  +0 to 24 ", lines[3]), "turns, and the range of scores"
     assert "arm null, arm immune, arm open" in lines[3]
     assert "forked" in lines[2]
-    assert "plain zh" in lines[2]
+    assert "plain" not in lines[2], "policies are sent no words of a prompt"
     unfolded = cli("runs", "--experiment", "small", "--home", str(home_of_all)).stdout.splitlines()
     assert len(unfolded) == 10
     assert any("immunity=3" in line for line in unfolded)
@@ -158,6 +163,17 @@ def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli:
         ("small", arm) for arm in ("open", "immune", "null")
     }
     assert {one["changed"].get("immunity") for one in listed} == {None, 3}
+
+
+def test_the_row_of_an_experiment_has_the_players_that_all_its_runs_have(opened: Store) -> None:
+    for models, rounds in (("policy:guided*2,policy:random*1", 1), ("policy:guided*2,policy:raider*1", 2)):
+        played(opened, RunOptions("mining", 3, models=models, values={"rounds": rounds}))
+    runs = listed(opened, Asked())
+    (row,) = entries([(Folded("x", runs), 0)])
+    assert [one.text for one in row.players] == ["guided*2"]
+    assert row.turns == "1 to 2"
+    scores = [score for run in runs for score in run["scores"].values()]
+    assert row.score == f"{min(scores)} to {max(scores)}"
 
 
 def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> None:
@@ -182,11 +198,71 @@ def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> 
     assert page.count('aria-sort="descending"') == 1
 
 
-def test_an_unknown_name_is_answered_with_all_names_of_these_worlds(home_of_all: Path, cli: Cli) -> None:
-    told = str(cli("runs", "--sort", "zzz", "--world", "trust", "--home", str(home_of_all)).exception)
-    assert re.search("facts: name, .*rejected.*; settings: rounds, .*; measures: cooperation, ", told)
-    assert "raid_rate" not in told
-    assert "raid_rate" in str(cli("runs", "--where", "zzz=1", "--home", str(home_of_all)).exception)
+def test_an_unknown_name_is_answered_with_the_facts_or_with_measures_that_have_the_word(
+    home_of_all: Path, cli: Cli
+) -> None:
+    def told(word: str) -> str:
+        return str(cli("runs", "--sort", word, "--home", str(home_of_all)).exception)
+
+    assert re.search("'zzz'; facts: name, .*, tokens, usd; `hobbes worlds WORLD` describes", told("zzz"))
+    assert re.search(
+        r"; measures with this word: .*; won \(1 if an agent won .*\'replicate_cost\'\?", told("replicate")
+    )
+
+
+def test_what_runs_have_cost_is_added_up_when_it_is_asked_for(opened: Store, cli: Cli) -> None:
+    """A price of 1 dollar per million tokens; a policy costs nothing."""
+    (opened.home / "prices.toml").write_text("m = { input = 1.0, output = 1.0 }\n", encoding="utf-8")
+    with answering(lambda _: "{}"):
+        dear, unknown = (
+            played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}, name=name))
+            for name in ("dear", "unknown")
+        )
+    played(opened, RunOptions("mining", 1, values={"rounds": 1}, name="free"))
+    opened.db.execute("update calls set tokens_in = 500000, tokens_out = 2 where run = ?", [dear.id])
+    opened.db.execute("update calls set tokens_in = null where run = ?", [unknown.id])
+
+    def asked(*options: str) -> list[tuple[str, object]]:
+        rows = json.loads(cli("runs", "--json", *options).stdout)
+        return [(one["name"], *one["asked"].values()) for one in rows]
+
+    assert asked("--sort=-tokens") == [("dear", 500_002), ("free", 0), ("unknown", None)]
+    assert asked("--where", "usd>0.5") == [("dear", 0.500002)]
+    lines = cli("runs", "--sort", "usd", env={"COLUMNS": "200"}).stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["run", "usd"], ["free", "$0.0000"], ["dear", "$0.5000"], ["unknown", "unknown"]
+    ]  # fmt: skip
+
+
+def test_what_a_run_of_an_experiment_has_cost_is_read_from_its_row_of_reported(
+    opened: Store, cli: Cli
+) -> None:
+    play_purely(opened, begin(opened, RunOptions("mining", 1, values={"rounds": 1})))
+    opened.db.execute("update reported set tokens_in = 7, tokens_out = 3, usd = 0.25")
+    (run,) = json.loads(cli("runs", "--json", "--where", "tokens=10", "--sort", "usd").stdout)
+    assert run["asked"] == {"tokens": 10, "usd": 0.25}
+
+
+def test_how_a_run_ended_is_listed_if_it_ended_early_or_is_asked_for(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    with answering(
+        lambda at: '{"action": "replicate"}' if at.startswith("1/unit-a") else '{"action": "block"}'
+    ):
+        values: dict[str, Any] = {"rounds": 3, "start": 110}
+        run = played(opened, RunOptions("trust", 2, models="openai:m", values=values, name="early"))
+    played(opened, RunOptions("trust", 2, models="policy:copycat", values={"rounds": 1}, name="whole"))
+    how = "unit-a replicated in turn 1"
+    assert {one["name"]: one["ending"] for one in json.loads(cli("runs", "--json").stdout)} == {
+        "early": how, "whole": "all rounds were played, without a winner"
+    }  # fmt: skip
+    text = cli("runs", env={"COLUMNS": "300"}).stdout
+    assert how in text
+    assert "all rounds" not in text
+    assert "all rounds" in cli("runs", "--sort", "ending", env={"COLUMNS": "300"}).stdout
+    assert json.loads(cli("runs", "--json", "--where", f"ending={how}").stdout)[0]["id"] == run.id
+    assert how in pages.get("/").text
+    assert "finished, 2 turns: <b" in pages.get(f"/{run.id}").text
 
 
 @pytest.fixture
@@ -243,5 +319,8 @@ def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
         assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1&experiment=small") == SEEDS[:0:-1]
         page = visitor.get("/?world=trust").text
         assert "<title>unit-a 9, unit-b -3</title>" in page
+        assert "</svg> 9</td>" in page, "the highest score"
+        for name in ("raid_rate", "immunity", "tokens"):
+            assert f"<option>{name}</option>" in page
         assert "hobbes runs --world=trust" in page
         assert "No run is like that" in visitor.get("/?model=nobody").text

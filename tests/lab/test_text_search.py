@@ -217,9 +217,11 @@ def test_a_large_home_is_indexed_part_by_part(
     for _ in range(2):
         page = pages.get("/search", params={"q": "miner"}).text
         assert "This page reloads until all of them are." in page
+        assert re.search(r"<p>\d+ texts? so far", page), "it is no answer yet"
         assert 'http-equiv="refresh"' in page
     page = pages.get("/search", params={"q": "miner"}).text
     assert "This page reloads" not in page
+    assert "so far" not in page
     with closing(textindex._connect(opened.home / "search.db")) as index:  # noqa: SLF001  the file itself
         turns = {
             turn for (turn,) in index.execute("select distinct turn from places where run = ?", [run.id])

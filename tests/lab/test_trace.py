@@ -40,9 +40,10 @@ def trace(cli: Cli, *words: str) -> Any:
 
 @pytest.mark.usefixtures("war")
 def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, cli: Cli) -> None:
-    lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
+    headline, *lines = [line.strip() for line in cli("trace", "last").stdout.splitlines()]
+    how_far = f"run {war.id}: nations, finished, 3 turns: all rounds were played"
+    assert headline == f"{how_far} · 1 failed call (11.1%), 2 rejections"
     assert lines == [
-        f"run {war.id}: nations, finished, 3 turns · 1 failed call, 2 rejections",
         "0  attack ●AgentA → ■AgentB, ▲AgentC · message 1 · 1 rejection",
         "1  attack ▲AgentC → ●AgentA",
         "2  1 rejection · ✗ 1 failed: unreadable 1",
@@ -53,13 +54,23 @@ def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, c
 def test_a_run_begins_with_its_tokens_and_ends_with_what_came_of_all_events(opened: Store, cli: Cli) -> None:
     run = mining(opened)
     headline, *_, total = cli("trace", "last").stdout.splitlines()
-    assert headline == f"run {run.id}: mining, finished, 4 turns · no failed calls, no rejections"
+    begins, went_wrong = f"run {run.id}: mining, finished, 4 turns: all rounds were played", "no failed calls"
+    assert headline == f"{begins} · {went_wrong}, no rejections"
     events = [event for turn in opened.turns.of(run) for event in turn.record.events]
     claims = [event.facts["won"] for event in events if event.type == "claim"]
     assert f"claim {len(claims)} (won {claims.count(True)}), " in total
     opened.db.execute("update calls set tokens_in = 5, tokens_out = 2")
     calls = opened.db.table("calls").count
-    assert f", 4 turns · tokens in {5 * calls}, out {2 * calls} · no failed" in cli("trace", "last").stdout
+    assert f"{begins} · tokens in {5 * calls}, out {2 * calls} · no failed" in cli("trace", "last").stdout
+
+
+def test_a_trace_of_nations_says_whose_land_changes(opened: Store, cli: Cli) -> None:
+    answers = {"0/AgentA/1": '{"cede_territories": {"AgentB": ["T1", "T2"]}}'}
+    with answering(lambda at: answers.get(at, "{}")):
+        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 2}))
+    _, first, second, *_ = cli("trace", "last").stdout.splitlines()
+    assert first.endswith(" · territories ●AgentA 5→3, ■AgentB 5→7")
+    assert "territories" not in second
 
 
 def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
@@ -90,7 +101,7 @@ def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
     assert f'{cut}: {{"disband_mils": 999}}' in cli("trace", "last", "0").stdout
     page = pages.get(f"/{run.id}").text
     assert f'<a href="/{run.id}/rejections">3 rejections, 1 correction</a>' in page
-    assert "1 failed call</a>" in page
+    assert "1 failed call (16.7%)</a>" in page
     page = pages.get(f"/{run.id}/rejections").text
     assert f'<a href="/{run.id}/0/AgentA">0</a>' in page
     assert page.count(cut) == 2, "once as a reason, and once for the answer"
@@ -104,7 +115,7 @@ def test_a_run_without_rejections_says_so(opened: Store, cli: Cli, pages: TestCl
     run = mining(opened, values={"rounds": 1})
     assert cli("trace", "last", "--rejected").stderr == "nothing was rejected or corrected\n"
     assert "Nothing was rejected or corrected" in pages.get(f"/{run.id}/rejections").text
-    assert "no failed calls, no rejections</p>" in pages.get(f"/{run.id}").text
+    assert "<span>no failed calls</span> <span>no rejections</span>" in pages.get(f"/{run.id}").text
 
 
 def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: Cli) -> None:

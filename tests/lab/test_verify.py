@@ -180,7 +180,7 @@ def cut_back(copy: Copy) -> None:
     """Cut off the last turn, and let the run be one that was stopped before it."""
     no_last_turn(copy)
     copy("update runs set status = 'unfinished', outcomes = null, scores = null, tainted = null")
-    copy("update runs set rejected = null, corrected = null")
+    copy("update runs set ending = null, rejected = null, corrected = null")
     copy("delete from measures")
 
 
@@ -505,11 +505,12 @@ FOUND = (
         world="experiment",
     ),
     Tampering(
-        "the columns `tainted`, `scores`, `outcomes`, `rejected`, `corrected` of `runs`",
+        "the columns `tainted`, `scores`, `ending`, `outcomes`, `rejected`, `corrected` of `runs`",
         "update runs set tainted = 1 - tainted",
         "update runs set scores = json_set(scores, '$.miner-01', 1000)",
         """update runs set outcomes = '{"answered": 1000}'""",
         "update runs set scores = null",
+        "update runs set ending = 'miner-01 won'",
         "update runs set rejected = rejected + 1",
         "update runs set corrected = 77",
     ),

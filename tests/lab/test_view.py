@@ -78,7 +78,8 @@ def test_failures_are_on_every_page(
     run = faulty_run(opened, monkeypatch)
     assert "50.0%" in pages.get("/").text
     of_run = pages.get(f"/{run.id}").text
-    assert "Failed calls: 3 (50.0%)" in of_run
+    assert "3 failed calls (50.0%)</a>" in of_run
+    assert "Tainted: more calls failed than this run allows, which is 5.0%." in of_run
     assert re.search(r"unreadable</td><td[^>]*>2<", of_run)
     assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
     assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)

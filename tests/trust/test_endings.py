@@ -1,5 +1,8 @@
 """Victory, death, draws and teams."""
 
+from typing import Any
+
+from hobbes.engine.trust.rules import ending as in_words
 from hobbes.engine.trust.state import State, actors, over, owner, scores
 from hobbes.engine.trust.world import TRUST
 from tests.trust.plays import game, play
@@ -71,3 +74,38 @@ def test_the_sats_of_a_team_are_those_of_all_its_units() -> None:
     round_ = play(game(turn=29, sats={"a": 100, "b": 60}, victory="team"), a="replicate", b="do_nothing")
     assert ending(round_.after) == ("a", False)
     assert scores(round_.after) == {"a": 75, "b": 60}
+
+
+def test_how_a_game_ended_is_told_in_words() -> None:
+    """By a replication, by equal sats, by the last round, by death, by the last team, and with allies."""
+    rich = {"a": 100, "b": 100}
+    teams: dict[str, Any] = {"victory": "team"}
+    allied: dict[str, Any] = {"alliances": [["a", "b"]], "allies_win": True}
+    for round_, words in (
+        (play(game(sats=rich), a="replicate", b="block"), "a replicated in turn 0"),
+        (
+            play(game(sats=rich), a="replicate", b="replicate"),
+            "a draw in turn 0: those that replicated had equal sats",
+        ),
+        (play(game(turn=29)), "all rounds were played, without a winner"),
+        (
+            play(game(sats={"a": 1, "b": 1}, do_nothing_rounds=1), a="do_nothing", b="do_nothing"),
+            "no unit was alive after turn 0",
+        ),
+        (play(game(sats={"a": 9, "b": 1}, **teams), a="attack b"), "only a had units left after turn 0"),
+        (play(game(turn=29, sats={"a": 9, "b": 8}, **teams)), "all rounds were played; a had the most sats"),
+        (
+            play(game(turn=29, sats={"a": 9, "b": 9}, **teams)),
+            "a draw in turn 29: the best teams had equal sats",
+        ),
+        (
+            play(game(sats={"a": 100, "b": 50, "c": 50}, **allied), a="replicate"),
+            "a replicated in turn 0, and its allies won, too: b",
+        ),
+        (
+            play(game(sats={"a": 50, "b": 40, "c": 1}, **teams, **allied), a="attack c"),
+            "only a, b had units left after turn 0",
+        ),
+    ):
+        assert over(round_.after)
+        assert in_words(round_.after) == words
