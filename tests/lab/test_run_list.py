@@ -20,6 +20,7 @@ from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.listing import Asked, Folded, listed
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.run import Run
+from hobbes.lab.wire.recording import environment
 from hobbes.nodes.caps import Caps
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -43,7 +44,8 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
 
 def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: Store, cli: Cli) -> None:
     values = {"rounds": 1, "immunity": 0}
-    run = begin(opened, RunOptions("mining", 2, models="openai:m", name="baseline", values=values))
+    with environment(OPENAI_API_KEY="none"):
+        run = begin(opened, RunOptions("mining", 2, models="openai:m", name="baseline", values=values))
     opened.runs.update(run.id, digest="0123456789abcdef")
     rows = {width: cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines() for width in (24, 60, 150)}
     assert rows[60] == [
