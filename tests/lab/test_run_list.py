@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
 
 
 def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: Store, cli: Cli) -> None:
-    values = {"rounds": 1, "immunity": 0}
+    options = RunOptions("mining", 2, models="openai:m", values={"rounds": 1, "immunity": 0})
     with environment(OPENAI_API_KEY="none"):
-        run = begin(opened, RunOptions("mining", 2, models="openai:m", name="baseline", values=values))
+        run = begin(opened, replace(options, name="baseline"))
     opened.runs.update(run.id, digest="0123456789abcdef")
     rows = {width: cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines() for width in (24, 60, 150)}
     assert rows[60] == [
