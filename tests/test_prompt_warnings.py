@@ -138,7 +138,7 @@ def test_a_problem_of_two_languages_is_printed_once(cli: Cli, tmp_path: Path) ->
     assert told.exit_code == 1
     assert [line.partition(": ")[0] for line in told.stdout.splitlines()] == [
         f"{mine}/system.en.md",
-        "2 checked, 1 problems, 0 warnings",
+        "2 checked, 1 problem, 0 warnings",
     ]
 
 

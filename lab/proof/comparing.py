@@ -144,7 +144,7 @@ def _differing_values(
 ) -> list[dict[str, Any]]:
     """Return, for each side, the values of the keys that both have, or also one alone, and that differ."""
     pairs = beside(one, other, None)
-    keys = [key for key, (a, b) in pairs.items() if a != b and (of_one_alone or None not in {a, b})]
+    keys = [key for key, (a, b) in pairs.items() if a != b and (of_one_alone or None not in (a, b))]
     return [{key: side[key] for key in keys if key in side} for side in (one, other)]
 
 
