@@ -222,10 +222,10 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     """The server is gone, or the file of a turn was deleted."""
     page = shown.at(f"{shown.runs['mining'].id}#1")
     is_at(page, 1)
-    page.route("**/*.html", lambda route: route.abort())
+    page.context.set_offline(True)
     page.keyboard.press("ArrowRight")
     expect(page.locator("#moment .warning")).to_contain_text("no longer served", timeout=60_000)
-    page.unroute("**/*.html")
+    page.context.set_offline(False)
     (shown.folder / "moments" / "6.js").unlink()
     page.goto((shown.folder / "index.html").as_uri())
     page.keyboard.press("ArrowLeft")
