@@ -88,6 +88,15 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。\uff01\uff1f\uff1b]")
 _COMMAND = re.compile(r"^\W*(?:always|never)\b", re.IGNORECASE)
 
 
+def _about_the_file(world: AnyWorld, name: str, source: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the warnings about a whole file: it is empty, or it marks rules that no test plays."""
+    if not source.strip():
+        yield f"{name}, line 1: the file is empty, so it tells agents nothing"
+    for line, rule in _marks(source):
+        if rule not in known:
+            yield f"{name}, line {line}: no prompt of {world.name} has a rule {rule}, so no test plays it"
+
+
 def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     """Yield the warnings about the files of a variant, each one line that names file and line.
 
@@ -105,10 +114,7 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     known = rules_known(world)
     for file in template_files(world, variant, lang):
         source = template_text(file)
-        for line, name in _marks(source):
-            if name not in known:
-                place = f"{name_of(file)}, line {line}"
-                yield f"{place}: no prompt of {world.name} has a rule {name}, so no test plays it"
+        yield from _about_the_file(world, name_of(file), source, known)
         lines = list(lines_of(source, known))
         for line, text, marked in sorted([*lines, *_literals(source)], key=itemgetter(0)):
             place = f"{name_of(file)}, line {line}"

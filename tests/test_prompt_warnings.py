@@ -50,6 +50,10 @@ def test_a_false_rule_is_a_warning_that_names_the_line(warn: Warn) -> None:
     ]
 
 
+def test_an_empty_file_is_a_warning(warn: Warn) -> None:
+    assert warn(" \n")[0] == "1: the file is empty, so it tells agents nothing"
+
+
 @pytest.mark.parametrize(
     ("lang", "text", "found"),
     [

@@ -154,6 +154,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         runs = [source for source in sources if not source.endswith(SUFFIX)]
         asked = with_options(files, given, _situations(store, runs, turns, options.split_list(agents), where))
         planned = plan_version(store, asked, caps)
+        if asked.prompts and len(planned.columns) == 1:
+            raise UsageError(f"{'; '.join(planned.notes)}, and nothing would be compared; edit it first")
         kept = kept_calls(store, planned)
         expected = cost(store, planned, missing(planned, kept))
         if dry_run:

@@ -217,8 +217,10 @@ class Asker:
             try:
                 await self._ask(*one)
             except HaltedError as error:
-                first = "" if self.meter.stop_reason else "mend that, and "
-                raise HaltedRunError(f"{error}; {first}the same command goes on with the probe") from error
+                next_step = "the same command goes on with the probe"
+                if not self.meter.stop_reason:
+                    next_step = f"mend that, and {next_step}; with another model, give it another --name"
+                raise HaltedRunError(f"{error}; {next_step}") from error
             on_answer()
 
         try:

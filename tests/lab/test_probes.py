@@ -218,6 +218,20 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
     assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
 
 
+def test_an_unedited_copy_alone_is_not_asked_about(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
+    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
+    (mine / "system.en.md").write_text(own, encoding="utf-8")
+    words = ("probe", run.id, "--turns", "1", "--agents", "unit-a", "--model", MODEL, "--prompts", str(mine))
+    with heeding() as server:
+        error = cli(*words, "--name", "same", "--yes").exception
+    assert isinstance(error, UsageError)
+    assert str(error).endswith(
+        "has the words of recorded, so it is not asked, and nothing would be compared; edit it first"
+    )
+    assert server.asked == []
+
+
 def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
     opened: Store, five: list[Situation]
 ) -> None:
