@@ -16,7 +16,7 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.show.diary import EVERYBODY, Deed, Entry, First
+from hobbes.lab.show.diary import Deed, Entry, First
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.rejections import Refused, reasons_of
 from hobbes.lab.show.terminal import (
@@ -35,7 +35,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import NOTHING_DONE, Noted, Told, shortened
+from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened
 from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
@@ -353,11 +353,20 @@ MAX_LINES = {
     "noted": 3,
     "wrote down": 2,
 }
-"""How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
+"""How many lines each part of a card has in a terminal before what is raw.
+
+What the others do not need, what was done to the agent has, and then what it gained.
+"""
+
+MAX_TOLD = 25
+"""How many lines of a card stand before what is raw, with its title."""
 
 
 RAW = "── raw"
 """The title of all that is raw on a card."""
+
+IN_FULL = "what is cut short above, in full"
+"""The title of the parts in words that have more lines than there is room for."""
 
 
 def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> None:
@@ -370,13 +379,22 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
     )
     title.stylize("bold")
     OUT.print(title)
-    OUT.print(Trimmed(_in_words(data, told, looks, codes)))
+    parts = _in_words(data, told, looks, codes)
+    width = OUT.width - max(map(len, parts)) - GAP
+    most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
+    room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
+    OUT.print(Trimmed(_fitted_parts(parts, width, room)))
+    cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
+    in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
     line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
-    OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
+    whole = [(IN_FULL, Text("\n").join(in_full))] if in_full else []
+    OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> Table:
-    """Return what a card says in words: a line or a few for each part, whose name stands before them."""
+def _in_words(
+    data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]
+) -> dict[str, Sequence[Text]]:
+    """Return what a card says in words, by the name of each part."""
     why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
     written = f" in turn {data['turn'] - 1}: "
     heard = [
@@ -391,7 +409,7 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
     ]
     if told.knew.befell is not None and not befell:
         befell = [Text(NOTHING_DONE.format("its"))]
-    parts: dict[str, Sequence[Text]] = {
+    return {
         "": [told_text(told.sentence, looks)],
         "why": [why],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
@@ -403,12 +421,37 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
         "noted": [_noted_text(one) for one in told.noted],
         "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
     }
-    width = max(map(len, parts)) + GAP
+
+
+def _lines(texts: Sequence[Text], width: int) -> int:
+    """Return how many lines texts have at a width."""
+    return sum(len(text.wrap(OUT, width)) for text in texts)
+
+
+def _room(parts: Mapping[str, Sequence[Text]], width: int, harms: int, most: int) -> dict[str, int]:
+    """Return how many lines each part of a card has, `most` together.
+
+    The first `harms` of what was done to an agent were directed against it: for these, the longest of the
+    other parts are cut short, down to a line.
+    """
+    done, needs = "done to it", {name: _lines(texts, width) for name, texts in parts.items()}
+    room = {name: min(needs[name], MAX_LINES[name]) for name in parts if name != done}
+    needed = _lines(parts[done][:harms], width) + (len(parts[done]) > harms)
+    while most - sum(room.values()) < needed and max(room.values()) > 1:
+        room[max(room, key=room.__getitem__)] -= 1
+    for name in (done, "gained"):
+        left = most - sum(room.values())
+        room[name] = min(needs[name], room.get(name, 0) + left)
+    return room
+
+
+def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping[str, int]) -> Table:
+    """Return the parts of a card in words, each behind its name, in as many lines as there is room for."""
     lines = Table.grid(padding=(0, GAP, 0, 0))
     lines.add_column(style="bold")
     lines.add_column(no_wrap=True)
     for name, texts in parts.items():
-        for place, line in enumerate(_fitted(texts, OUT.width - width, MAX_LINES[name])):
+        for place, line in enumerate(_fitted(texts, width, room[name])):
             lines.add_row("" if place else name, line)
     return lines
 
@@ -424,6 +467,8 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
     if len(texts) > most:
         more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
         return [*_fitted(texts[: most - 1], width, most - 1), more]
+    if _lines(texts, width) <= most:
+        return [line for text in texts for line in text.wrap(OUT, width)]
     fitted: list[Text] = []
     for place, text in enumerate(texts):
         lines = text.wrap(OUT, width)

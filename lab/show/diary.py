@@ -21,7 +21,7 @@ from hobbes.engine.world import deeds_told
 from hobbes.lab.coding.telling import codes_in
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
-from hobbes.lab.show.told import by, not_read, refused
+from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
@@ -32,9 +32,6 @@ from hobbes.nodes.reading import deciding
 
 KINDS = ("thought", "said", "done")
 """What an entry has of an agent's turn."""
-
-EVERYBODY = "all"
-"""Stands for all agents: as the addressee of a message, and as whose diary is shown."""
 
 FAILED, REJECTED = "failed call", "rejection"
 """The marks of an entry that every world has, besides its landmarks."""
