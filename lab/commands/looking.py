@@ -274,7 +274,7 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     """Print the diary of these agents. The filters are of those that a diary can be asked for."""
     from hobbes.lab.show import cards, diary, searching
     from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.terminal import print_json
+    from hobbes.lab.show.terminal import next_step, print_json
     from hobbes.lab.store.timelines import marks_in
 
     search = searching.search_for(store, run, events, (), grep)
@@ -290,8 +290,13 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     entries = diary.diary(store, run, choice, noted)
     if as_json:
         print_json([entry.to_json() for entry in entries])
+    elif events:
+        found = list(entries)
+        cards.show_diary(found, [], search.pattern, looks)
+        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            next_step(store.command("trace", run.name or run.id, *reply))
     else:
-        firsts = [] if events else diary.firsts(marks_in(store, run), looks, chosen)
+        firsts = diary.firsts(marks_in(store, run), looks, chosen)
         cards.show_diary(entries, firsts, search.pattern, looks)
 
 

@@ -16,7 +16,7 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.show.diary import Deed, Entry, First
+from hobbes.lab.show.diary import Entry, First, Promised
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.rejections import Refused, reasons_of
 from hobbes.lab.show.terminal import (
@@ -227,8 +227,12 @@ def show_diary(
 ) -> None:
     """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
     for first in firsts:
-        agents = Text(", ").join(styled_name(agent, looks) for agent in first.agents)
-        OUT.print(Text(f"first {first.mark}: turn {first.turn}, ").append_text(agents))
+        agents = [styled_name(agent, looks) for agent in first.agents]
+        told = f"first {first.mark}: turn {first.turn}"
+        if first.is_own:
+            OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
+        else:
+            OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
     none = True
     for entry in entries:
         for kind, text in _of_entry(entry, looks):
@@ -257,17 +261,17 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
-        if before := _written_before(deed):
+        for before in map(_written_before, deed.promised):
             yield "", Text("  ").append_text(told_text(f"({before})", looks))
 
 
-def _written_before(deed: Deed) -> str:
-    """Return what an agent had written before to those to whom it did something; empty if unknown."""
-    if deed.promised is None:
-        return f"it had never written to {' or '.join(deed.to)}" if deed.to else ""
-    turn, addressee, text = deed.promised
-    more = f"; {counted(deed.earlier, 'earlier message')}" if deed.earlier else ""
-    return f"in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)}{more}"
+def _written_before(promised: Promised) -> str:
+    """Return what an agent had written before to another one to which it did something."""
+    other, last, earlier = promised
+    if last is None:
+        return f"it had never written to {other}"
+    more = f"; {counted(earlier, 'earlier message')} to {other} or all" if earlier else ""
+    return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
 def counts(counted: Mapping[str, int]) -> str:
