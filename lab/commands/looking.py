@@ -50,8 +50,8 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <= "
-            "or >=, and a value; may be repeated",
+            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
+            ">= or ~ (contains), and a value; may be repeated",
         ),
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
@@ -77,17 +77,17 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
     from hobbes.engine.telling import counted
-    from hobbes.lab.show.run_list import show
+    from hobbes.lab.show.run_list import none_like, show
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
     from hobbes.lab.store.listing import Asked, folded, listed
 
     asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
     with options.open_home(home) as store:
         rows, hint = listed(store, asked), store.command("run", "mining")
+        none = none_like(store, asked) if asked != Asked() else f"no runs yet; try: {hint}"
     if as_json:
         print_json(rows)
         return
-    none = "no run is like that" if asked != Asked() else f"no runs yet; try: {hint}"
     in_rows = folded(rows, asked)
     OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
     if len(in_rows) > most:

@@ -5,7 +5,7 @@ The runs of an experiment share one row, and each fork follows its parent.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -20,7 +20,19 @@ from hobbes.lab.show.palette import PALETTE, Looks, looks_of
 from hobbes.lab.show.terminal import GAP, OUT, cost_text, escape_invisible, percent, plain, table
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.listing import COSTS, FACTS, Asked, Folded, Row, folded, listed, names, tree
+from hobbes.lab.store.listing import (
+    CONDITION,
+    COSTS,
+    FACTS,
+    SIGN,
+    Asked,
+    Folded,
+    Row,
+    folded,
+    listed,
+    names,
+    tree,
+)
 from hobbes.nodes.journal import PlayerKind, is_program
 
 COLUMNS = (
@@ -50,7 +62,7 @@ MAX_ROWS = 100
 NAMED = ("world", "model", "experiment", "tag", "sort")
 """The fields of `Asked` that are options with one value, and fields of the page."""
 
-BETWEEN = re.compile(r",\s*(?=[\w/-]+\s*(?:!=|<=|>=|=|<|>))")
+BETWEEN = re.compile(rf",\s*(?=[\w/-]+\s*(?:{SIGN}))")
 """What stands between two conditions on the page."""
 
 MAX_MARKS = 10
@@ -58,6 +70,9 @@ MAX_MARKS = 10
 
 MAX_SETTINGS = 6
 """How many settings of a run are shown in a terminal."""
+
+MAX_VALUES = 8
+"""How many values are named of what no run has as it was asked for."""
 
 MAX_VALUE_LENGTH = 24
 """How many characters of a changed setting are shown."""
@@ -176,6 +191,7 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "where": conditions,
         "is_filtered": asked != Asked(where=[]),
         "problem": problem,
+        "nothing_like": none_like(store, asked) if not rows and not problem else "",
         "worlds": [*WORLDS],
         "tags": [*store.notes.tags()],
         "facts": [*FACTS, *COSTS],
@@ -189,6 +205,24 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "total": len(rows),
         "command": store.command("runs", *_options(asked)),
     }
+
+
+def none_like(store: Store, asked: Asked) -> str:
+    """Return that no run is as it is asked for, and the values that what the conditions name does have."""
+    told = ["no run is like that"]
+    for name in dict.fromkeys(read[1] for one in asked.where if (read := CONDITION.fullmatch(one))):
+        found = [run["asked"][name] for run in listed(store, replace(asked, where=(), sort=name))]
+        there = [value for value in found if value is not None]
+        values = [*dict.fromkeys(one if isinstance(one, str) else _shown(name, one) for one in there)]
+        more = len(values) - MAX_VALUES
+        if more > 0 and not any(isinstance(one, str) for one in there):
+            told.append(f"values of {name}: {values[0]} to {values[-1]}")
+        elif values:
+            left = [f"{more} more"] if more > 0 else []
+            told.append(f"values of {name}: {', '.join([*values[:MAX_VALUES], *left])}")
+        else:
+            told.append(f"no run has {name}")
+    return "; ".join(told)
 
 
 def _options(asked: Asked) -> Iterator[str]:
