@@ -143,7 +143,8 @@ def _refused_text(one: Refused, looks: Looks) -> Text:
     said = plain(shortened(one.said, MAX_SAID))
     kept = Text(" → ").append_text(plain(shortened(one.kept, MAX_SAID))) if one.is_changed else Text()
     name = styled_name(one.agent, looks)
-    return Text.assemble(name, "  ", (one.kind, "dim"), "  ", plain(one.why), ": ", said, kept)
+    what = f"{one.kind} {one.code}"
+    return Text.assemble(name, "  ", (what, "dim"), "  ", plain(one.why), ": ", said, kept)
 
 
 def _print_line(turn: int | str, text: Text) -> None:

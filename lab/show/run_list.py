@@ -14,6 +14,7 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from hobbes.engine.record import canonical
+from hobbes.engine.telling import quoted
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import PALETTE, Looks, looks_of
@@ -213,7 +214,7 @@ def none_like(store: Store, asked: Asked) -> str:
     for name in dict.fromkeys(read[1] for one in asked.where if (read := CONDITION.fullmatch(one))):
         found = [run["asked"][name] for run in listed(store, replace(asked, where=(), sort=name))]
         there = [value for value in found if value is not None]
-        values = [*dict.fromkeys(one if isinstance(one, str) else _shown(name, one) for one in there)]
+        values = [*dict.fromkeys(_named(name, one) for one in there)]
         more = len(values) - MAX_VALUES
         if more > 0 and not any(isinstance(one, str) for one in there):
             told.append(f"values of {name}: {values[0]} to {values[-1]}")
@@ -223,6 +224,13 @@ def none_like(store: Store, asked: Asked) -> str:
         else:
             told.append(f"no run has {name}")
     return "; ".join(told)
+
+
+def _named(name: str, value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return a value among others: a text in full, in quotation marks if it has several words."""
+    if not isinstance(value, str):
+        return _shown(name, value)
+    return quoted(value) if " " in value else value
 
 
 def _options(asked: Asked) -> Iterator[str]:

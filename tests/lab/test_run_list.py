@@ -134,6 +134,7 @@ def test_a_text_is_chosen_by_a_part_of_it(names: Callable[..., list[str]]) -> No
     [
         (["status=foo"], "no run is like that; values of status: finished, unfinished"),
         (["immunity=9", "lang=fr"], "no run is like that; values of immunity: .*3.*; values of lang: en, zh"),
+        (["ending=x"], "no run is like that; values of ending: “.*”.*"),
         (["name~nobody"], "no run is like that; values of name: .*, 3 more"),
         (["raid_rate>7"], "no run is like that; values of raid_rate: 0.167, 0.417, .*, 1.667"),
     ],

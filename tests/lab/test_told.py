@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.answer import Outcome
+from hobbes.engine.mining.telling import plots
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.palette import looks_of, with_names
 from hobbes.lab.show.told import reasoning_in
@@ -290,6 +291,11 @@ def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli,
     played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 2}))
     assert "done to it nothing since its last turn" in in_words(cli, "1", "miner-01")
     assert "nothing since its last turn" in pages.get("/last/1/miner-01").text
+
+
+def test_up_to_ten_plots_are_named() -> None:
+    assert plots([(0, column) for column in range(10)]).endswith("[0,8] and [0,9]")
+    assert plots([(0, column) for column in range(11)]) == "11 plots"
 
 
 def test_names_are_found_in_words_but_not_in_quotations() -> None:
