@@ -24,10 +24,14 @@ class Heard(NamedTuple):
 
 
 class Befell(NamedTuple):
-    """What another did to an agent, as the agent saw it. The words follow the name of the other."""
+    """What another did to an agent, as the agent saw it. The words follow the name of the other.
+
+    `harm` says that it was directed against the agent: a card tells this first.
+    """
 
     by: str
     words: str
+    harm: bool = False
 
 
 class Standing(NamedTuple):

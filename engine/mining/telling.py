@@ -10,7 +10,7 @@ from hobbes.engine.mining.validation import Intent
 from hobbes.engine.record import Event
 from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
 
-MAX_NAMED = 6
+MAX_NAMED = 10
 """How many plots are named; if there are more, their number is told."""
 
 RESULTS = {
@@ -131,7 +131,7 @@ def _raids_on(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
         told = [f"took {plots(taken)} from {you}"] if taken else []
         told += [f"took {plots(back)} from {you}, which were given back"] if back else []
         told += [f"raided {plots(rest)} of {you} without getting any"] if rest else []
-        yield Befell(raider, ", and ".join(told))
+        yield Befell(raider, ", and ".join(told), harm=True)
 
 
 def _got_back_from(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:

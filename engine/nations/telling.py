@@ -73,7 +73,7 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
     }
     for part, words in told.items():
         for other, what in account.get(part, {}).items():
-            yield Befell(other, words(what))
+            yield Befell(other, words(what), harm=part in {"attacked_by", "lost_to"})
     for resource, lines in account.get("resources", {}).items():
         for line, amount in lines.items():
             if line.startswith("from "):

@@ -109,7 +109,7 @@ def _done_to(view: Mapping[str, Any], last: Sequence[Mapping[str, Any]]) -> Iter
     for past in last:
         for other, (did, target, _) in past["others"].items():
             if target == view["you"] and did in SEEN:
-                yield Befell(other, SEEN[did].format(you=view["you"]))
+                yield Befell(other, SEEN[did].format(you=view["you"]), harm=did == "attack")
 
 
 def in_truth(state: State, agent: str) -> dict[str, str]:

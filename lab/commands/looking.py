@@ -50,8 +50,8 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     where: Annotated[
         list[str] | None,
         typer.Option(
-            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <= "
-            "or >=, and a value; may be repeated",
+            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
+            ">= or ~ (contains), and a value; may be repeated",
         ),
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
@@ -77,17 +77,17 @@ def runs(  # noqa: PLR0913, PLR0917  its options
     Example: hobbes runs --world mining --where immunity=0 --sort -score
     """
     from hobbes.engine.telling import counted
-    from hobbes.lab.show.run_list import show
+    from hobbes.lab.show.run_list import none_like, show
     from hobbes.lab.show.terminal import OUT, plain, print_json, remark
     from hobbes.lab.store.listing import Asked, folded, listed
 
     asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
     with options.open_home(home) as store:
         rows, hint = listed(store, asked), store.command("run", "mining")
+        none = none_like(store, asked) if asked != Asked() else f"no runs yet; try: {hint}"
     if as_json:
         print_json(rows)
         return
-    none = "no run is like that" if asked != Asked() else f"no runs yet; try: {hint}"
     in_rows = folded(rows, asked)
     OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
     if len(in_rows) > most:
@@ -274,7 +274,7 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     """Print the diary of these agents. The filters are of those that a diary can be asked for."""
     from hobbes.lab.show import cards, diary, searching
     from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.terminal import print_json
+    from hobbes.lab.show.terminal import next_step, print_json
     from hobbes.lab.store.timelines import marks_in
 
     search = searching.search_for(store, run, events, (), grep)
@@ -290,8 +290,13 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     entries = diary.diary(store, run, choice, noted)
     if as_json:
         print_json([entry.to_json() for entry in entries])
+    elif events:
+        found = list(entries)
+        cards.show_diary(found, [], search.pattern, looks)
+        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            next_step(store.command("trace", run.name or run.id, *reply))
     else:
-        firsts = [] if events else diary.firsts(marks_in(store, run), looks, chosen)
+        firsts = diary.firsts(marks_in(store, run), looks, chosen)
         cards.show_diary(entries, firsts, search.pattern, looks)
 
 

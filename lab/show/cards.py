@@ -16,7 +16,7 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.show.diary import EVERYBODY, Deed, Entry, First
+from hobbes.lab.show.diary import Entry, First, Promised
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.rejections import Refused, reasons_of
 from hobbes.lab.show.terminal import (
@@ -35,7 +35,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import NOTHING_DONE, Noted, Told, shortened
+from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened
 from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
@@ -143,7 +143,8 @@ def _refused_text(one: Refused, looks: Looks) -> Text:
     said = plain(shortened(one.said, MAX_SAID))
     kept = Text(" → ").append_text(plain(shortened(one.kept, MAX_SAID))) if one.is_changed else Text()
     name = styled_name(one.agent, looks)
-    return Text.assemble(name, "  ", (one.kind, "dim"), "  ", plain(one.why), ": ", said, kept)
+    what = f"{one.kind} {one.code}"
+    return Text.assemble(name, "  ", (what, "dim"), "  ", plain(one.why), ": ", said, kept)
 
 
 def _print_line(turn: int | str, text: Text) -> None:
@@ -227,8 +228,12 @@ def show_diary(
 ) -> None:
     """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
     for first in firsts:
-        agents = Text(", ").join(styled_name(agent, looks) for agent in first.agents)
-        OUT.print(Text(f"first {first.mark}: turn {first.turn}, ").append_text(agents))
+        agents = [styled_name(agent, looks) for agent in first.agents]
+        told = f"first {first.mark}: turn {first.turn}"
+        if first.is_own:
+            OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
+        else:
+            OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
     none = True
     for entry in entries:
         for kind, text in _of_entry(entry, looks):
@@ -257,17 +262,17 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
-        if before := _written_before(deed):
+        for before in map(_written_before, deed.promised):
             yield "", Text("  ").append_text(told_text(f"({before})", looks))
 
 
-def _written_before(deed: Deed) -> str:
-    """Return what an agent had written before to those to whom it did something; empty if unknown."""
-    if deed.promised is None:
-        return f"it had never written to {' or '.join(deed.to)}" if deed.to else ""
-    turn, addressee, text = deed.promised
-    more = f"; {counted(deed.earlier, 'earlier message')}" if deed.earlier else ""
-    return f"in turn {turn}, it had written to {addressee or EVERYBODY}: {quoted(text)}{more}"
+def _written_before(promised: Promised) -> str:
+    """Return what an agent had written before to another one to which it did something."""
+    other, last, earlier = promised
+    if last is None:
+        return f"it had never written to {other}"
+    more = f"; {counted(earlier, 'earlier message')} to {other} or all" if earlier else ""
+    return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
 def counts(counted: Mapping[str, int]) -> str:
@@ -353,11 +358,20 @@ MAX_LINES = {
     "noted": 3,
     "wrote down": 2,
 }
-"""How many lines each part of a card has at most in a terminal before what is raw; with the title, 25."""
+"""How many lines each part of a card has in a terminal before what is raw.
+
+What the others do not need, what was done to the agent has, and then what it gained.
+"""
+
+MAX_TOLD = 25
+"""How many lines of a card stand before what is raw, with its title."""
 
 
 RAW = "── raw"
 """The title of all that is raw on a card."""
+
+IN_FULL = "what is cut short above, in full"
+"""The title of the parts in words that have more lines than there is room for."""
 
 
 def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> None:
@@ -370,13 +384,22 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
     )
     title.stylize("bold")
     OUT.print(title)
-    OUT.print(Trimmed(_in_words(data, told, looks, codes)))
+    parts = _in_words(data, told, looks, codes)
+    width = OUT.width - max(map(len, parts)) - GAP
+    most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
+    room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
+    OUT.print(Trimmed(_fitted_parts(parts, width, room)))
+    cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
+    in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
     line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
-    OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
+    whole = [(IN_FULL, Text("\n").join(in_full))] if in_full else []
+    OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> Table:
-    """Return what a card says in words: a line or a few for each part, whose name stands before them."""
+def _in_words(
+    data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]
+) -> dict[str, Sequence[Text]]:
+    """Return what a card says in words, by the name of each part."""
     why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
     written = f" in turn {data['turn'] - 1}: "
     heard = [
@@ -391,7 +414,7 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
     ]
     if told.knew.befell is not None and not befell:
         befell = [Text(NOTHING_DONE.format("its"))]
-    parts: dict[str, Sequence[Text]] = {
+    return {
         "": [told_text(told.sentence, looks)],
         "why": [why],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
@@ -403,12 +426,37 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence
         "noted": [_noted_text(one) for one in told.noted],
         "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
     }
-    width = max(map(len, parts)) + GAP
+
+
+def _lines(texts: Sequence[Text], width: int) -> int:
+    """Return how many lines texts have at a width."""
+    return sum(len(text.wrap(OUT, width)) for text in texts)
+
+
+def _room(parts: Mapping[str, Sequence[Text]], width: int, harms: int, most: int) -> dict[str, int]:
+    """Return how many lines each part of a card has, `most` together.
+
+    The first `harms` of what was done to an agent were directed against it: for these, the longest of the
+    other parts are cut short, down to a line.
+    """
+    done, needs = "done to it", {name: _lines(texts, width) for name, texts in parts.items()}
+    room = {name: min(needs[name], MAX_LINES[name]) for name in parts if name != done}
+    needed = _lines(parts[done][:harms], width) + (len(parts[done]) > harms)
+    while most - sum(room.values()) < needed and max(room.values()) > 1:
+        room[max(room, key=room.__getitem__)] -= 1
+    for name in (done, "gained"):
+        left = most - sum(room.values())
+        room[name] = min(needs[name], room.get(name, 0) + left)
+    return room
+
+
+def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping[str, int]) -> Table:
+    """Return the parts of a card in words, each behind its name, in as many lines as there is room for."""
     lines = Table.grid(padding=(0, GAP, 0, 0))
     lines.add_column(style="bold")
     lines.add_column(no_wrap=True)
     for name, texts in parts.items():
-        for place, line in enumerate(_fitted(texts, OUT.width - width, MAX_LINES[name])):
+        for place, line in enumerate(_fitted(texts, width, room[name])):
             lines.add_row("" if place else name, line)
     return lines
 
@@ -424,6 +472,8 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
     if len(texts) > most:
         more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
         return [*_fitted(texts[: most - 1], width, most - 1), more]
+    if _lines(texts, width) <= most:
+        return [line for text in texts for line in text.wrap(OUT, width)]
     fitted: list[Text] = []
     for place, text in enumerate(texts):
         lines = text.wrap(OUT, width)

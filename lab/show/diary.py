@@ -21,7 +21,7 @@ from hobbes.engine.world import deeds_told
 from hobbes.lab.coding.telling import codes_in
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
-from hobbes.lab.show.told import by, not_read, refused
+from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
 from hobbes.lab.show.tracing import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
@@ -32,9 +32,6 @@ from hobbes.nodes.reading import deciding
 
 KINDS = ("thought", "said", "done")
 """What an entry has of an agent's turn."""
-
-EVERYBODY = "all"
-"""Stands for all agents: as the addressee of a message, and as whose diary is shown."""
 
 FAILED, REJECTED = "failed call", "rejection"
 """The marks of an entry that every world has, besides its landmarks."""
@@ -48,22 +45,35 @@ class Said(NamedTuple):
     text: str
 
 
+class Promised(NamedTuple):
+    """What an agent had last written to another one, or to all, before that one could know of its deed.
+
+    `last` is None if there was nothing. `earlier` is how many messages it had written to it, or to all,
+    before that one.
+    """
+
+    to: str
+    last: Said | None
+    earlier: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return {**self._asdict(), "last": self.last and self.last._asdict()}
+
+
 @dataclass(frozen=True, slots=True)
 class Deed:
     """What an agent did, of one type: in words that follow its name. To do nothing has no type.
 
-    `marks` are the landmarks that it is. A landmark that was done to others has them in `to`. `promised` is
-    what its agent had last written to one of them, or to all, before they could know of it, and `earlier` is
-    how many messages it had written to them before that one. `promised` is None if there was none; if nobody
-    in the run had written anything by then, so is `earlier`.
+    `marks` are the landmarks that it is. A landmark that was done to others has them in `to`, and what had
+    been written to each in `promised`; that is empty if nobody in the run had written anything by then.
     """
 
     type: str
     words: str
     marks: tuple[str, ...] = ()
     to: tuple[str, ...] = ()
-    promised: Said | None = None
-    earlier: int | None = None
+    promised: tuple[Promised, ...] = ()
 
     @property
     def after_did(self) -> str:
@@ -97,7 +107,8 @@ class Entry:
             **asdict(self),
             "said": [{"to": one.to, "text": one.text} for one in self.said],
             "done": [
-                {**asdict(one), "promised": one.promised and one.promised._asdict()} for one in self.done
+                {**asdict(one), "promised": [of_one.to_json() for of_one in one.promised]}
+                for one in self.done
             ],
         }
 
@@ -171,11 +182,15 @@ def noted_in(store: Store, run: Run) -> Noted:
 
 
 class First(NamedTuple):
-    """The first turn of a landmark or of a rejection, and who all had it in that turn."""
+    """The first turn of a landmark or of a rejection, and who all had it in that turn.
+
+    `is_own` says that it is only the first one of these agents.
+    """
 
     mark: str
     turn: int
     agents: tuple[str, ...]
+    is_own: bool
 
 
 def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -> list[First]:
@@ -188,7 +203,8 @@ def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -
         among = [place for place in places if not agents or place[1] in agents]
         if among:
             first = min(turn for turn, _ in among)
-            found.append(First(mark, first, tuple(name for name in names if (first, name) in among)))
+            had_it = tuple(name for name in names if (first, name) in among)
+            found.append(First(mark, first, had_it, bool(agents)))
     return found
 
 
@@ -301,14 +317,25 @@ class _Turn:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
         own = [event.to_json() for event in done.events if event.type == done.type]
         marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
-        deed = Deed(done.type, done.words, tuple(marks))
-        others = dict.fromkeys(other for event in done.events for other in self._others(event))
-        if not marks or not others or not self.written:
-            return deed
-        wrote = [self.written[agent, to] for to in (*others, None) if (agent, to) in self.written]
-        promised = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
-        earlier = max(sum(n for _, n in wrote) - 1, 0)
-        return replace(deed, to=tuple(others), promised=promised, earlier=earlier)
+        others = dict.fromkeys(other for event in done.events for other in self._others(event) if marks)
+        promised = [self._promised(agent, other) for other in others if self.written]
+        return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
+
+    def _promised(self, agent: str, other: str) -> Promised:
+        """Return what an agent had written to another one, or to all, before this turn."""
+        wrote = [self.written[agent, to] for to in (other, None) if (agent, to) in self.written]
+        last = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
+        return Promised(other, last, max(sum(n for _, n in wrote) - 1, 0))
+
+
+def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
+    """Return where somebody could first reply to a landmark of an entry: the turn, and to whom it was done.
+
+    None without a landmark that was done to others, or if none of these acted in the next turn.
+    """
+    turn, others = entry.turn + 1, [other for deed in entry.done for other in deed.to]
+    acted = next((logged.record.intents for logged in store.turns.of(run, turn) if others), {})
+    return next(((turn, other) for other in others if other in acted), None)
 
 
 MAX_ENTRIES = 200

@@ -27,7 +27,7 @@ from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_dif
 from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_by_field, wanted
-from hobbes.lab.show.diary import EVERYBODY, Asked, asked_for, diary_page, noted_in, page_with
+from hobbes.lab.show.diary import Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -39,7 +39,7 @@ from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import Rows, style_pictures
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
-from hobbes.lab.show.told import board_of_view, by, told
+from hobbes.lab.show.told import EVERYBODY, board_of_view, by, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far

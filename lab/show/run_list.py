@@ -5,7 +5,7 @@ The runs of an experiment share one row, and each fork follows its parent.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -14,13 +14,26 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from hobbes.engine.record import canonical
+from hobbes.engine.telling import quoted
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import PALETTE, Looks, looks_of
 from hobbes.lab.show.terminal import GAP, OUT, cost_text, escape_invisible, percent, plain, table
 from hobbes.lab.store.figures import failures_among
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.listing import COSTS, FACTS, Asked, Folded, Row, folded, listed, names, tree
+from hobbes.lab.store.listing import (
+    CONDITION,
+    COSTS,
+    FACTS,
+    SIGN,
+    Asked,
+    Folded,
+    Row,
+    folded,
+    listed,
+    names,
+    tree,
+)
 from hobbes.nodes.journal import PlayerKind, is_program
 
 COLUMNS = (
@@ -50,7 +63,7 @@ MAX_ROWS = 100
 NAMED = ("world", "model", "experiment", "tag", "sort")
 """The fields of `Asked` that are options with one value, and fields of the page."""
 
-BETWEEN = re.compile(r",\s*(?=[\w/-]+\s*(?:!=|<=|>=|=|<|>))")
+BETWEEN = re.compile(rf",\s*(?=[\w/-]+\s*(?:{SIGN}))")
 """What stands between two conditions on the page."""
 
 MAX_MARKS = 10
@@ -58,6 +71,9 @@ MAX_MARKS = 10
 
 MAX_SETTINGS = 6
 """How many settings of a run are shown in a terminal."""
+
+MAX_VALUES = 8
+"""How many values are named of what no run has as it was asked for."""
 
 MAX_VALUE_LENGTH = 24
 """How many characters of a changed setting are shown."""
@@ -176,6 +192,7 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "where": conditions,
         "is_filtered": asked != Asked(where=[]),
         "problem": problem,
+        "nothing_like": none_like(store, asked) if not rows and not problem else "",
         "worlds": [*WORLDS],
         "tags": [*store.notes.tags()],
         "facts": [*FACTS, *COSTS],
@@ -189,6 +206,31 @@ def shown(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "total": len(rows),
         "command": store.command("runs", *_options(asked)),
     }
+
+
+def none_like(store: Store, asked: Asked) -> str:
+    """Return that no run is as it is asked for, and the values that what the conditions name does have."""
+    told = ["no run is like that"]
+    for name in dict.fromkeys(read[1] for one in asked.where if (read := CONDITION.fullmatch(one))):
+        found = [run["asked"][name] for run in listed(store, replace(asked, where=(), sort=name))]
+        there = [value for value in found if value is not None]
+        values = [*dict.fromkeys(_named(name, one) for one in there)]
+        more = len(values) - MAX_VALUES
+        if more > 0 and not any(isinstance(one, str) for one in there):
+            told.append(f"values of {name}: {values[0]} to {values[-1]}")
+        elif values:
+            left = [f"{more} more"] if more > 0 else []
+            told.append(f"values of {name}: {', '.join([*values[:MAX_VALUES], *left])}")
+        else:
+            told.append(f"no run has {name}")
+    return "; ".join(told)
+
+
+def _named(name: str, value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return a value among others: a text in full, in quotation marks if it has several words."""
+    if not isinstance(value, str):
+        return _shown(name, value)
+    return quoted(value) if " " in value else value
 
 
 def _options(asked: Asked) -> Iterator[str]:

@@ -131,6 +131,7 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "hits": [(hit, jump(hit), looks_of(hit.agents)) for hit in found.hits] if found else [],
         "agents": list(found.agents.items())[:MAX_AGENTS] if found else [],
         "addresses": address_of,
+        "kind_of": kind_of,
         "next": first + MAX_HITS if first + MAX_HITS < total else None,
         "reload": None if found is None or found.indexed is None else RELOAD,
         "command": store.command("search", *words_of(query, asked)) if query else None,
@@ -163,6 +164,11 @@ def jump(hit: Hit) -> str:
     return f"#:~:text={quote(match, safe='').replace('-', '%2D')}" if match else ""
 
 
+def kind_of(hit: Hit) -> str:
+    """Return what a text is called: its kind, or a view if a program was sent it."""
+    return "view" if hit.is_view else hit.kind
+
+
 def as_json(query: str, found: Found) -> dict[str, Any]:
     """Return what a search finds as plain JSON."""
     hits = [{name: value for name, value in asdict(hit).items() if name != "agents"} for hit in found.hits]
@@ -187,10 +193,11 @@ def show(store: Store, kind: str, found: Found) -> None:
         OUT.print()
         OUT.print(
             Text.assemble(
-                (hit.kind, "bold"),
+                (kind_of(hit), "bold"),
                 f"{source}  ",
                 plain(f"{hit.name or hit.run} {hit.turn} "),
                 styled_name(hit.agent, looks_of(hit.agents)),
+                plain(f" to {hit.to}" if hit.to else ""),
                 (others, "dim"),
             )
         )

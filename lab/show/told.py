@@ -26,8 +26,14 @@ from hobbes.nodes.reading import end_of_reasoning
 NOTES = ("previous_turn_summary", "history_summary", "notes")
 """What an agent notes to itself, by the fields of its memory."""
 
+EVERYBODY = "all"
+"""Stands for all agents: as the addressee of a message, and as whose diary is shown."""
+
 NOTHING_DONE = "nothing since {} last turn"
 """What is said of an agent to which others did nothing: `its` on a card, `your` to a person who plays it."""
+
+SAME = "the same words as before"
+"""Stands for a note that an agent wrote down again, word for word."""
 
 MAX_REFUSED = 60
 """How many characters of what was rejected or corrected stand beside the reason."""
@@ -46,7 +52,8 @@ class Told:
 
     `sentence` says what it did and what came of it. `why` is its reasoning, and `source` where that comes
     from. `meant` is what it wanted to do, and `refused` what was rejected or corrected of that. `wrote` is
-    what it noted to itself in this turn, without what it had noted before, which is `noted`.
+    what it noted to itself in this turn, and of what it had noted before, which is `noted`, that it did so
+    again.
     """
 
     sentence: str
@@ -67,7 +74,7 @@ def told(run: Run, full: FullTurn | None, card: Card) -> Told:
         return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
     turn, reflection = card["turn"], card["intent"].get("reflection", {})
     wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
-    wrote = {name: text if text != before[name] else "" for name, text in wrote.items()}
+    wrote = {name: text if not text or text != before[name] else SAME for name, text in wrote.items()}
     return Told(
         _sentence(run, full, card),
         *_why(card),
@@ -100,7 +107,7 @@ def _knew(world: AnyWorld, full: FullTurn, card: Card) -> Knew:
         else one
         for one in knew.befell
     ]
-    return replace(knew, befell=befell)
+    return replace(knew, befell=befell and sorted(befell, key=lambda one: not one.harm))
 
 
 def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
@@ -110,7 +117,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
     meant, rejected = world.telling.meant(full.played.intents[card["agent"]]), len(card["drops"])
     if not rejected or not meant:
         return meant
-    return [*meant, f"({counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected)"]
+    return [*meant, f"{counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected"]
 
 
 _OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
@@ -164,7 +171,9 @@ def not_read(world: AnyWorld, outcome: str) -> str:
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
-    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or "did nothing"
+    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or _only_wrote(
+        by(events, agent)
+    )
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
@@ -175,6 +184,12 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
     told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
     return f"{begins} {did}.{told}{_change(run, full, agent)}"
+
+
+def _only_wrote(events: Iterable[Event]) -> str:
+    """Return that an agent did nothing, except for what it wrote."""
+    to = dict.fromkeys(str(event.facts.get("to", EVERYBODY)) for event in events if event.type == MESSAGE)
+    return f"did nothing but write to {join_names([*to])}" if to else "did nothing"
 
 
 def _is_deed_to(event: Event, agent: str) -> bool:

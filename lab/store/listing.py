@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from hobbes.engine.measuring import meaning_of
-from hobbes.engine.names import MOST, did_you_mean
+from hobbes.engine.names import MOST, alike
 from hobbes.engine.record import canonical
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.errors import UsageError
@@ -49,17 +49,28 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
 COSTS = ("tokens", "usd")
 """Facts that are added up only if somebody asks for them: what a run has cost. None if it is not known."""
 
+
+def _contains(found: object, written: object) -> bool:
+    """Return whether a text contains another one, in capitals or not."""
+    return isinstance(found, str) and str(written).casefold() in found.casefold()
+
+
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
     "!=": operator.ne,
+    "=": operator.eq,
     "<=": operator.le,
     ">=": operator.ge,
     "<": operator.lt,
     ">": operator.gt,
+    "~": _contains,
 }
-"""The signs of conditions."""
+"""The signs of conditions, the longer ones of those that begin alike first."""
 
-CONDITION = re.compile(r"\s*([\w/-]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+SIGN = "|".join(COMPARED)
+"""Matches one of them."""
+
+CONDITION = re.compile(rf"\s*([\w/-]+?)\s*({SIGN})\s*(.*?)\s*", re.DOTALL)
+"""Matches a condition: a name, a sign and a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +204,8 @@ def _where(store: Store, condition: str, runs: Sequence[Row]) -> list[Row]:
     compared = COMPARED[sign]
 
     def holds(found: Any) -> bool:  # noqa: ANN401  any JSON
+        if sign == "~":
+            return compared(found, written)
         if sign in {"=", "!="}:
             return compared(found, value) or (sign == "=" and found == written)
         try:
@@ -256,4 +269,13 @@ def _instead(name: str, known: Sequence[str]) -> str:
     about = [f"{one} ({told})" for one, told in meanings.items() if words in told.casefold()][:MOST]
     more = f"; measures with this word: {'; '.join(about)}" if about else ""
     facts = f"facts: {', '.join((*FACTS, *COSTS))}; `hobbes worlds WORLD` describes settings and measures"
-    return f"{more}{did_you_mean(name, known, '' if about else facts)}"
+    like = [f"the {_kind(one)} {one!r}" for one in alike(name, known)]
+    hint = f"did you mean {' or '.join(like)}?" if like else "" if about else facts
+    return f"{more}; {hint}" if hint else more
+
+
+def _kind(name: str) -> str:
+    """Return what runs are chosen by with a name: a fact, a setting or a measure."""
+    if name in FACTS or name in COSTS:
+        return "fact"
+    return "setting" if any(name in world.config.model_fields for world in WORLDS.values()) else "measure"

@@ -110,8 +110,12 @@ class Hit:
     """The name of the run."""
     turn: int
     agent: str
+    to: str
+    """To whom a message was written, or `all`; empty for any other text."""
     source: str
     """Where a reasoning comes from (`ReasoningSource`); empty for any other text."""
+    is_view: bool
+    """Whether it is a prompt of a program, which is sent only its view."""
     others: int
     """In how many other places it stands."""
     agents: tuple[str, ...]
@@ -354,7 +358,10 @@ class TextIndex:
         return int(found)
 
     def hits(self, query: str, filters: Filters, first: int, most: int) -> Iterator[Hit]:
-        """Yield the texts that a query finds, the best ones first: `most` of them from the first, from 0."""
+        """Yield the texts that a query finds, the best ones first: `most` of them from the first, from 0.
+
+        Those of one run follow each other by turn, where its best one stands.
+        """
         where, values = self._conditions(filters)
         token = secrets.token_hex(8)  # no text has it, so none can mark anything
         begin, end = f"\x02{token}", f"\x03{token}"
@@ -364,11 +371,16 @@ class TextIndex:
             " order by rank limit :most offset :first"
         )
         given = {"query": query, "begin": begin, "end": end, "tokens": TOKENS, "most": most, "first": first}
+        of_runs: dict[str, list[Hit]] = {}
         for text, shown in self.connection.execute(sql, given | values).fetchall():
-            kind, run, turn, agent, source, others = self._first_place(text, where, values)
+            kind, run, turn, agent, to, source, player, others = self._first_place(text, where, values)
             name, agents = self._about(run)
+            is_view = kind == "prompt" and isinstance(player, str) and is_program(player)
             pieces = tuple(_pieces(shown, begin, end))
-            yield Hit(kind, run, name, turn, agent, source, others, agents, pieces)
+            hit = Hit(kind, run, name, turn, agent, to, source, is_view, others, agents, pieces)
+            of_runs.setdefault(run, []).append(hit)
+        for hits in of_runs.values():
+            yield from sorted(hits, key=lambda hit: hit.turn)
 
     def _conditions(self, filters: Filters) -> tuple[str, dict[str, Any]]:
         """Return SQL for filters, with its values."""
@@ -389,12 +401,21 @@ class TextIndex:
         return name, tuple(str(agent) for agent in json.loads(agents))
 
     def _first_place(self, text: int, where: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the first place of a text, the source of a reasoning, and in how many others it stands."""
+        """Return the first place of a text, what is known of it there, and in how many others it stands.
+
+        Known are the addressees of a message, the source of a reasoning, and the player of a call.
+        """
+        call = (
+            "from runs.calls where calls.run = places.run and calls.turn = places.turn"
+            " and calls.agent = places.agent and calls.attempt = places.attempt"
+        )
         sql = (
             "select kind, run, turn, agent,"
-            " iif(kind = 'reasoning', (select reasoning_source from runs.calls where calls.run = places.run"
-            " and calls.turn = places.turn and calls.agent = places.agent"
-            " and calls.attempt = places.attempt), ''),"
+            " iif(kind = 'message', (select group_concat(receiver, ', ') from runs.messages as said"
+            " where said.run = places.run and said.turn = places.turn and said.sender = places.agent"
+            " and said.text = (select text from texts where id = places.text)), ''),"
+            f" iif(kind = 'reasoning', (select reasoning_source {call}), ''),"
+            f" (select player {call}),"
             f" count(*) over () - 1 from places where text = :text and {where}"
             " order by run desc, turn, agent limit 1"
         )

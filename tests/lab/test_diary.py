@@ -50,9 +50,11 @@ def lines(cli: Cli, *words: str) -> list[str]:
     return [" ".join(line.split()) for line in cli("trace", "last", *words).stdout.splitlines()]
 
 
-@pytest.mark.usefixtures("broken_word")
-def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
-    """Beside each attack stands what its agent had last written to the one it attacked."""
+def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> None:
+    """Beside each attack stands what its agent had last written to the one it attacked.
+
+    Below all, a command leads to the reply to the first one.
+    """
     assert lines(cli, "all", "--event", "attack") == [
         "1 ●AgentA thought Now.",
         "1 ●AgentA said to all: “nothing personal”",
@@ -61,6 +63,8 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
         "2 ■AgentB thought An eye for an eye.",
         "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
+        "",
+        f"next: hobbes trace {broken_word.id} 2 AgentB",
     ]
 
 
@@ -77,8 +81,9 @@ def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_
     }
     with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
         run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 4}))
+    last = "in turn 2, it had written to ■AgentB: “Peace, still.”"
     assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
-        "3 ●AgentA (in turn 2, it had written to ■AgentB: “Peace, still.”; 2 earlier messages)",
+        f"3 ●AgentA ({last}; 2 earlier messages to ■AgentB or all)",
         "3 ▲AgentC (it had never written to ●AgentA)",
     ]
     page = unescape(pages.get("/last/diary").text)
@@ -86,12 +91,38 @@ def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_
     assert "it had never written to ●AgentA" in shown(page).replace("● ", "●")
 
 
+def test_each_of_several_victims_has_a_line_of_what_was_written_to_it(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    """AgentA attacks two: one to which it wrote twice, and one to which it never did."""
+    said: dict[str, dict[str, Any]] = {
+        "0/AgentA": {"messages": {"AgentC": "Peace."}},
+        "1/AgentA": {"messages": {"AgentC": "Peace, still."}},
+        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
+    }
+    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
+        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3}))
+    last = "in turn 1, it had written to ▲AgentC: “Peace, still.”"
+    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
+        "2 ●AgentA (it had never written to ■AgentB)",
+        f"2 ●AgentA ({last}; 1 earlier message to ▲AgentC or all)",
+    ]
+    page = shown(pages.get("/last/diary").text).replace("● ", "●")
+    assert "it had never written to ■ AgentB in turn 1 , it had written to ▲ AgentC" in page
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_one_tells_its_own_first_attack(pages: TestClient) -> None:
+    """AgentA attacked earlier, which the diary shows, too."""
+    assert "■ AgentB's first attack: turn 2" in shown(pages.get("/last/diary?agent=AgentB").text)
+
+
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: Cli) -> None:
     told = lines(cli, "AgentA", "AgentB")
     assert told[:5] == [
-        "first attack: turn 1, ●AgentA",
-        "first rejection: turn 2, ■AgentB",
+        "●AgentA's first attack: turn 1",
+        "■AgentB's first rejection: turn 2",
         "0 ●AgentA thought Peace, for now.",
         "0 ●AgentA said to ■AgentB: “I shall never attack you”",
         "0 ■AgentB said to ●AgentA: “I trust you”",
@@ -103,7 +134,7 @@ def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: C
 def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
     unreadable = "its orders were not read: the answer holds no JSON object that can be read"
     assert lines(cli, "AgentC") == [
-        "first rejection: turn 2, ▲AgentC",
+        "▲AgentC's first rejection: turn 2",
         "0 ■AgentB said to ▲AgentC: “A is a friend”",
         "0 ▲AgentC did nothing",
         "1 ●AgentA said to all: “nothing personal”",
@@ -144,8 +175,13 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
                 "words": "attacked AgentB with 3 mils (15 damage, 2 fell)",
                 "marks": ["attack"],
                 "to": ["AgentB"],
-                "promised": {"turn": 0, "to": "AgentB", "text": "I shall never attack you"},
-                "earlier": 0,
+                "promised": [
+                    {
+                        "to": "AgentB",
+                        "last": {"turn": 0, "to": "AgentB", "text": "I shall never attack you"},
+                        "earlier": 0,
+                    }
+                ],
             }
         ],
         "marks": ["attack"],

@@ -15,6 +15,7 @@ import hobbes
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.show import run_list
 from hobbes.lab.show.run_list import entries
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.home import Store, open_store
@@ -122,6 +123,44 @@ def test_runs_are_chosen_by_world_player_experiment_setting_and_measure(
     assert names("--where", "immunity=none", "--world", "trust") == []
 
 
+def test_a_text_is_chosen_by_a_part_of_it(names: Callable[..., list[str]]) -> None:
+    assert names("--where", "name~SMALL.imm") == names("--where", "name ~ small.immune")
+    assert sorted(names("--where", "name~.immune.")) == SEEDS
+    assert names("--where", "seed~1") == [], "a number has no parts"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "told"),
+    [
+        (["status=foo"], "no run is like that; values of status: finished, unfinished"),
+        (["immunity=9", "lang=fr"], "no run is like that; values of immunity: .*3.*; values of lang: en, zh"),
+        (["ending=x"], "no run is like that; values of ending: “.*”.*"),
+        (["name~nobody"], "no run is like that; values of name: .*, 3 more"),
+        (["raid_rate>7"], "no run is like that; values of raid_rate: 0.167, 0.417, .*, 1.667"),
+    ],
+)
+def test_if_no_run_is_like_that_the_values_that_occur_are_told(
+    conditions: list[str], told: str, home_of_all: Path, cli: Cli
+) -> None:
+    options = [word for one in conditions for word in ("--where", one)]
+    printed = cli("runs", *options, "--home", str(home_of_all)).stdout
+    assert re.fullmatch(told, printed.strip()), printed
+    with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
+        page = visitor.get("/", params={"where": ", ".join(conditions)}).text
+    assert f"N{printed.strip()[1:]}." in page
+
+
+def test_of_many_numbers_the_least_and_the_greatest_are_told(
+    home_of_all: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_list, "MAX_VALUES", 2)
+    printed = cli("runs", "--where", "raid_rate>7", "--home", str(home_of_all)).stdout
+    assert printed.strip() == "no run is like that; values of raid_rate: 0.167 to 1.667"
+    assert cli("runs", "--where", "parent=x", "--home", str(home_of_all), "--world", "mining").stdout == (
+        "no run is like that; no run has parent\n"
+    )
+
+
 def test_runs_are_sorted_by_anything_and_those_without_it_come_last(names: Callable[..., list[str]]) -> None:
     assert names("--sort", "name")[:2] == ["forked", "mine"]
     assert names("--sort", "-seed", "--where", "immunity=3") == SEEDS[::-1]
@@ -135,9 +174,11 @@ def test_runs_are_sorted_by_anything_and_those_without_it_come_last(names: Calla
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--where", "imunity=3"], "--where: runs have no 'imunity'; did you mean 'immunity'"),
+        (["--where", "imunity=3"], "--where: runs have no 'imunity'; did you mean the setting 'immunity'"),
+        (["--where", "replications>0"], "did you mean the setting 'replication'"),
+        (["--where", "raidrate>0"], "did you mean the measure 'raid_rate'"),
         (["--where", "immunity"], "--where 'immunity': write NAME=VALUE"),
-        (["--sort", "scores"], "--sort: runs have no 'scores'; did you mean 'score'"),
+        (["--sort", "scores"], "--sort: runs have no 'scores'; did you mean the fact 'score'"),
         (["--world", "trst"], "there is no world 'trst'; did you mean 'trust'?"),
         (["--experiment", "smal"], "there is no experiment 'smal' in .*; did you mean 'small'?"),
     ],

@@ -78,7 +78,32 @@ def test_each_kind_of_text_is_found_and_leads_to_its_card(
         assert ("(summary)" in page) == (kind == "reasoning")
         assert pages.get(card).status_code == 200
     in_prompts = hits(pages.get("/search", params={"q": "seals", "kind": "prompt"}).text)
-    assert ("prompt", f"/{run.id}/1/AgentB") in in_prompts
+    assert ("view", f"/{run.id}/1/AgentB") in in_prompts, "a policy is sent no prompt"
+
+
+def test_a_message_has_its_addressees_and_the_texts_of_a_run_follow_by_turn(
+    opened: Store, pages: TestClient, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shorter a text, the better it fits: without an order, the last turn would come first."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        text = f"peace {'and again ' * (9 - 3 * address.turn)}in turn {address.turn}"
+        to = {0: ("AgentB", "AgentC"), 1: ("AgentB",)}.get(address.turn, ("all",))
+        said = {"messages": dict.fromkeys(to, text)} if address.agent == "AgentA" else {}
+        return Reply(json.dumps(said), "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    run = played(opened, RunOptions("nations", 3, values={"rounds": 3}, name="peace"))
+    told = cli("search", "peace", "--in", "messages").stdout.splitlines()
+    assert [line for line in told if line.startswith("message ")] == [
+        "message  peace 0 ●AgentA to AgentB, AgentC",
+        "message  peace 1 ●AgentA to AgentB",
+        "message  peace 2 ●AgentA to all",
+    ]
+    page = pages.get("/search", params={"q": "peace", "kind": "message"}).text
+    assert [address for _, address in hits(page)] == [f"/{run.id}/{turn}/AgentA" for turn in range(3)]
+    assert "AgentA to AgentB, AgentC</a>" in page
 
 
 def test_a_text_that_stands_in_many_places_is_listed_once(

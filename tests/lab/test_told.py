@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.answer import Outcome
+from hobbes.engine.mining.telling import plots
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.palette import looks_of, with_names
 from hobbes.lab.show.told import reasoning_in
@@ -68,14 +69,63 @@ def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: C
     assert now[-1] == "now 5 territories and 10 mils"
     assert told[1:7] + told[8:] == [
         "why (the model's own reasoning) It must pay.",
-        "wanted attack ■AgentB with 3 mils; write to all: “B began.”; (1 more part was rejected)",
+        "wanted attack ■AgentB with 3 mils; write to all: “B began.”; 1 more part was rejected",
         'refused rejected: attacks {"AgentZ": 1}: the entry names an unknown agent',
         "heard ■AgentB in turn 0: “Never.”",
         "done to it ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
         "noted about all turns: I offered peace.",
-        "wrote down about turn 0: B attacked me.",
+        "wrote down about turn 0: B attacked me. · about all turns: the same words as before",
     ]
+
+
+@pytest.mark.usefixtures("war")
+def test_who_did_nothing_else_is_told_to_have_written(cli: Cli) -> None:
+    assert in_words(cli, "0", "AgentA")[1].startswith("●AgentA did nothing but write to ■AgentB. ")
+
+
+@pytest.mark.parametrize("columns", [80, 1000])
+def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """In turn 1, nine miners raid miner-01, which has lost draws, too; all write at length."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        place = int(address.agent[-2:])
+        long = dict.fromkeys(("reasoning", "notes", "message"), f"{address.agent} writes much. " * 40)
+        own = {"claim": [[0, place], [1, place], [2, 9]]}
+        if address.turn == 1:
+            own = {"raid": [[0, 1]]} if place > 1 else {"claim": [[2, 0]]}
+        return Reply(json.dumps({**long, **own}), "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    values: dict[str, Any] = {"rounds": 3, "rows": 10, "cols": 11, "communication": True}
+    played(opened, RunOptions("mining", 10, values=values))
+    told = in_words(cli, "2", "miner-01", columns=columns)
+    assert len(told) <= MOST
+    for raider in range(2, 11):
+        assert any(f"miner-{raider:02} {did} [0,1] " in line for line in told for did in ("took", "raided"))
+    raw = cli("trace", "last", "2", "miner-01", env={"COLUMNS": str(columns)}).stdout.partition("── raw")[2]
+    below = " ".join(raw.partition("in full")[2].partition("prompt")[0].split())
+    assert [f"miner-{n:02} to all in turn 1: “miner-{n:02} writes" in below for n in range(2, 11)] == [
+        True
+    ] * 9
+
+
+def test_what_harmed_an_agent_is_told_before_other_deeds(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        action = {"unit-b": "high_five", "unit-c": "attack"}.get(address.agent)
+        return Reply(json.dumps({"action": action, "target": "unit-a"} if action else {}), "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    played(opened, RunOptions("trust", 3, values={"rounds": 2, "miss": 0}))
+    told = in_words(cli, "1", "unit-a")
+    place = told.index("done to it ▲unit-c attacked ●unit-a")
+    assert told[place + 1] == "■unit-b high fived ●unit-a"
 
 
 @pytest.mark.usefixtures("war")
@@ -241,6 +291,11 @@ def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli,
     played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 2}))
     assert "done to it nothing since its last turn" in in_words(cli, "1", "miner-01")
     assert "nothing since its last turn" in pages.get("/last/1/miner-01").text
+
+
+def test_up_to_ten_plots_are_named() -> None:
+    assert plots([(0, column) for column in range(10)]).endswith("[0,8] and [0,9]")
+    assert plots([(0, column) for column in range(11)]) == "11 plots"
 
 
 def test_names_are_found_in_words_but_not_in_quotations() -> None:

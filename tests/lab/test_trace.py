@@ -92,11 +92,11 @@ def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
     lines = cli("trace", "last", "--rejected").stdout.splitlines()
     assert lines[1].split()[:3] == ["rejection", "1", "nations/unknown-field"]
     cut = "mils to disband were cut to those that were there"
-    assert f'   0  ●AgentA  correction  {cut}: {{"disband_mils": 999}} → {{"disband_mils": 10}}' in lines
+    line = f'   0  ●AgentA  correction nations/disband-cut  {cut}: {{"disband_mils": 999}}'
+    assert f'{line} → {{"disband_mils": 10}}' in lines
     of_b = cli("trace", "last", "--rejected", "--agent", "AgentB").stdout.splitlines()
-    assert of_b[-1] == (
-        "   1  ■AgentB  rejection  the answer holds no JSON object that can be read: “I pass.”"
-    )
+    why = "the answer holds no JSON object that can be read"
+    assert of_b[-1] == f"   1  ■AgentB  rejection read/unreadable  {why}: “I pass.”"
     assert len(of_b) == 4
     assert f'{cut}: {{"disband_mils": 999}}' in cli("trace", "last", "0").stdout
     page = pages.get(f"/{run.id}").text
