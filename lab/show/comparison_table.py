@@ -122,6 +122,8 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
 
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
+    if comparison["draws"] is not None:
+        yield Text(f"\nthe random draws differ from turn {comparison['draws']} on")
     difference = comparison["divergence"] or comparison["prompt"]
     if difference is None:
         yield Text("\nno divergence: all turns are equal", style="bold")

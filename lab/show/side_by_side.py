@@ -10,6 +10,7 @@ from hobbes.lab.proof.comparing import (
     ASKED_OTHERWISE,
     asked_alike,
     differing_turns,
+    first_differing_draws,
     first_differing_turn,
     moves,
     whole_word_diff,
@@ -35,7 +36,8 @@ class AgentDifference:
 class Locked:
     """Two runs at the same turn.
 
-    `first` is the first turn in which they differ, None if there is none. `near` are the turns around this
+    `first` is the first turn in which they differ, None if there is none, and `draws` the first one before it
+    in which random draws alone differ. `near` are the turns around this
     one, each with whether the runs differ in it. `boards` has None for a run without that turn. `system`,
     `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second;
     `same_prompt` is its prompt if both runs have the same one, else empty.
@@ -44,6 +46,7 @@ class Locked:
     turn: int
     turns: int
     first: int | None
+    draws: int | None
     near: Sequence[tuple[int, bool]]
     boards: tuple[Board | None, Board | None]
     asked: Sequence[AgentDifference]
@@ -82,6 +85,7 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
         number,
         turns,
         first,
+        first_differing_draws(store, a, b, first),
         [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
         (board_in(a, full[0]), board_in(b, full[1])),
         differences,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -158,6 +159,21 @@ def test_another_seed_diverges_by_random_draws_alone(opened: Store) -> None:
     assert told["settings"] == {"seed": [1, 2]}
     turn, _, layer = where(told)
     assert (turn, layer) == (0, "engine")
+
+
+def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pages: TestClient) -> None:
+    """Two units of another seed do and see the same in turn 0, where only what is drawn differs."""
+    values: dict[str, Any] = {"rounds": 6}
+    specs = "policy:copycat,policy:copykitten"
+    a, b = (played(opened, RunOptions("trust", 2, seed, specs, values=values)) for seed in (5, 6))
+    told = compare(opened, a, b)
+    assert (told["divergence"]["turn"], told["decision"]["turn"], told["draws"]) == (1, 2, 0)
+    assert "the random draws differ from turn 0 on" in cli("compare", a.id, b.id).stdout
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    assert ">Turn 1 of both<" in page
+    assert "This is the first turn that differs. The random draws differ from turn 0 on." in page
+    assert page.count("≠ first") == 1
+    assert re.findall(r'title="turn 0([^"]*)"', page) == [""]
 
 
 def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Store) -> None:
