@@ -76,6 +76,9 @@ class Telling(Generic[I]):
     in_truth(state, agent)
                    for each other one that the agent saw do something else to it in the last turn, what that
                    was: readers are told it, the agent is not
+    more(events, of_turn)
+                   what to add to how the events of one type are told, by all events of the turn: readers are
+                   told it, agents are not; empty if there is nothing to add
     causes         what an event of each type that is the cause of another one is called, such as `missed high
                    five`
     """
@@ -84,6 +87,7 @@ class Telling(Generic[I]):
     knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()
     meant: Callable[[I], Sequence[str]] = lambda _: ()
     in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
+    more: Callable[[Sequence[Event], Sequence[Event]], str] = lambda _events, _of_turn: ""
     causes: Mapping[str, str] = field(default_factory=dict)
 
 

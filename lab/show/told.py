@@ -164,11 +164,11 @@ def not_read(world: AnyWorld, outcome: str) -> str:
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
-    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or "did nothing"
+    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent), events)) or "did nothing"
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
-        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it))}"
+        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it, events))}"
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]

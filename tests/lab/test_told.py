@@ -234,7 +234,7 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
     rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
     assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")
     results = pages.get("/last/results").text
-    assert "<dt>prompts</dt>" not in results
+    assert "<dt>prompts</dt><dd>no prompts (scripted)</dd>" in results
 
 
 def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli, pages: TestClient) -> None:
