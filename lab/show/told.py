@@ -234,7 +234,9 @@ def board_of_view(run: Run, view: Mapping[str, Any], agents: tuple[str, ...]) ->
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
             words = run.world.in_picture(run.setting.agents)
-            return of_picture(f"{name}, turn {view['turn']}", agents, rows, words, numbered=True), name
+            return of_picture(
+                f"{name} at the start of turn {view['turn']}", agents, rows, words, numbered=True
+            ), name
     if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
         return run.world.seat(view, agents), ""
     return None, ""
