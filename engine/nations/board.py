@@ -293,7 +293,7 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
         to = str(told.get("target", told.get("to")))
         match event.type:
             case "attack":
-                fell = f", {told['lost']} fall" if told["lost"] else ""
+                fell = f", {told['lost']} of its own fall" if told["lost"] else ""
                 mils = counted(int(str(told["mils"])), "mil")
                 words = f"{agent} attacks {to} with {mils}: {told['damage']} damage{fell}"
                 yield Arrow("attack", agent, _army(agent), _army(to), words, mils)

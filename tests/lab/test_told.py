@@ -59,7 +59,7 @@ def in_words(cli: Cli, *words: str, columns: int = 1000) -> list[str]:
 def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: Cli) -> None:
     _, *told = in_words(cli, "1", "AgentA")
     did, meanwhile, score = told[0].split(". ")
-    assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 fell)"
+    assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)"
     assert meanwhile == "Meanwhile ▲AgentC granted 9 to ●AgentA"
     assert score == "Its score: 34 → 82 (+48)."
     gained, *now = told[7].split("; ")
