@@ -15,6 +15,7 @@ from hobbes.lab.proof.comparing import (
     moves,
     whole_word_diff,
 )
+from hobbes.lab.show.told import by
 from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -29,7 +30,7 @@ class AgentDifference:
     outcomes: tuple[str | None, str | None]
     """None if the agent was not asked in that run."""
     differs: Sequence[str]
-    """Some of `prompt`, `answer` and `decision`."""
+    """Some of `prompt`, `answer`, `decision` and `events`: what it was asked, said, decided and caused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +109,6 @@ def _prompt_and_answer_diffs(
         differs += ["answer"] * (one.reply.text != other.reply.text)
     intents = [turn.turn.record.intents.get(agent) if turn else None for turn in full]
     decided = {None if intent is None else canonical(moves(intent)) for intent in intents}
-    return AgentDifference(
-        agent,
-        (one.outcome if one else None, other.outcome if other else None),
-        [*differs, *["decision"] * (len(decided) > 1)],
-    )
+    caused = [by(turn.turn.record.events, agent) if turn else [] for turn in full]
+    differs += ["decision"] * (len(decided) > 1) + ["events"] * (caused[0] != caused[1])
+    return AgentDifference(agent, (one.outcome if one else None, other.outcome if other else None), differs)

@@ -193,6 +193,7 @@ def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pag
     assert ">Turn 1 of both<" in page
     assert "This is the first turn that differs. The random draws differ from turn 0 on." in page
     assert page.count("≠ first") == 1
+    assert page.count("≠ events") == 2, "one misses, so that the other's high five is not returned"
     assert re.findall(r'title="turn 0([^"]*)"', page) == [""]
 
 
