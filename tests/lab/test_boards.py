@@ -138,7 +138,7 @@ def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
         ("attack", f"army {A}", f"army {B}", "4 mils"),
         ("gift", f"army {A}", f"army {C}", "7 money, T2"),
     ]
-    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 fall"
+    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 of its own fall"
     assert words(board.arrows)[1] == f"{A} gives {C} 7 money and T2"
     assert board.bars[0].note == "land 1 (-1), mils 5 (-1)"
 
