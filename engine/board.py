@@ -5,7 +5,7 @@ what each sign means. How they are drawn is decided elsewhere. All that is drawn
 those who cannot see it and for output as text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, pi, sin, sqrt
 from typing import Literal, TypeAlias
@@ -160,6 +160,27 @@ def spread(n: int) -> Spread:
     return Spread(max(y for _, y in ring) + room / 2, room, tuple(ring))  # an odd ring ends above its circle
 
 
+MAX_NUMBERS = 25
+"""How many rows or columns are all numbered; of more, every second or third one is."""
+
+
+def numbers(
+    rows: int, columns: int, corner: tuple[float, float], room: tuple[float, float]
+) -> Iterator[Place]:
+    """Yield the numbers of the columns above a grid, and those of its rows on its left.
+
+    The grid begins at `corner`; `room` is how wide and high one of its places is.
+    """
+    (left, top), (wide, tall) = corner, room
+    step = ceil(columns / MAX_NUMBERS)
+    for c in range(0, columns, step):
+        x = left + (c + 0.5) * wide
+        yield Place(f"-1,{c}", x, top / 2, step * wide, top, f"column {c}", shape="bare", text=str(c))
+    for r in range(0, rows, ceil(rows / MAX_NUMBERS)):
+        y = top + (r + 0.5) * tall
+        yield Place(f"{r},-1", left / 2, y, left, min(tall, top), f"row {r}", shape="bare", text=str(r))
+
+
 MAX_WORD_LENGTH = 24
 """How many letters of a word of a picture have room on a board."""
 
@@ -193,8 +214,7 @@ def of_picture(
         for c, word in enumerate(row)
     ]
     if numbered:
-        places += [place(-1, c, str(c), f"column {c}") for c in range(columns)]
-        places += [place(r, -1, str(r), f"row {r}") for r in range(len(picture))]
+        places += numbers(len(picture), columns, (left, top), (wide, tall))
     return Board(
         title, agents, max(left + columns * wide, 1), max(top + len(picture) * tall, 1), tuple(places)
     )
@@ -207,6 +227,11 @@ def title_of(turn: int, happened: Iterable[tuple[int, str]]) -> str:
     """
     told = [f"{n} {thing}{'s' * (n != 1)}" for n, thing in happened if n]
     return f"turn {turn}: {', '.join(told) or 'quiet'}"
+
+
+def start_of(turn: int) -> str:
+    """Return the title of what an agent sees before a turn, with what was done in the turn before."""
+    return f"at the start of turn {turn}" + (f"; arrows: turn {turn - 1}" if turn else "")
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -483,10 +483,10 @@ def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
     return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
 
 
-def deeds_told(world: AnyWorld, events: Iterable[Event]) -> list[Done]:
+def deeds_told(world: AnyWorld, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
     """Return what one agent did in a turn, type by type, in words; its messages are left out.
 
-    The types are in the order of the world's telling.
+    The types are in the order of the world's telling. `of_turn` are the events of all agents in the turn.
 
     Events of another version of the rules, which lack a field of today's, are told by their names and values.
     """
@@ -502,7 +502,8 @@ def deeds_told(world: AnyWorld, events: Iterable[Event]) -> list[Done]:
         of_kind = by_type[kind]
         is_known = all(event.facts.keys() >= {*fields_of(world, event.type)} for event in of_kind)
         tell = world.telling.deeds.get(kind, in_plain_words) if is_known else in_plain_words
-        told.append(Done(kind, tell(of_kind), of_kind))
+        more = world.telling.more(of_kind, of_turn) if is_known else ""
+        told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
     return told
 
 

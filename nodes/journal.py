@@ -5,7 +5,7 @@ call that was answered is not sent again. The nodes know this protocol only; the
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -60,6 +60,11 @@ def is_program(spec: str) -> bool:
     from the turn before.
     """
     return spec.startswith((f"{PlayerKind.POLICY}:", f"{PlayerKind.PYTHON}:"))
+
+
+def no_prompts(specs: Iterable[str]) -> str:
+    """Say of the players of a run that all are programs, which are sent no prompts; empty if they are not."""
+    return "no prompts (scripted)" if all(map(is_program, specs)) else ""
 
 
 def sent_only_view(name: str) -> str:

@@ -5,6 +5,8 @@ import pytest
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import all_of, counted
 from hobbes.engine.trust.telling import TELLING
+from hobbes.engine.world import deeds_told
+from hobbes.engine.worlds import WORLDS
 
 
 @pytest.mark.parametrize(
@@ -40,3 +42,14 @@ def test_all_of_one_is_the_only_one() -> None:
 )
 def test_units_count_attacks_and_sats(type_: str, facts: JsonObject, words: str) -> None:
     assert TELLING.deeds[type_]([Event(type_, "a", facts)]) == words
+
+
+def test_readers_are_told_that_a_high_five_was_to_be_returned() -> None:
+    """b misses a, who high fived b; c misses a as well, who did nothing to c."""
+    tried = [Event("high_five", "a", {"target": "b", "returned": False})]
+    missed = [Event("miss", unit, {"target": "a"}) for unit in ("b", "c")]
+    words = "high fived b, which did not return it"
+    assert [one.words for one in deeds_told(WORLDS["trust"], tried, [*tried, missed[0]])] == [
+        f"{words}: it meant to, and missed"
+    ]
+    assert [one.words for one in deeds_told(WORLDS["trust"], tried, [*tried, missed[1]])] == [words]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, title_of
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, numbers, title_of
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import map_codes
@@ -20,6 +20,9 @@ KINDS = (
     Kind("rich", "worth", "gold for each stamina spent on mining"),
     Kind("mined", "gain", "gold that was mined here"),
 )
+
+EDGE = 0.5
+"""How much room the numbers of rows and columns have at the edge, in plots."""
 
 AGES = (1, 5, 20)
 """For how many rounds at most a plot of each shade has been held; those of the darkest longer."""
@@ -38,9 +41,12 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     return Board(
         title_of(played.before.turn, happened),
         state.setting.agents,
-        width=state.config.cols,
-        height=state.config.rows,
-        places=tuple(_places(played, events)),
+        width=EDGE + state.config.cols,
+        height=EDGE + state.config.rows,
+        places=(
+            *_places(played, events),
+            *numbers(state.config.rows, state.config.cols, (EDGE, EDGE), (1, 1)),
+        ),
         arrows=tuple(_raid(played.before, raid, _returned_plots(events)) for raid in raids),
         bars=tuple(_bars(played, events)),
         measure="gold",
@@ -111,8 +117,8 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
             words.append(f"{gold} gold mined")
         yield Place(
             _name(cell),
-            column + 0.5,
-            row + 0.5,
+            EDGE + column + 0.5,
+            EDGE + row + 0.5,
             1,
             1,
             words=", ".join(words),

@@ -209,5 +209,10 @@ TELLING = Telling(
     },
     knew,
     meant,
+    between={
+        "raid": "how often the row raided the column",
+        "tax": "gold that raids of the row cost it, which went to the column",
+        "return": "how often the row got back a plot that the column had captured",
+    },
 )
 """How mining is told in words."""

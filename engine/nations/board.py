@@ -18,12 +18,14 @@ from hobbes.engine.board import (
     disc_size,
     join_names,
     spread,
+    start_of,
     title_of,
 )
 from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.telling import counted
 from hobbes.engine.world import PlayedTurn
 
 KINDS = (
@@ -90,7 +92,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
     seen = [agent for agent in agents if agent in army]
     ring, most = spread(len(seen)), max([1, *army.values()])
     return Board(
-        f"turn {view['turn']}",
+        start_of(int(str(view["turn"]))),
         agents,
         SIDE,
         ring.height,
@@ -118,14 +120,14 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
 
 def _arrows_of_news(told: Mapping[str, Mapping[str, Any]]) -> Iterator[Arrow]:
     """Yield what agents did to one another in the last turn, by the account of each."""
-    for kind, verb, part, unit in (
-        ("attack", "attacked", "attacked", " mils"),
-        ("gift", "granted", "granted_to", " money"),
-        ("gift", "ceded", "ceded_to", ""),
+    for kind, verb, part, in_words in (
+        ("attack", "attacked", "attacked", lambda mils: counted(mils, "mil")),
+        ("gift", "granted", "granted_to", lambda money: f"{money} money"),
+        ("gift", "ceded", "ceded_to", join_names),
     ):
         for agent, deeds in told.items():
             for to, what in deeds.get(part, {}).items():
-                label = f"{what}{unit}" if unit else join_names(what)
+                label = in_words(what)
                 yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
 
 
@@ -291,8 +293,8 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
         to = str(told.get("target", told.get("to")))
         match event.type:
             case "attack":
-                fell = f", {told['lost']} fall" if told["lost"] else ""
-                mils = f"{told['mils']} mil{'s' * (told['mils'] != 1)}"
+                fell = f", {told['lost']} of its own fall" if told["lost"] else ""
+                mils = counted(int(str(told["mils"])), "mil")
                 words = f"{agent} attacks {to} with {mils}: {told['damage']} damage{fell}"
                 yield Arrow("attack", agent, _army(agent), _army(to), words, mils)
             case "grant":

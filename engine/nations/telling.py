@@ -14,7 +14,7 @@ def attacked(events: Sequence[Event]) -> str:
     """Tell attacks: the mils that were sent, the damage that they do, and how many fell."""
     told = []
     for facts in (event.facts for event in events):
-        fallen = f", {facts['lost']} fell" if facts["lost"] else ""
+        fallen = f", {facts['lost']} of its own fell" if facts["lost"] else ""
         told.append(f"{facts['target']} with {_mils(facts['mils'])} ({facts['damage']} damage{fallen})")
     return f"attacked {join_names(told)}"
 
@@ -115,5 +115,11 @@ TELLING = Telling(
     },
     knew,
     meant,
+    between={
+        "attack": "mils that the row sent against the column",
+        "cede": "how many territories the row ceded to the column",
+        "grant": "money that the row granted to the column",
+        "resource_grant": "how much the row handed over to the column, all resources together",
+    },
 )
 """How nations is told in words."""

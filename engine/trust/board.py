@@ -15,6 +15,7 @@ from hobbes.engine.board import (
     Spread,
     disc_size,
     spread,
+    start_of,
     title_of,
 )
 from hobbes.engine.record import Event, JsonObject
@@ -84,7 +85,7 @@ def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
     deeds = {str(view["you"]): last[0]["you"], **last[0]["others"]} if last else {}
     ring, goal = spread(len(units)), max(units.values())
     return Board(
-        f"turn {view['turn']}",
+        start_of(int(str(view["turn"]))),
         agents,
         SIDE,
         ring.height,

@@ -18,6 +18,14 @@ def high_fived(events: Sequence[Event]) -> str:
     )
 
 
+def meant_to_return(events: Sequence[Event], of_turn: Sequence[Event]) -> str:
+    """Tell of a high five that was not returned that its target meant to return it; that one missed."""
+    first = events[0]
+    missed = {(event.agent, event.facts.get("target")) for event in of_turn if event.type == "miss"}
+    is_meant = first.type == "high_five" and (first.facts["target"], first.agent) in missed
+    return ": it meant to, and missed" if is_meant else ""
+
+
 def missed(events: Sequence[Event]) -> str:
     """Tell a high five that came out as an attack, with that attack."""
     blocked = any(event.facts.get("blocked") for event in events)
@@ -199,6 +207,17 @@ TELLING = Telling(
     knew,
     meant,
     in_truth,
+    meant_to_return,
+    between={
+        "miss": "how often the row meant to high five the column, and missed",
+        "attack": "how often the row attacked the column",
+        "high_five": "how often the row high fived the column",
+        "misread": "how often the column saw a high five of the row as an attack",
+        "send": "sats that the row sent to the column",
+        "propose": "how often the row proposed an alliance to the column",
+        "ally": "how often the row became an ally of the column",
+        "leave": "how often the row left an alliance with the column",
+    },
     causes={"miss": "missed high five"},
 )
 """How trust is told in words."""

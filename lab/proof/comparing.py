@@ -1,7 +1,8 @@
 """`hobbes compare`: two runs of one world side by side, and their first divergence.
 
 The settings are part of the hash chain, so runs with different settings have different digests even where
-their turns are equal. For this reason turns are compared by their records.
+their turns are equal. For this reason turns are compared by their records. Random draws alone are no
+divergence: with another seed they differ from the start, while all that anybody sees may be equal.
 """
 
 import re
@@ -30,6 +31,9 @@ SIDES = ("A", "B")
 
 COUNTED = ("outcomes", "drops", "mends", "events")
 """The counts that are compared; a key that only one run has counts 0 in the other."""
+
+DRAWS = "draws"
+"""The part of a record that is compared apart from the others."""
 
 CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
     ("prompt", lambda call: f"{call.prompt.system}\n\n{call.prompt.turn}"),
@@ -71,6 +75,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": settings_that_differ(a, b),
         "divergence": divergence,
+        "draws": first_differing_draws(store, a, b, divergence["turn"] if divergence else None),
         "prompt": None if divergence else _first_prompt(store, a, b),
         "decision": first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
@@ -151,7 +156,7 @@ def _differing_values(
 def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
     for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
-        difference = first_differing_part(one.record, other.record, SIDES)
+        difference = first_differing_part(one.record, other.record, SIDES, {DRAWS})
         if difference is not None:
             found = difference.agent, difference.layer, difference.diff
             agent, layer, diff = _in_the_calls(store, (a, b), one.turn) or found
@@ -165,14 +170,27 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
 
 def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
-    """Return the turns whose records are stored otherwise in both runs, and those that only one run has."""
+    """Return the turns whose records, but for draws, are stored otherwise, and those of one run alone."""
+    differing = _turns_that_differ(store, a, b, f"json_remove(record, '$.{DRAWS}')")
+    return {*differing, *range(*sorted((a.turns, b.turns)))}
+
+
+def first_differing_draws(store: Store, a: Run, b: Run, divergence: int | None) -> int | None:
+    """Return the first turn before the divergence in which random draws alone differ; None without one."""
+    first = min(_turns_that_differ(store, a, b, f"json_extract(record, '$.{DRAWS}')"), default=None)
+    return first if first is not None and (divergence is None or first < divergence) else None
+
+
+def _turns_that_differ(store: Store, a: Run, b: Run, compared: str) -> set[int]:
+    """Return the turns of both runs in which that SQL gives another value; a damaged record is its own."""
+    value = f"iif(json_valid(record), {compared}, record)"
     sql = (
-        "select a.turn from turns as a join turns as b on b.turn = a.turn"
-        " where a.run = ? and b.run = ? and a.record is not b.record"
+        f"select turn from (select turn, {value} as one, record as a from turns where run = ?)"  # noqa: S608
+        f" join (select turn, {value} as other, record as b from turns where run = ?) using (turn)"
+        " where a is not b and one is not other"
     )
-    differing = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
-    shorter, longer = sorted((a.turns, b.turns))
-    return {turn for turn in differing if turn < shorter} | set(range(shorter, longer))
+    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
+    return {turn for turn in found if turn < min(a.turns, b.turns)}
 
 
 def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
@@ -181,7 +199,7 @@ def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int])
         if turn >= min(a.turns, b.turns):
             return turn
         one, other = (stored_turn(store, run, turn).record for run in (a, b))
-        if first_differing_part(one, other):
+        if first_differing_part(one, other, without={DRAWS}):
             return turn
     return None
 

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from hobbes.engine.record import canonical
@@ -19,14 +20,21 @@ class Difference(NamedTuple):
 
 
 def first_differing_part(
-    left: TurnRecord, right: TurnRecord, sides: tuple[str, str] = ("before", "now")
+    left: TurnRecord,
+    right: TurnRecord,
+    sides: tuple[str, str] = ("before", "now"),
+    without: Collection[str] = (),
 ) -> Difference | None:
     """Return the first part in which two records of a turn differ, or None if they are equal.
+
+    Parts with the names in `without` are not compared.
 
     The agent is the first one for which that part differs, or empty if the part belongs to no agent.
     """
     agents = {*left.memories, *right.memories}
     for name, part in left.parts().items():
+        if name in without:
+            continue
         ours, theirs = (part.dump(getattr(record, name)) for record in (left, right))
         if canonical(ours) != canonical(theirs):
             a, b = _by_agent(ours), _by_agent(theirs)

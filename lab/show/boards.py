@@ -70,7 +70,7 @@ BOLD = 1.2
 """How much wider a bold letter is."""
 
 READABLE = 7.5
-"""The smallest size of a word in a square; in smaller ones, only the mark of the owner stands."""
+"""The smallest size of a word in a square; where it has no room, only the mark of the owner stands."""
 
 NOBODY = Look(len(PALETTE) - 1)
 """The look of an owner who is not an agent of the run; a state from outside may name one."""
@@ -81,7 +81,8 @@ BARS, AMOUNTS, NOTES = 94, 192, 228
 MAX_BAR_LENGTH = 62
 
 LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
-"""Where beside an arrow its label may stand, as shares of its way; the first that is free is taken."""
+"""Where beside an arrow its label may stand, as shares of its way, first on the side to which it bends; the
+first that is free is taken."""
 
 Cards: TypeAlias = tuple[tuple[str, str], ...]
 """Agents, each with the address of its card."""
@@ -245,11 +246,19 @@ class _Drawing:
         if size < READABLE and place.owner is None:
             text, size = fit_text(place.text, spot.wide, READABLE), READABLE
         elif size < READABLE:
-            text, size = mark, min(13.0, spot.high * 0.6)
+            text, size = self._in_small_square(mark, place.text, spot)
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
                 yield from self._on_square(spot, badge)
+
+    def _in_small_square(self, mark: str, text: str, spot: _Spot) -> tuple[str, float]:
+        """Return what stands in an owned square, and its size: its word if that can be read, or the mark."""
+        if text and spot.high >= 2 * READABLE:
+            for words in (mark + text, text):
+                if len(words) * READABLE * LETTER <= spot.wide - 2:
+                    return escape_foreign(words), READABLE
+        return mark, min(13.0, spot.high * 0.6)
 
     def _on_square(self, spot: _Spot, badge: Badge) -> Iterator[str]:
         """Yield a badge in its corner of a square."""
@@ -408,8 +417,9 @@ class _Drawing:
     def _label(self, arrow: Arrow, shaft: Shaft, taken: list[Box]) -> str:
         """Return what stands beside an arrow, where nothing is written yet; nothing if there is no room."""
         text = fit_text(arrow.label, 130)
-        away, half = 9 * shaft.size, _long(text) / 2
-        for share in LABEL_PLACES if text else ():
+        half = _long(text) / 2
+        places = [(away * shaft.size, share) for away in (9, -9) for share in LABEL_PLACES]
+        for away, share in places if text else ():
             (x, y), (sx, sy) = shaft.point(share), shaft.side
             x, y = min(max(x + away * sx, half), WIDTH - half), y + away * sy + 3
             box = x - half, y - LINE + 2, x + half, y + 2

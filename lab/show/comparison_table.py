@@ -24,6 +24,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
     told_text,
 )
+from hobbes.nodes.journal import no_prompts
 
 MAX_LINES = 40
 """The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
@@ -40,6 +41,9 @@ FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents
 MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "bold green")}
 """How the pieces of a word diff are marked: before, after, and the style."""
 
+ABOUT_PROMPTS = ("prompts", "lang", "prompt_texts")
+"""The settings that say which prompts were sent."""
+
 TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 """Titles of tables, and of their first columns, that differ from the JSON keys."""
 
@@ -49,7 +53,7 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
     measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
     return Group(
         Text(f"two runs of {comparison['world']}", style="bold"),
-        _side_by_side("settings that differ", "setting", dict(settings_by_field(comparison["settings"]))),
+        _side_by_side("settings that differ", "setting", dict(settings_told(comparison))),
         table("\nboth runs", ("", *SIDES), facts(comparison)),
         *_warning(comparison),
         *_divergence(comparison, looks),
@@ -77,12 +81,25 @@ def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
     yield "digest", *(run["digest"][:12] for run in runs)
     yield "tainted", *("yes" if run["tainted"] else "no" for run in runs)
     yield "players", *("\n".join(players_texts(run["models"])) for run in runs)
-    for name in ("prompts", "lang", "seed"):
+    unsent = [no_prompts(run["models"]) for run in runs]
+    if any(unsent):
+        sent = [f"{run['prompts']}, {run['lang']}" for run in runs]
+        yield "prompts", *(none or prompts for none, prompts in zip(unsent, sent, strict=True))
+    for name in ("seed",) if any(unsent) else ("prompts", "lang", "seed"):
         if name not in comparison["settings"]:
             yield name, *(run[name] for run in runs)
     yield "calls", *comparison["calls"]
     yield "tokens", *map(tokens_text, comparison["tokens"])
     yield "cost", *map(cost_text, comparison["usd"])
+
+
+def settings_told(comparison: Comparison) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the settings of two runs that differ; not those of prompts, if one of the runs sent none."""
+    unsent = any(no_prompts(run["models"]) for run in comparison["runs"])
+    settings = comparison["settings"].items()
+    yield from settings_by_field(
+        {name: pair for name, pair in settings if not (unsent and name in ABOUT_PROMPTS)}
+    )
 
 
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
@@ -122,6 +139,8 @@ def _warning(comparison: Comparison) -> Iterator[Text]:
 
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
+    if comparison["draws"] is not None:
+        yield Text(f"\nthe random draws differ from turn {comparison['draws']} on")
     difference = comparison["divergence"] or comparison["prompt"]
     if difference is None:
         yield Text("\nno divergence: all turns are equal", style="bold")

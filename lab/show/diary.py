@@ -272,7 +272,7 @@ class _Turn:
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
         events = [event for event in by(self.record.events, agent) if self._concerns(event)]
-        done = tuple(self._deed(agent, one) for one in deeds_told(self.run.world, events))
+        done = tuple(self._deed(agent, one) for one in deeds_told(self.run.world, events, self.record.events))
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
         marks = dict.fromkeys(mark for one in done for mark in one.marks)
         if self.chosen and agent not in self.chosen:

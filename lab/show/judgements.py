@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from hobbes.engine.record import Event
+from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld, fields_of
 from hobbes.lab.show.palette import Looks
@@ -24,6 +24,9 @@ SMALL = 8
 SHADES = 5
 """How many shades show how much was done."""
 
+BETWEEN = {MESSAGE: "how often the row wrote to the column"}
+"""What a table of all pairs counts of the events that all worlds have."""
+
 Ratings = Mapping[str, Mapping[str, int]]
 """Rater to ratee to a rating from 1 to 10."""
 
@@ -37,6 +40,8 @@ class Deeds:
     """The field of the event that names the other one."""
     counted: str
     """What is summed up: a field of the event, or `times`."""
+    words: str
+    """What a number in the table of all pairs says."""
     done: dict[str, Counter[str]] = field(default_factory=dict)
     """Agent to other to the sum."""
 
@@ -69,7 +74,8 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
     for event in events:
         counted, amount = amount_of(world, event)
         for role, other in named_by(event, names):
-            deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted))
+            words = BETWEEN.get(event.type) or world.telling.between.get(event.type, f"{role}, {counted}")
+            deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted, words))
             deeds.done.setdefault(event.agent, Counter())[other] += amount
     order = {name: place for place, name in enumerate(world.events)}
     return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))

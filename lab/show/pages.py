@@ -26,7 +26,7 @@ from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.comparison_table import facts, settings_by_field, wanted
+from hobbes.lab.show.comparison_table import facts, settings_told, wanted
 from hobbes.lab.show.diary import Asked, asked_for, diary_page, noted_in, page_with
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
@@ -50,7 +50,7 @@ from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
 from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
-from hobbes.nodes.journal import TURN_QUESTION, Call, is_program
+from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
@@ -237,7 +237,7 @@ class Pages:
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
-            "only_programs": all(map(is_program, run.models.values())),
+            "no_prompts": no_prompts(run.models.values()),
             "counted_twice": tracing.counted_twice(run.world, kinds),
             "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
             "most_turns": MAX_TURNS,
@@ -261,7 +261,7 @@ class Pages:
         done: dict[str, list[str]] = {}
         if record:
             for agent in record.intents:
-                told_of = deeds_told(run.world, by(record.events, agent))
+                told_of = deeds_told(run.world, by(record.events, agent), record.events)
                 done[agent] = [deed.words for deed in told_of]
         messages: dict[str, list[object]] = {}
         for event in record.events if record else ():
@@ -394,6 +394,7 @@ class Pages:
             fingerprint=page_forms.fingerprint(fields) if plan else "",
             variants=page_forms.available_prompts(self.store, run),
             langs=page_forms.LANGS,
+            no_prompts=no_prompts(run.models.values()),
             specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
@@ -494,7 +495,7 @@ class Pages:
                 for side, run in enumerate((a, b))
             ],
             comparison=comparison,
-            settings=settings_by_field(comparison["settings"]) if comparison else (),
+            settings=settings_told(comparison) if comparison else (),
             facts=list(facts(comparison)) if comparison else (),
             wanted=wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),

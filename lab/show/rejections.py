@@ -34,6 +34,11 @@ class Refused(NamedTuple):
         return self.kind == "correction" and self.kept != self.said
 
     @property
+    def is_note(self) -> bool:
+        """Whether it is a correction that changed nothing, such as a key that the schema does not have."""
+        return self.kind == "correction" and self.kept == self.said
+
+    @property
     def why(self) -> str:
         """The reason, with what is said of this case alone."""
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
@@ -64,9 +69,11 @@ MAX_ROWS = 200
 def page_of(store: Store, run: Run, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page shows from the `first` one on that its address asks for. Raise UsageError."""
     found, first = list(refused_in(store, run)), number_in(at, "first")
+    shown = found[first : first + MAX_ROWS]
     return {
         "reasons": [(one.kind, one.code, one.reason, one.times) for one in reasons_of(found)],
-        "found": found[first : first + MAX_ROWS],
+        "found": [one for one in shown if not one.is_note],
+        "notes": [one for one in shown if one.is_note],
         "first": first,
         "most": MAX_ROWS,
         "next": first + MAX_ROWS if first + MAX_ROWS < len(found) else None,

@@ -10,10 +10,12 @@ from hobbes.lab.proof.comparing import (
     ASKED_OTHERWISE,
     asked_alike,
     differing_turns,
+    first_differing_draws,
     first_differing_turn,
     moves,
     whole_word_diff,
 )
+from hobbes.lab.show.told import by
 from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -28,14 +30,15 @@ class AgentDifference:
     outcomes: tuple[str | None, str | None]
     """None if the agent was not asked in that run."""
     differs: Sequence[str]
-    """Some of `prompt`, `answer` and `decision`."""
+    """Some of `prompt`, `answer`, `decision` and `events`: what it was asked, said, decided and caused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locked:
     """Two runs at the same turn.
 
-    `first` is the first turn in which they differ, None if there is none. `near` are the turns around this
+    `first` is the first turn in which they differ, None if there is none, and `draws` the first one before it
+    in which random draws alone differ. `near` are the turns around this
     one, each with whether the runs differ in it. `boards` has None for a run without that turn. `system`,
     `prompt` and `answer` are the word diffs of the chosen agent, from the first run to the second;
     `same_prompt` is its prompt if both runs have the same one, else empty.
@@ -44,6 +47,7 @@ class Locked:
     turn: int
     turns: int
     first: int | None
+    draws: int | None
     near: Sequence[tuple[int, bool]]
     boards: tuple[Board | None, Board | None]
     asked: Sequence[AgentDifference]
@@ -82,6 +86,7 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
         number,
         turns,
         first,
+        first_differing_draws(store, a, b, first),
         [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
         (board_in(a, full[0]), board_in(b, full[1])),
         differences,
@@ -104,8 +109,6 @@ def _prompt_and_answer_diffs(
         differs += ["answer"] * (one.reply.text != other.reply.text)
     intents = [turn.turn.record.intents.get(agent) if turn else None for turn in full]
     decided = {None if intent is None else canonical(moves(intent)) for intent in intents}
-    return AgentDifference(
-        agent,
-        (one.outcome if one else None, other.outcome if other else None),
-        [*differs, *["decision"] * (len(decided) > 1)],
-    )
+    caused = [by(turn.turn.record.events, agent) if turn else [] for turn in full]
+    differs += ["decision"] * (len(decided) > 1) + ["events"] * (caused[0] != caused[1])
+    return AgentDifference(agent, (one.outcome if one else None, other.outcome if other else None), differs)

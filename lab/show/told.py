@@ -171,13 +171,13 @@ def not_read(world: AnyWorld, outcome: str) -> str:
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
-    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent))) or _only_wrote(
+    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent), events)) or _only_wrote(
         by(events, agent)
     )
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
-        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it))}"
+        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it, events))}"
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
@@ -249,7 +249,9 @@ def board_of_view(run: Run, view: Mapping[str, Any], agents: tuple[str, ...]) ->
         if isinstance(value, list) and is_map(value):
             rows = [str(line).split() for line in value]
             words = run.world.in_picture(run.setting.agents)
-            return of_picture(f"{name}, turn {view['turn']}", agents, rows, words, numbered=True), name
+            return of_picture(
+                f"{name} at the start of turn {view['turn']}", agents, rows, words, numbered=True
+            ), name
     if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
         return run.world.seat(view, agents), ""
     return None, ""

@@ -371,6 +371,8 @@ class Strip:
     """
 
     turns: Sequence[tuple[int, Sequence[TurnMark]]]
+    asked: int
+    """In how many turns the agent was asked."""
     earlier: int | None
     later: int | None
 
@@ -387,6 +389,7 @@ def strip(
     marks = marks_in(near[0], near[-1])
     return Strip(
         [(turn, marks.get(turn, ())) for turn in near],
+        len(turns),
         _first_marked(turns[:at][::-1], marks_in),
         _first_marked(turns[at + 1 :], marks_in),
     )

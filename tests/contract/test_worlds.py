@@ -186,12 +186,13 @@ def test_a_world_that_is_told_in_words_has_words_for_everything(world: AnyWorld)
     """Every type of event, every view and every intent is told, and no value of JSON shows in the words."""
     telling = world.telling
     assert not telling.deeds or telling.deeds.keys() == world.events.keys() - {MESSAGE}
+    assert telling.between.keys() <= telling.deeds.keys()
     for _, played in games(world):
         for moment in played:
             before, intents, _, events, _ = moment.played.played
             for agent in dict.fromkeys(event.agent for event in events):
                 of_agent = [event for event in events if event.agent == agent]
-                told = deeds_told(world, of_agent)
+                told = deeds_told(world, of_agent, events)
                 done = [event for event in of_agent if event.type != MESSAGE]
                 assert sorted(map(str, done)) == sorted(str(one) for deed in told for one in deed.events)
                 assert_words(telling.deeds, [deed.words for deed in told])
@@ -231,7 +232,9 @@ def assert_words(deeds: Mapping[str, object], told: Sequence[str]) -> None:
 
 def test_an_event_of_another_version_is_told_by_its_names_and_values() -> None:
     old = Event("attack", "A", {"target": "B", "strength": 3})
-    assert [one.words for one in deeds_told(WORLDS["nations"], [old])] == ["attack target B, strength 3"]
+    assert [one.words for one in deeds_told(WORLDS["nations"], [old], [old])] == [
+        "attack target B, strength 3"
+    ]
 
 
 @each_case

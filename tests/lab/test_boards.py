@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hobbes.engine import turn as turns
-from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
+from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread, start_of
 from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.board import board as mining_board
 from hobbes.engine.nations.board import board as nations_board
+from hobbes.engine.nations.board import seat
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
@@ -137,7 +138,7 @@ def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
         ("attack", f"army {A}", f"army {B}", "4 mils"),
         ("gift", f"army {A}", f"army {C}", "7 money, T2"),
     ]
-    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 fall"
+    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 of its own fall"
     assert words(board.arrows)[1] == f"{A} gives {C} 7 money and T2"
     assert board.bars[0].note == "land 1 (-1), mils 5 (-1)"
 
@@ -213,6 +214,38 @@ def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_unit
     assert [place.note for place in board.places] == ["", "", "dead"]
 
 
+def test_a_board_of_a_view_says_when_it_is_and_when_what_its_arrows_show_was_done() -> None:
+    assert [start_of(turn) for turn in (0, 9)] == [
+        "at the start of turn 0",
+        "at the start of turn 9; arrows: turn 8",
+    ]
+
+
+def test_territories_in_two_rows_keep_their_names() -> None:
+    """One agent of four has been ceded a sixth territory; of many more, only the marks have room."""
+    for n, is_named in ((6, True), (60, False)):
+        start = nations(4, territories_per_agent=5)
+        more = tuple(f"T{k}" for k in range(21, 21 + n))
+        ceded = replace(start, territories={**start.territories, C: more})
+        drawn = svg(nations_board(turn(ceded, {}).played()))
+        assert all((f"{territory}<" in drawn) == is_named for territory in more)
+
+
+def test_a_label_stands_on_the_other_side_of_its_arrow_if_there_is_no_room() -> None:
+    """Two arrows have labels at both ends of the way of the third, and below it."""
+    agents = ("AgentA", "AgentB", "AgentC", "AgentD")
+    view: dict[str, Any] = {
+        "turn": 6,
+        "self": "AgentC",
+        "army": dict(zip(agents, (10, 3, 6, 6), strict=True)),
+        "territories": {agent: ["T1"] for agent in agents},
+        "news": {"AgentB": {"attacked": {"AgentC": 1}}, "AgentD": {"granted_to": {"AgentB": 1}}},
+        "account": {"attacked": {"AgentD": 7}},
+    }
+    drawn = svg(seat(view, agents))
+    assert all(f">{label}<" in drawn for label in ("1 mil", "7 mils", "1 money"))
+
+
 def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
     board = of_picture("turn 3", ("ann", "bob"), [["sea", "700"], ["B!", "5"]], {"bob": "B!"})
     assert [(place.text, place.owner) for place in board.places] == [
@@ -221,6 +254,17 @@ def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
         ("B!", "bob"),
         ("5", None),
     ]
+
+
+def test_the_plots_of_mining_are_numbered_as_texts_name_them() -> None:
+    """Of many rows and columns, some have numbers, which then have room."""
+    wide = "A" + "." * 49
+    board = mining_board(mining_round(grid(f"{wide}/{wide}"), A={}).played)
+    assert [place.text for place in board.places if place.words.startswith("row ")] == ["0", "1"]
+    columns = [place for place in board.places if place.words.startswith("column ")]
+    assert [place.text for place in columns] == [str(c) for c in range(0, 50, 2)]
+    plots = {place.name: place for place in board.places}
+    assert all(place.x == plots[f"1,{place.text}"].x for place in columns)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 24, 25, 100])

@@ -114,6 +114,7 @@ def test_notes_far_away_are_found_too(
     monkeypatch.setattr("hobbes.lab.show.tracing.REACH", 1)
     run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
     served = pages.get("/last/3/AgentB").text
+    assert f'the strip has 3 of 8 turns, the <a href="/{run.id}/diary?agent=AgentB#turn-3">' in served
     assert keys(served)["["] == f"/{run.id}/0/AgentB"
     assert keys(served)["]"] == f"/{run.id}/7/AgentB"
     export(opened, run, "html", tmp_path / "pages")

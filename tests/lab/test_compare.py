@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -92,9 +93,12 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
     }
 
 
-def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(opened: Store, cli: Cli) -> None:
+def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another seed is said among the settings, the same language among the facts of both runs."""
-    a, b = (begin(opened, RunOptions("mining", 2, seed)) for seed in (1, 2))
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    a, b = (begin(opened, RunOptions("mining", 2, seed, "openai:m")) for seed in (1, 2))
     opened.runs.update(b.id, turn_template=opened.runs.add_text(b.prompts.turn.replace("Decide", "Say")))
     rewrite(opened)
     text = cli("compare", a.id, b.id).stdout
@@ -105,6 +109,23 @@ def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(opened: Sto
     facts = {row[0]: row[1:] for row in rows_under(text, "both runs")}
     assert "seed" not in facts
     assert (facts["lang"], facts["cost"]) == (["en", "en"], ["$0.0000", "$0.0000"])
+
+
+def test_of_runs_of_programs_no_prompts_are_told(
+    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were sent none, whatever variant the runs name."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    a = begin(opened, RunOptions("mining", 2, models="openai:m", lang="zh"))
+    b = begin(opened, RunOptions("mining", 2, prompts="unguided"))
+    text = cli("compare", a.id, b.id).stdout
+    assert not {"prompts", "lang"} & {row[0] for row in rows_under(text, "settings that differ")}
+    facts = {row[0]: row[1:] for row in rows_under(text, "both runs")}
+    assert facts["prompts"] == ["guided,", "zh", "no", "prompts", "(scripted)"]
+    for page in (pages.get(f"/{b.id}"), pages.get(f"/{b.id}/fork", params={"turn": 0})):
+        assert "no prompts (scripted)" in page.text
+        assert "unguided" not in page.text.partition("<datalist")[0]
+    assert "before: guided" in pages.get(f"/{a.id}/fork", params={"turn": 0}).text
 
 
 def test_the_page_begins_with_what_differs_and_says_how_many_turns_its_strip_has(
@@ -158,6 +179,22 @@ def test_another_seed_diverges_by_random_draws_alone(opened: Store) -> None:
     assert told["settings"] == {"seed": [1, 2]}
     turn, _, layer = where(told)
     assert (turn, layer) == (0, "engine")
+
+
+def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pages: TestClient) -> None:
+    """Two units of another seed do and see the same in turn 0, where only what is drawn differs."""
+    values: dict[str, Any] = {"rounds": 6}
+    specs = "policy:copycat,policy:copykitten"
+    a, b = (played(opened, RunOptions("trust", 2, seed, specs, values=values)) for seed in (5, 6))
+    told = compare(opened, a, b)
+    assert (told["divergence"]["turn"], told["decision"]["turn"], told["draws"]) == (1, 2, 0)
+    assert "the random draws differ from turn 0 on" in cli("compare", a.id, b.id).stdout
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    assert ">Turn 1 of both<" in page
+    assert "This is the first turn that differs. The random draws differ from turn 0 on." in page
+    assert page.count("≠ first") == 1
+    assert page.count("≠ events") == 2, "one misses, so that the other's high five is not returned"
+    assert re.findall(r'title="turn 0([^"]*)"', page) == [""]
 
 
 def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Store) -> None:

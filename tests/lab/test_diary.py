@@ -58,10 +58,10 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
     assert lines(cli, "all", "--event", "attack") == [
         "1 ●AgentA thought Now.",
         "1 ●AgentA said to all: “nothing personal”",
-        "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 fell)",
+        "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)",
         "1 ●AgentA (in turn 0, it had written to ■AgentB: “I shall never attack you”)",
         "2 ■AgentB thought An eye for an eye.",
-        "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 fell)",
+        "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
         "",
         f"next: hobbes trace {broken_word.id} 2 AgentB",
@@ -172,7 +172,7 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
         "done": [
             {
                 "type": "attack",
-                "words": "attacked AgentB with 3 mils (15 damage, 2 fell)",
+                "words": "attacked AgentB with 3 mils (15 damage, 2 of its own fell)",
                 "marks": ["attack"],
                 "to": ["AgentB"],
                 "promised": [

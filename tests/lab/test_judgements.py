@@ -59,18 +59,30 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     page = pages.get(f"/{run.id}/judgements").text
     assert cells(page, "keeps word report") == [["■AgentB", "1", "·", "9"], ["▲AgentC", "4", "·", "·"]]
     assert cells(page, "aggressor report") == [["■AgentB", "10", "·", "·"]]
-    assert cells(page, "attack: mils") == [
+    assert cells(page, "attack: mils that the row sent against the column") == [
         ["●AgentA", "·", "5", "·", "5"],
         ["■AgentB", "·", "·", "·", "0"],
         ["▲AgentC", "·", "·", "·", "0"],
     ]
-    assert cells(page, "grant to: amount")[0] == ["●AgentA", "·", "10", "·", "10"]
-    assert cells(page, "message to: times")[0] == ["●AgentA", "·", "2", "·", "2"]
+    assert cells(page, "grant: money that the row granted to the column")[0] == [
+        "●AgentA",
+        "·",
+        "10",
+        "·",
+        "10",
+    ]
+    assert cells(page, "message: how often the row wrote to the column")[0] == ["●AgentA", "·", "2", "·", "2"]
     assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
     received_and_done = re.sub(r"<[^>]+>|\s+", " ", page.partition("Ratings received")[2])
     assert re.search(r"AgentA +2\.5 +10\.0 +5 → 0 +10 → 7 ", received_and_done)
     earlier = pages.get(f"/{run.id}/judgements", params={"turn": 1}).text
-    assert cells(earlier, "attack: mils")[0] == ["●AgentA", "·", "3", "·", "3"]
+    assert cells(earlier, "attack: mils that the row sent against the column")[0] == [
+        "●AgentA",
+        "·",
+        "3",
+        "·",
+        "3",
+    ]
     assert "keeps word report: none" in earlier
 
 
@@ -125,5 +137,8 @@ def test_a_high_five_that_missed_is_told_once(opened: Store, pages: TestClient) 
     misses, attacks = (sum(event.type == kind for event in events) for kind in ("miss", "attack"))
     assert attacks > misses > 0
     page = pages.get(f"/{run.id}/judgements").text
-    assert sum(int(row[-1]) for row in cells(page, "attack: times")) == attacks - misses
-    assert sum(int(row[-1]) for row in cells(page, "miss: times")) == misses
+    words = run.world.telling.between
+    counts = [
+        sum(int(row[-1]) for row in cells(page, f"{kind}: {words[kind]}")) for kind in ("attack", "miss")
+    ]
+    assert counts == [attacks - misses, misses]

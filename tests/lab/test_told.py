@@ -60,7 +60,7 @@ def in_words(cli: Cli, *words: str, columns: int = 1000) -> list[str]:
 def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: Cli) -> None:
     _, *told = in_words(cli, "1", "AgentA")
     did, meanwhile, score = told[0].split(". ")
-    assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 fell)"
+    assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)"
     assert meanwhile == "Meanwhile ▲AgentC granted 9 to ●AgentA"
     assert score == "Its score: 34 → 82 (+48)."
     gained, *now = told[7].split("; ")
@@ -284,7 +284,7 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
     rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
     assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")
     results = pages.get("/last/results").text
-    assert "<dt>prompts</dt>" not in results
+    assert "<dt>prompts</dt><dd>no prompts (scripted)</dd>" in results
 
 
 def test_a_card_says_that_nothing_was_done_to_its_agent(opened: Store, cli: Cli, pages: TestClient) -> None:

@@ -110,6 +110,17 @@ def test_what_was_rejected_and_corrected_is_listed_with_the_reason(
     assert "I pass." not in pages.get(f"/{run.id}/rejections?first=4").text
 
 
+def test_corrections_that_changed_nothing_stand_apart(opened: Store, pages: TestClient) -> None:
+    """A key that the schema does not have is listed last, folded; what was changed stands above."""
+    said = {"no_such_field": 7, "claim": [[0, 0]], "reasoning": "so \x07 it is"}
+    with answering(lambda _: json.dumps(said)):
+        played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}))
+    above, _, folded = pages.get("/last/rejections").text.partition("1 correction that changed nothing")
+    assert " it is" in re.sub(r"<[^>]+>", "", above)
+    assert "no_such_field" in folded
+    assert "no_such_field" not in above
+
+
 @pytest.mark.usefixtures("war")
 def test_a_run_without_rejections_says_so(opened: Store, cli: Cli, pages: TestClient) -> None:
     run = mining(opened, values={"rounds": 1})
