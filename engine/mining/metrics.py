@@ -23,11 +23,13 @@ PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
 
 def measures(turns: int) -> Folding[PlayedRound]:
-    """Return what works out every measure for the run and its halves, and all but the half-life per round.
+    """Return what works out every measure for the run, all but the first raid for its halves.
+
+    Single rounds have neither this nor the half-life.
 
     Source: docs/rules/mining.md#scopes-of-measures.
     """
-    return Folding(turns, each=FORMULAS, parts=BY_NAME)
+    return Folding(turns, each=FORMULAS, parts=OF_PARTS, run={"first_raid": first_raid})
 
 
 @share
@@ -117,6 +119,32 @@ def half_life(spells: Spells) -> float | None:
         if surviving <= 1 / 2:
             return float(age)
     return None
+
+
+class _Raids:
+    """Counts the rounds, and keeps the first one with a raid, counted from 1.
+
+    Source: docs/rules/mining.md#first-raid.
+    """
+
+    def __init__(self) -> None:
+        self.rounds = 0
+        self.first: int | None = None
+
+    def add(self, played: PlayedRound) -> None:
+        """Add a round."""
+        self.rounds += 1
+        if self.first is None and any(event.type == "raid" for event in played.events):
+            self.first = self.rounds
+
+
+@keeping(_Raids)
+def first_raid(raids: _Raids) -> float | None:
+    """Rounds up to and with the first one in which somebody raided; undefined if nobody ever did.
+
+    Source: docs/rules/mining.md#first-raid.
+    """
+    return None if raids.first is None else float(raids.first)
 
 
 @share
@@ -337,7 +365,10 @@ FORMULAS: Formulas[PlayedRound] = {
 }
 """The measures that a single round has, too."""
 
-BY_NAME: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
+OF_PARTS: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
+"""The measures of a run and its halves."""
+
+BY_NAME: Formulas[PlayedRound] = {**OF_PARTS, "first_raid": first_raid}
 """The formula of each measure."""
 
 UNITS: Mapping[str, str] = {
@@ -346,6 +377,6 @@ UNITS: Mapping[str, str] = {
     "raid_profit": "gold per stamina",
     "raid_rate": "raids per agent and round",
     **{f"raid_rate_held_{name}": "raids per plot and round" for name in HELD_FOR},
-    "half_life": "rounds",
+    **dict.fromkeys(("half_life", "first_raid"), "rounds"),
 }
 """The units of measures that are no shares."""

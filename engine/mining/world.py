@@ -59,7 +59,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     agent_turns=AGENT_TURNS,
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
-    durations=("half_life",),
+    durations=("half_life", "first_raid"),
     spells=Spells,
 )
 """The world `mining`.

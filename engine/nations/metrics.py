@@ -31,7 +31,8 @@ def measures(turns: int) -> Folding[NationsTurn]:
     Source: docs/rules/nations.md#measures-and-their-scopes.
     """
     of_stretches = {**FORMULAS, "welfare/AGENT": gains}
-    return Folding(turns, each=of_stretches, parts=of_stretches, so_far=OF_REPORTS)
+    run: Formulas[NationsTurn] = {"first_attack": first_attack}
+    return Folding(turns, each=of_stretches, parts=of_stretches, so_far=OF_REPORTS, run=run)
 
 
 class _Ends:
@@ -99,6 +100,32 @@ def attacks(played: NationsTurn) -> tuple[int, int]:
     Source: docs/rules/nations.md#attacks-per-agent-and-turn.
     """
     return _mils_sent(played), len(played.before.setting.agents)
+
+
+class _FirstAttack:
+    """Counts the turns, and keeps the first one with an attack, counted from 1.
+
+    Source: docs/rules/nations.md#first-attack.
+    """
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.first: int | None = None
+
+    def add(self, played: NationsTurn) -> None:
+        """Add a turn."""
+        self.turns += 1
+        if self.first is None and _mils_sent(played):
+            self.first = self.turns
+
+
+@keeping(_FirstAttack)
+def first_attack(seen: _FirstAttack) -> float | None:
+    """Turns up to and with the first one in which somebody attacked; undefined if nobody ever did.
+
+    Source: docs/rules/nations.md#first-attack.
+    """
+    return None if seen.first is None else float(seen.first)
 
 
 class _Attacks:
@@ -454,7 +481,12 @@ OF_REPORTS: Formulas[NationsTurn] = {**_of_reports("aggressor"), **_of_reports("
 A measure without `/AGENT` is the mean over the agents.
 """
 
-BY_NAME: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains, **OF_REPORTS}
+BY_NAME: Formulas[NationsTurn] = {
+    **FORMULAS,
+    "welfare/AGENT": gains,
+    **OF_REPORTS,
+    "first_attack": first_attack,
+}
 """The formula of each measure."""
 
 UNITS: Mapping[str, str] = {
@@ -462,6 +494,7 @@ UNITS: Mapping[str, str] = {
     "attacks": "mils per agent and turn",
     "trade_volume": "money",
     "cessions": "territories",
+    "first_attack": "turns",
     **{name: "points of a rating" for name in OF_REPORTS if "_self_bias" in name},
 }
 """The units of measures that are no shares and no correlations."""

@@ -92,6 +92,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     agent_turns=AGENT_TURNS,
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),
+    durations=("first_attack",),
     ratings=ratings,
     truths=HELD_AGAINST,
 )

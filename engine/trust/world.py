@@ -75,5 +75,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     queries=QUERIES,
     agent_turns=AGENT_TURNS,
     shares=("cooperation", "aggression"),
+    durations=("end_of_cooperation",),
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

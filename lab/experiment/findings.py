@@ -375,7 +375,7 @@ def durations(
 ) -> Iterator[Duration]:
     """Yield how long it takes until something happens, by the measures of the experiment that say so."""
     for measure in (one for one in world.durations if one in measures):
-        found = {arm: timed for arm, games in arms.items() if (timed := _times_of(games, measure))}
+        found = {arm: timed for arm, games in arms.items() if (timed := _times_of(games, measure, world))}
         yield from (_duration(arm, file.baseline, measure, found) for arm in found)
 
 
@@ -383,17 +383,18 @@ Timed: TypeAlias = Sequence[tuple[float, bool]]
 """For each game, the turns until something happened and True, or else the turns of the game and False."""
 
 
-def _times_of(games: Sequence[Figures], measure: str) -> Timed:
+def _times_of(games: Sequence[Figures], measure: str, world: AnyWorld) -> Timed:
     """Return when something happened in each game in which it could."""
     found = []
     for one in games:
         value = (one.row["measures"].get(measure) or [None])[0]
-        if value is not None or one.row["spells"]:
+        if value is not None or one.could_happen(world):
             found.append((one.row["turns"] if value is None else value, value is not None))
     return found
 
 
 def _duration(arm: str, baseline: str, measure: str, found: Mapping[str, Timed]) -> Duration:
+    import numpy as np  # noqa: PLC0415  slow to import
     from scipy import stats  # noqa: PLC0415  slow to import
 
     def censored(timed: Timed) -> Any:  # noqa: ANN401  scipy has no types
@@ -411,7 +412,8 @@ def _duration(arm: str, baseline: str, measure: str, found: Mapping[str, Timed])
         and baseline in found
         and any(seen for one in (arm, baseline) for _, seen in found[one])
     ):
-        p = float(stats.logrank(censored(found[arm]), censored(found[baseline])).pvalue)
+        with np.errstate(invalid="ignore"):  # where it happens in all games at once, there is no p
+            p = float(stats.logrank(censored(found[arm]), censored(found[baseline])).pvalue)
     band = _band_of_curve(curve) if len(found[arm]) >= MIN_VALUES else [(None, None)] * len(shares)
     return Duration(
         arm,
@@ -421,7 +423,7 @@ def _duration(arm: str, baseline: str, measure: str, found: Mapping[str, Timed])
         int(horizon),
         rounded(area),
         tuple(Surviving(int(at), rounded(s), *of) for at, s, of in zip(ends, shares, band, strict=False)),
-        p,
+        None if p is None or math.isnan(p) else p,
     )
 
 

@@ -334,7 +334,7 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes:
             for name, of_scopes in one.row["measures"].items()
             for scope, value in zip(SCOPES, of_scopes, strict=True)
         }
-        for name in world.durations if one.row["spells"] else ():
+        for name in world.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
         measures |= of_codes.values[cell, seed] if of_codes else {}

@@ -74,6 +74,10 @@ class Figures:
         """How many of the calls that count failed."""
         return sum(n for outcome, n in self.row["outcomes"].items() if outcome not in DECISIONS)
 
+    def could_happen(self, world: AnyWorld) -> bool:
+        """Return whether what a duration waits for could happen: where land is owned, somebody owned some."""
+        return world.spells is None or bool(self.row["spells"])
+
 
 def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     """Return the measures of single turns that reports draw over time."""

@@ -112,7 +112,8 @@ class Home:
         for game in self.games.itertuples():
             for name, of_scopes in game.measures.items():
                 for scope, value in zip(SCOPES, of_scopes, strict=True):
-                    ends = name == "half_life" and scope == "run" and value is None and game.spells
+                    timed = name in DURATIONS and (game.spells or not DURATIONS[name])
+                    ends = timed and scope == "run" and value is None
                     rows.append((scope, name, game.worded, game.cell_seed, game.turns if ends else value))
         table = pd.DataFrame(rows, columns=["scope", "name", "arm", "seed", "value"]).astype({"value": float})
         means = table.groupby(["scope", "name", "arm", "seed"])["value"].mean().dropna()
@@ -746,14 +747,22 @@ def bands(games: Sequence[Sequence[tuple[int, bool]]], ages: Sequence[int]) -> l
     return [(Range(*ends[0, :, k]), Range(*ends[1, :, k])) for k in range(len(ages))]
 
 
+DURATIONS = {"half_life": True, "first_raid": True, "first_attack": False, "end_of_cooperation": False}
+"""The measures of what may not happen, and whether it needs land that somebody has owned."""
+
+
 def durations(home: Home) -> Iterator[Row]:
-    """Yield how long games last until half of the spells have ended, which may not happen."""
-    if "half_life" not in home.measures:
-        return
+    """Yield how long games last until something has happened, which may not happen."""
+    for measure in DURATIONS:
+        if measure in home.measures:
+            yield from _durations_of(home, measure)
+
+
+def _durations_of(home: Home, measure: str) -> Iterator[Row]:
     timed: dict[str, list[tuple[float, bool]]] = {}
     for game in home.first.itertuples():
-        value = game.measures["half_life"][0]
-        if value is not None or game.spells:
+        value = game.measures[measure][0]
+        if value is not None or game.spells or not DURATIONS[measure]:
             timed.setdefault(game.arm, []).append((game.turns if value is None else value, value is not None))
     horizon = max((turns for of in timed.values() for turns, _ in of), default=0)
     for arm in [arm for arm in home.arms if arm in timed]:
@@ -782,10 +791,12 @@ def durations(home: Home) -> Iterator[Row]:
                 )
                 for one in (arm, home.baseline)
             ]
-            p = float(stats.logrank(*of).pvalue)
+            with np.errstate(invalid="ignore"):
+                p = float(stats.logrank(*of).pvalue)
+            p = None if math.isnan(p) else p
         yield {
             "arm": arm,
-            "measure": "half_life",
+            "measure": measure,
             "games": len(table),
             "happened": int(table["seen"].sum()),
             "horizon": int(horizon),

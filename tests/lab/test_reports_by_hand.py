@@ -33,7 +33,7 @@ raiders = [1, 0, 2, 3]
 
 [compare]
 null = false
-measures = ["efficiency", "raid_rate", "turnover", "half_life", "gold_gini", "plots_hhi"]
+measures = ["efficiency", "raid_rate", "turnover", "half_life", "first_raid", "gold_gini", "plots_hhi"]
 
 [[hypothesis]]
 text = "Raiders raid"
@@ -107,7 +107,7 @@ tremble = [0.3]
 c_trade_factor = 1.5
 
 [compare]
-measures = ["welfare", "attacks", "aggressor_calibration", "keeps_word_calibration"]
+measures = ["welfare", "attacks", "first_attack", "aggressor_calibration", "keeps_word_calibration"]
 
 [[hypothesis]]
 text = "Ratings tell who attacks"
@@ -300,7 +300,7 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
     empty = {key for key, value in found.items() if not value}
     assert empty == {
         "mining": {"ratings", "rankings", "looks"},
-        "nations": {"invasions", "survival", "durations", "rankings"},
+        "nations": {"invasions", "survival", "rankings"},
         "trust": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "rankings"},
         "worded": {"looks", "invasions", "ratings", "rankings", "doses", "durations"},
         "pairs": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "doses"},
