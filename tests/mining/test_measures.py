@@ -73,7 +73,8 @@ def test_spells_are_counted_by_their_length_and_by_whether_they_ended() -> None:
 
 
 def test_the_first_raid_is_counted_in_rounds_and_may_never_come() -> None:
-    assert metrics.first_raid(history(board("AB.", **FRESH), QUIET, RAID, RAID)) == 2
+    second: dict[str, Answer] = {"A": {"raid": [[0, 2]]}}
+    assert metrics.first_raid(history(board("ABB", **FRESH), QUIET, RAID, second)) == 2
     assert metrics.first_raid(history(board("AB.", **FRESH), QUIET)) is None
 
 
