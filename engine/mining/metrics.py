@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, rest, share, total
+from hobbes.engine.measuring import (
+    Folding,
+    Formula,
+    Formulas,
+    at_end,
+    first,
+    keeping,
+    ratio,
+    rest,
+    share,
+    total,
+)
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
@@ -121,30 +132,13 @@ def half_life(spells: Spells) -> float | None:
     return None
 
 
-class _Raids:
-    """Counts the rounds, and keeps the first one with a raid, counted from 1.
-
-    Source: docs/rules/mining.md#first-raid.
-    """
-
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.first: int | None = None
-
-    def add(self, played: PlayedRound) -> None:
-        """Add a round."""
-        self.rounds += 1
-        if self.first is None and any(event.type == "raid" for event in played.events):
-            self.first = self.rounds
-
-
-@keeping(_Raids)
-def first_raid(raids: _Raids) -> float | None:
+@first
+def first_raid(played: PlayedRound) -> bool:
     """Rounds up to and with the first one in which somebody raided; undefined if nobody ever did.
 
     Source: docs/rules/mining.md#first-raid.
     """
-    return None if raids.first is None else float(raids.first)
+    return any(event.type == "raid" for event in played.events)
 
 
 @share

@@ -14,7 +14,7 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from hobbes.engine.measuring import Folding, Formulas, keeping, ratio, share, total
+from hobbes.engine.measuring import Folding, Formulas, first, keeping, ratio, share, total
 from hobbes.engine.nations.state import Pairs, State
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.world import PlayedTurn, Rated
@@ -102,30 +102,13 @@ def attacks(played: NationsTurn) -> tuple[int, int]:
     return _mils_sent(played), len(played.before.setting.agents)
 
 
-class _FirstAttack:
-    """Counts the turns, and keeps the first one with an attack, counted from 1.
-
-    Source: docs/rules/nations.md#first-attack.
-    """
-
-    def __init__(self) -> None:
-        self.turns = 0
-        self.first: int | None = None
-
-    def add(self, played: NationsTurn) -> None:
-        """Add a turn."""
-        self.turns += 1
-        if self.first is None and _mils_sent(played):
-            self.first = self.turns
-
-
-@keeping(_FirstAttack)
-def first_attack(seen: _FirstAttack) -> float | None:
+@first
+def first_attack(played: NationsTurn) -> bool:
     """Turns up to and with the first one in which somebody attacked; undefined if nobody ever did.
 
     Source: docs/rules/nations.md#first-attack.
     """
-    return None if seen.first is None else float(seen.first)
+    return _mils_sent(played) > 0
 
 
 class _Attacks:
