@@ -83,8 +83,10 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 
     asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
     with options.open_home(home) as store:
-        rows, hint = listed(store, asked), store.command("run", "mining")
-        none = none_like(store, asked) if asked != Asked() else f"no runs yet; try: {hint}"
+        rows, none = listed(store, asked), ""
+        if not rows:
+            hint = store.command("run", "mining")
+            none = f"no runs yet; try: {hint}" if asked == Asked() else none_like(store, asked)
     if as_json:
         print_json(rows)
         return

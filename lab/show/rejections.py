@@ -36,7 +36,7 @@ class Refused(NamedTuple):
     @property
     def is_note(self) -> bool:
         """Whether it is a correction that changed nothing, such as a key that the schema does not have."""
-        return self.kind == "correction" and self.kept == self.said
+        return self.kind == "correction" and not self.is_changed
 
     @property
     def why(self) -> str:

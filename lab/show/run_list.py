@@ -14,7 +14,7 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from hobbes.engine.record import canonical
-from hobbes.engine.telling import quoted
+from hobbes.engine.telling import counted, quoted
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import PALETTE, Looks, looks_of
@@ -34,23 +34,11 @@ from hobbes.lab.store.listing import (
     names,
     tree,
 )
-from hobbes.nodes.journal import PlayerKind, is_program
+from hobbes.nodes.journal import PlayerKind, no_prompts
 
 COLUMNS = (
-    *(
-        "run",
-        "world",
-        "players",
-        "settings",
-        "prompts",
-        "status",
-        "turns",
-        "ending",
-        "scores",
-        "failed",
-        "rejected",
-    ),
-    *("tags", "forked", "id", "digest"),
+    *("run", "world", "players", "settings", "prompts", "status", "turns", "ending", "scores", "failed"),
+    *("rejected", "tags", "forked", "id", "digest"),
 )
 """The columns of the list in a terminal. One in which nothing stands is left out."""
 
@@ -289,7 +277,7 @@ def _of_run(run: Row, depth: int) -> Entry:
 
 def _prompts(run: Row) -> str:
     """Return the prompts of a run; empty if programs alone played it, which are sent no words of a prompt."""
-    if all(map(is_program, (run["models"] or {}).values())):
+    if no_prompts((run["models"] or {}).values()):
         return ""
     return " ".join(filter(None, (run["prompts"], run["lang"] if run["lang"] != "en" else "")))
 
@@ -388,7 +376,7 @@ def _cells(entry: Entry) -> list[Text]:
     players = Text(", ").join(_players(one, entry.looks) for one in entry.players)
     bars = [_bar(agent, high, entry.looks) for agent, high in entry.high.items()]
     scores = Text(" ").join(filter(None, (Text.assemble(*bars), plain(entry.score))))
-    experiment = plain(f"experiment: {entry.runs} run{'s' * (entry.runs != 1)}")
+    experiment = plain(f"experiment: {counted(entry.runs, 'run')}")
     return [
         Text(branch).append_text(plain(entry.name)),
         *map(plain, entry.asked.values()),

@@ -171,9 +171,8 @@ def not_read(world: AnyWorld, outcome: str) -> str:
 def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
-    did = "; ".join(done.words for done in deeds_told(run.world, by(events, agent), events)) or _only_wrote(
-        by(events, agent)
-    )
+    own = by(events, agent)
+    did = "; ".join(done.words for done in deeds_told(run.world, own, events)) or _only_wrote(own)
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [

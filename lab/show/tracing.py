@@ -106,9 +106,10 @@ class Headline(NamedTuple):
 def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
     failures = failures_among(store.calls.counts(run.id))
-    counts = store.turns.counts(run.id)
-    ended = store.runs.row(run.id)["ending"]
-    state = f"{run.status}, {counted(run.turns, 'turn')}{f': {ended}' if ended else ''}"
+    row = store.runs.row(run.id)
+    counts = row if run.status == "finished" else store.turns.counts(run.id)
+    ended = f": {row['ending']}" if row["ending"] else ""
+    state = f"{run.status}, {counted(run.turns, 'turn')}{ended}"
     return Headline(state, store.figures.tokens(run), failures, counts["rejected"], counts["corrected"])
 
 

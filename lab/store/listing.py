@@ -29,18 +29,8 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         fact: operator.itemgetter(fact)
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
-            *(
-                "ending",
-                "rejected",
-                "corrected",
-                "parent",
-                "tainted",
-                "seconds",
-                "started",
-                "digest",
-                "stars",
-                "notes",
-            ),
+            *("ending", "rejected", "corrected", "parent", "tainted", "seconds", "started", "digest"),
+            *("stars", "notes"),
         )
     },
 }
