@@ -1,20 +1,14 @@
 """However an experiment is played, and wherever it is stopped, it ends in the same report."""
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
 from hobbes.lab.errors import HaltedRunError, LabError
 from hobbes.lab.experiment.file import read_experiment_file
@@ -27,32 +21,13 @@ from tests.conftest import ROOT, Cli, Hobbes
 from tests.lab.halving import half
 from tests.lab.test_experiments import FILE, Quiet, documents, planned, written
 from tests.lab.test_kills import answers, watch
-from tests.lab.test_models import completion, server, table, write
+from tests.lab.test_limits import HoldingServer
+from tests.lab.test_models import server, table, write
 
 CALLS = 3 * 3 * 3 * 4
 AT_ONCE = 8
 """Calls at once: more than the three agents of a game."""
 ONE_SEED = FILE.replace("seeds = 3", "seeds = 1")
-
-
-@dataclass
-class HoldingServer:
-    """Holds its first answers until enough requests are under way at once."""
-
-    enough: int
-    under_way: int = 0
-    most: int = 0
-
-    def app(self) -> Starlette:
-        return Starlette(routes=[Route("/v1/chat/completions", self.complete, methods=["POST"])])
-
-    async def complete(self, _: Request) -> Response:
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        while self.most < self.enough:  # noqa: ASYNC110  other requests change it
-            await asyncio.sleep(0.001)
-        self.under_way -= 1
-        return completion("{}")
 
 
 @pytest.mark.parametrize(

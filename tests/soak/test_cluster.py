@@ -185,17 +185,12 @@ PLACES = 18
 
 
 def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
-    tmp_path: Path,
-    hobbes: Hobbes,
-    nodes: Nodes,
-    tried: Callable[[str], None],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, hobbes: Hobbes, nodes: Nodes, tried: Callable[[str], None]
 ) -> None:
     """The server holds its requests until all places are taken, or more come than there are."""
-    monkeypatch.setattr("tests.lab.test_limits.AT_ONCE", PLACES)
     home, file = tmp_path / "home", tmp_path / "models.toml"
     file.write_text(MODELS)
-    counting = CountingServer()
+    counting = CountingServer(PLACES)
     with in_thread(counting.app()) as base:
         write(home, alice=table(base, "ALICE_KEY", f"parallel = {PLACES}"))
         done = hobbes(
