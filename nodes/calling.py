@@ -290,6 +290,7 @@ class Breaker:
 
 
 IS_IT_RUNNING = "is the server running? `hobbes serve` starts the stand-in server"
+"""What to do where no server listens."""
 
 
 def failure_of(error: openai.OpenAIError | TimeoutError) -> TryFailedError:

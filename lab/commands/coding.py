@@ -171,6 +171,7 @@ def _queue(
 
 def _give_up(store: "Store", person: str, *, as_json: bool) -> None:
     """Take what a person has not coded out of their queue, and say how much it was."""
+    from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import print_json, say
     from hobbes.lab.store.codings import give_up
 
@@ -178,7 +179,8 @@ def _give_up(store: "Store", person: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"coder": person, "decisions": decisions})
     else:
-        say(f"{decisions} decisions taken out of the queue of {person}; what was coded is kept")
+        taken = counted(decisions, "decision")
+        say(f"{taken} taken out of the queue of {person}; what was coded is kept")
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)

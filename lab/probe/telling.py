@@ -214,7 +214,7 @@ class ProbeTold:
         }
 
     def number(self, situation: int | str) -> int:
-        """Return the number of a situation; raise MissingError if there is none of this number."""
+        """Return the number of a situation; raise MissingError for a number that no situation has."""
         last = len(self.situations)
         if not re.fullmatch("[0-9]{1,5}", str(situation)) or not 1 <= int(situation) <= last:
             raise MissingError(
@@ -223,7 +223,7 @@ class ProbeTold:
         return int(situation)
 
     def column(self, name: str) -> Column:
-        """Return a column; raise MissingError, with those that there are, if there is none of this name."""
+        """Return the column with a name; raise MissingError, which lists the names, for an unknown one."""
         columns = {told.column.name: told.column for told in self.columns}
         if name not in columns:
             hint = did_you_mean(name, columns, f"its columns: {', '.join(columns)}")
@@ -231,7 +231,7 @@ class ProbeTold:
         return columns[name]
 
     def cell(self, situation: int, column: str) -> CellTold:
-        """Return a cell; raise MissingError if there is none."""
+        """Return a cell; raise MissingError for an unknown situation or column."""
         return self.cells.get((self.number(situation), self.column(column).name), CellTold())
 
     def to_json(self) -> dict[str, Any]:

@@ -23,9 +23,9 @@ Texts = Mapping[int, Prompt]
 def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     """Return the plan of a probe that may have been asked before, in other ways or about other texts.
 
-    What is new is a column beside those that the probe has. A prompt with the texts of one of these is that
-    column, and one with the texts of the run itself is none, so that no text is asked twice. Without `times`,
-    it is asked as often as before.
+    No text is asked about twice: a prompt with the texts of a column of the probe is that column, and one
+    with the texts of the run itself gets no column. Any other prompt is a new column. Without `times`, each
+    cell is asked as often as before.
     """
     before = kept_probe(store, asked.name) if asked.name else None
     times = asked.times or (before.times if before else None)

@@ -132,7 +132,7 @@ def answers(  # noqa: PLR0913  which answers, and how
 
 
 def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
-    """Return the answers of a cell, or the one with a number; raise MissingError if there is none."""
+    """Return the answers of a cell, or the one with a number; raise MissingError if that is unknown."""
     every = told.cell(situation, column).answers
     found = tuple(one for one in every if number in {None, one.number})
     if number is not None and not found:

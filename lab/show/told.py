@@ -159,7 +159,8 @@ def _ended(world: AnyWorld, card: Card) -> str:
     """Return how a call ended, in words; of a failed one, why nothing of its answer counts."""
     agent, rules = card["agent"], "rulings" in card
     if card["outcome"] in DECISIONS:
-        return f"{agent} ruled on {len(card['view']['requests'])} requests" if rules else f"{agent} answered"
+        ruled = f"ruled on {counted(len(card['view']['requests']), 'request')}" if rules else "answered"
+        return f"{agent} {ruled}"
     return f"The {'rulings' if rules else 'orders'} of {agent} {not_read(world, card['outcome'])}"
 
 

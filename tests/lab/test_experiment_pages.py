@@ -103,11 +103,16 @@ def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, open
     assert opened.figures.of_all_runs() == []
 
 
+def play_arms(store: Store, folder: Path, arms: int) -> None:
+    """Play an experiment of so many arms besides the baseline."""
+    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
+    play_all(store, written(folder, f"{text}[factors]\nimmunity = {[*range(1, arms + 1)]}\n"))
+
+
 def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_them(
     opened: Store, pages: TestClient, tmp_path: Path
 ) -> None:
-    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
-    play_all(opened, written(tmp_path, text + "[factors]\nimmunity = [1, 2, 3, 4, 5, 6, 7, 8]\n"))
+    play_arms(opened, tmp_path, 8)
     page = unescape(pages.get("/experiments/small").text)
     assert "Drawn are 8 of 9 arms; the table has them all." in page
     assert "report small --format html --to small.html" in page
@@ -118,8 +123,7 @@ def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
     opened: Store, pages: TestClient, tmp_path: Path
 ) -> None:
     """Those that have no line in the curves have no colour of their own in the charts of differences."""
-    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
-    play_all(opened, written(tmp_path, text + "[factors]\nimmunity = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n"))
+    play_arms(opened, tmp_path, 10)
     page = pages.get("/experiments/small").text
     on_page = [re.findall(r'r="4" fill="(.*?)"', plot) for plot in page.split('class="points"')[1:]]
     drawn = [
