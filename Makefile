@@ -40,8 +40,8 @@ define NEXT
 What to look at next:
   $(BIN)/hobbes view
       this run as web pages, until you press Ctrl-C
-  $(BIN)/hobbes replay cassettes/language-models/trust.yaml
-      a game that a language model answered, played again without a network (docs/cassettes.md)
+  $(BIN)/hobbes replay cassettes/trust-duel.yaml
+      a recorded game of the stand-in server, played again without a network (docs/cassettes.md)
   mkdir -p pilot && gunzip -c experiments/pilot/runs.db.gz > pilot/runs.db
   $(BIN)/hobbes view --home pilot
       14 recorded games of language models as web pages (docs/pilot.md)

@@ -1,8 +1,7 @@
 """Recording and playing cassettes: a run file `cassettes/NAME.toml` is recorded into `NAME.yaml`.
 
 `make record` records all of them again with the real client, from the stand-in server or, if OPENAI_BASE_URL
-and MODEL are set, from any chat-completions server. Cassettes in `cassettes/language-models/` are left alone:
-language models answered them once, and would not give the same answers again.
+and MODEL are set, from any chat-completions server.
 """
 
 import os
