@@ -5,6 +5,7 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ MODULES = {
 """The modules of the names that are not in hobbes.reading."""
 
 
+def missing_links() -> str | None:
+    """Return what to do where the links of hobbes/ are no links; None where all is well.
+
+    git writes a small text file for each link if `core.symlinks` is false, as it often is on Windows.
+    """
+    if (Path(__file__).parent / "engine").is_dir():
+        return None
+    return (
+        "hobbes/engine is not a folder: the links in hobbes/ are missing. Clone again with `git clone -c "
+        "core.symlinks=true`; on Windows, turn on Developer Mode first"
+    )
+
+
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
     """Import a name when it is first asked for: the command `hobbes` is in this package and need not wait."""
     if name == "__version__":
@@ -41,6 +55,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
         return version("hobbes")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if problem := missing_links():
+        raise ImportError(problem)
     return getattr(import_module(MODULES.get(name, "hobbes.reading")), name)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -107,6 +108,42 @@ def test_the_demo_ends_with_commands_that_can_be_typed(
             assert cli(*words).exit_code == 0, command
         else:
             typed("sh", "-c", command, cwd=tmp_path, home=home)
+
+
+@pytest.fixture
+def without_links(tmp_path: Path) -> Path:
+    """A checkout as git makes it without `core.symlinks`: a file with its path stands for each link."""
+    shutil.copytree(ROOT / "hobbes", tmp_path / "hobbes", symlinks=True)
+    for link in filter(Path.is_symlink, list((tmp_path / "hobbes").iterdir())):
+        target = str(link.readlink())
+        link.unlink()
+        link.write_text(target)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ((sys.executable, "-m", "hobbes", "runs"), "hobbes: "),
+        (("make", "--silent", "demo", f"PY={sys.executable}"), ""),
+        ((sys.executable, "-c", "import hobbes; hobbes.open()"), "ImportError: "),
+    ],
+)
+def test_a_checkout_without_links_says_in_one_line_what_to_do(
+    without_links: Path, command: tuple[str, ...], last: str
+) -> None:
+    done = subprocess.run(
+        command, cwd=without_links, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode
+    assert not done.stdout
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make: ")]
+    assert lines[-1].startswith(
+        f"{last}hobbes/engine is not a folder: the links in hobbes/ are missing. Clone again"
+    )
+    assert len(lines) == 1 or last == "ImportError: ", "only Python shows where it was called"
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:
