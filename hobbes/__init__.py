@@ -5,8 +5,9 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from hobbes.links import missing_links
 
 if TYPE_CHECKING:
     from hobbes.lab.errors import LabError, MissingError
@@ -32,19 +33,6 @@ MODULES = {
     "Prompt": "hobbes.nodes.journal",
 }
 """The modules of the names that are not in hobbes.reading."""
-
-
-def missing_links() -> str | None:
-    """Return what to do where the links of hobbes/ are no links; None where all is well.
-
-    git writes a small text file for each link if `core.symlinks` is false, as it often is on Windows.
-    """
-    if (Path(__file__).parent / "engine").is_dir():
-        return None
-    return (
-        "hobbes/engine is not a folder: the links in hobbes/ are missing. Clone again with `git clone -c "
-        "core.symlinks=true`; on Windows, turn on Developer Mode first"
-    )
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name

@@ -2,7 +2,7 @@
 
 import sys
 
-from hobbes import missing_links
+from hobbes.links import missing_links
 
 
 def main() -> None:

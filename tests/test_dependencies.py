@@ -1,5 +1,7 @@
-"""What pyproject.toml asks for, and what constraints.txt pins."""
+"""What pyproject.toml asks for, what constraints.txt pins, and what the tests can do without."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -34,3 +36,11 @@ def test_the_constraints_pin_a_version_that_is_asked_for(wanted: Requirement) ->
 def test_the_packages_of_langchain_end_before_their_next_major_version(wanted: Requirement) -> None:
     bounds = {bound.operator: Version(bound.version) for bound in wanted.specifier}
     assert bounds["<"] == Version(str(bounds[">="].major + 1))
+
+
+def test_the_tests_run_without_xdist() -> None:
+    words = ("-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_weak_cache.py")
+    done = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -69,8 +69,10 @@ def called(tmp_path: Path) -> Path:
 
 
 def typed(*words: object, cwd: Path, home: Path) -> str:
-    """Return what a command prints that is typed into a shell."""
-    env = {**os.environ, "HOBBES_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    """Return what a command prints that is typed into a shell on whose path there is no hobbes."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if not (Path(folder) / "hobbes").exists())
+    env = {**os.environ, "PATH": path, "HOBBES_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [str(word) for word in words]
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout
