@@ -12,6 +12,7 @@ setup: $(READY) ## make .venv with the pinned versions
 
 $(READY): pyproject.toml constraints.txt
 	@$(PY) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "hobbes needs Python 3.11 or newer: make PY=python3.11 ..."; exit 2; }
+	@$(PY) -c 'import sys; from hobbes.links import missing_links; sys.exit(missing_links())'
 	@echo "setting up .venv (once, a few minutes)"
 	@$(PY) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

@@ -7,6 +7,8 @@ docs/python.md has examples. Whatever is not there (a home, a run, a turn, an ag
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hobbes.links import missing_links
+
 if TYPE_CHECKING:
     from hobbes.lab.errors import LabError, MissingError
     from hobbes.nodes.journal import Prompt
@@ -41,6 +43,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
         return version("hobbes")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if problem := missing_links():
+        raise ImportError(problem)
     return getattr(import_module(MODULES.get(name, "hobbes.reading")), name)
 
 

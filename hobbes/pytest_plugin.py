@@ -55,9 +55,9 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
         pin = read_pin(path)
         if agent is not None:
             pin.check_agent(agent)
-        played = play_pin(pin, path.parent)
+        played = play_pin(pin, path.parent, prompts=prompts)
         if not request.config.getoption("hobbes_update"):
-            failed = failure(pin, played, agent, prompts=prompts)
+            failed = failure(pin, played, agent)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
         now = accept_changes(pin, played)
         if now != pin:

@@ -67,6 +67,7 @@ class LiveCallError(AssertionError):
     """A test tried to reach the network."""
 
 
+@pytest.hookimpl(optionalhook=True)  # there is no such hook without pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
     """Three workers for two processors: tests that wait for a process or a browser leave theirs idle."""
     return (os.cpu_count() or 1) * 3 // 2

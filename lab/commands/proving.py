@@ -276,7 +276,7 @@ def _test_of_turns(  # noqa: PLR0913  options
 
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        made = pin(store, stored, turns, files.test.parent)
+        made = pin(store, stored, turns, files.test.parent, prompts=prompts)
     if agent is not None:
         made.check_agent(agent)
     write(made, files, text_of_test(made, files, agent, prompts=prompts))

@@ -68,7 +68,8 @@ class Answer(_Part):
 class ExpectedQuestion(_Part):
     """A question that is expected, and how its answer is expected to be read.
 
-    `system` names one of the texts; it is empty for a person, who gets none.
+    `system` names one of the texts; it is empty for a person, who gets none. Where prompts are ignored, it is
+    empty as well, and so is `prompt`.
     """
 
     agent: str
@@ -158,7 +159,7 @@ def source(answers: Sequence[Answer]) -> str:
     if programs:
         sentences.append(
             "Scripted policies or Python players answered, which use no HTTP. Their recorded answers are "
-            "pinned, with the prompts that a chat model would get in their place."
+            "pinned."
         )
     if people:
         sentences.append("People wrote some answers; they are pinned like the others.")

@@ -2,12 +2,13 @@
 
 The file holds the state before the first turn, the recorded answers, and what is expected: the prompt of
 each agent, how its answer is read, and the record of each turn. The turns are played again on the run's own
-graph with players that only write prompts, so nothing is asked and no server is needed.
+graph with players that only write prompts, so nothing is asked and no server is needed. Where prompts are
+ignored, none are loaded, and the file holds none.
 """
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -76,7 +77,7 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What differs on the board of the turn, in words; empty if nothing does."""
+    """What first differs on the boards of all turns, in words; empty if nothing does."""
 
     @property
     def where(self) -> str:
@@ -88,6 +89,8 @@ class Failure(NamedTuple):
 class PinOutcome:
     """What playing the turns again came to."""
 
+    with_prompts: bool
+    """Whether prompts were written, and are compared."""
     turns: list[pin_file.Expected] = field(default_factory=list)
     texts: dict[str, pin_file.Lines] = field(default_factory=dict)
     asked: list[pin_file.ExpectedQuestion] = field(default_factory=list)
@@ -103,10 +106,13 @@ class PinOutcome:
 # --- write
 
 
-def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
+def pin(
+    store: Store, run: Run, turns: tuple[int, int], folder: Path, *, prompts: bool = True
+) -> pin_file.Pin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
-    Raise UsageError if the run does not have these turns, cannot be read, or does not play as recorded now.
+    Without `prompts`, it holds none, and those of the run may have changed since. Raise UsageError if the run
+    does not have these turns, cannot be read, or does not play as recorded now.
     """
     first, last = turns
     if not 0 <= first <= last < run.turns:
@@ -117,7 +123,7 @@ def pin(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_fil
         recorded = _recorded_turns(store, run, turns, folder)
     except LabError as error:
         raise UsageError(str(error)) from error
-    played = play_pin(recorded, folder)
+    played = play_pin(recorded, folder, prompts=prompts)
     if failed := failure(recorded, played, None):
         raise UsageError(
             f"run {run.id} does not play as recorded now ({failed.where}); "
@@ -228,18 +234,21 @@ def _pinned_question(
 
 
 class _Prompter:
-    """A player that writes prompts and is never asked; `follows_up` says whether it is asked twice."""
+    """A player that writes prompts, empty ones without `prompts`, and is never asked.
+
+    `follows_up` says whether it is asked twice.
+    """
 
     at_once = False
 
-    def __init__(self, system: str, prompts: PromptSet, *, follows_up: bool) -> None:
+    def __init__(self, system: str, prompts: PromptSet | None, *, follows_up: bool) -> None:
         self._system = system
         self._prompts = prompts
         self._follows_up = follows_up
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the system text with the turn text of a view, as `ChatPlayer` does."""
-        return Prompt(self._system, turn_text(self._prompts, view))
+        return Prompt(self._system, turn_text(self._prompts, view) if self._prompts else "")
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:  # noqa: ARG002  as in Player
         """Raise AssertionError: all answers are pinned."""
@@ -247,15 +256,17 @@ class _Prompter:
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
         """Return the follow-up question, None for a program or a person."""
-        return follow_up_prompt(self._prompts, prompt, answer, drops) if self._follows_up else None
+        if not self._follows_up:
+            return None
+        return follow_up_prompt(self._prompts, prompt, answer, drops) if self._prompts else prompt
 
 
 class _Prompters:
     """The players of a run, which only write prompts: for a program, those of a chat model."""
 
-    def __init__(self, prompts: PromptSet, setting: Setting[Any]) -> None:
+    def __init__(self, prompts: PromptSet | None, setting: Setting[Any]) -> None:
         self._prompts = prompts
-        self._system = system_text(prompts, setting)
+        self._system = system_text(prompts, setting) if prompts else ""
 
     def named(self, spec: str) -> _Prompter:
         """Return the player of a spec."""
@@ -269,6 +280,8 @@ class _Prompters:
 
     def observing(self, spec: str) -> _Prompter:
         """Return the observer's player. It gets the requests alone, a person without system text."""
+        if self._prompts is None:
+            return _Prompter("", None, follows_up=False)
         system = "" if spec == PlayerKind.HUMAN else self._prompts.observer
         return _Prompter(system, replace(self._prompts, turn="{{ view }}"), follows_up=False)
 
@@ -304,17 +317,17 @@ class _PinJournal(JournalWithoutCalls):
         played.asked.clear()
 
 
-def play_pin(pin: pin_file.Pin, folder: Path) -> PinOutcome:
+def play_pin(pin: pin_file.Pin, folder: Path, *, prompts: bool = True) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
-    Raise UsageError if that is impossible: the state or the settings are of an earlier version, or a prompt
-    cannot be loaded.
+    Without `prompts`, none are loaded. Raise UsageError if the turns cannot be played: the state or the
+    settings are of an earlier version, or a prompt cannot be loaded.
     """
-    played = PinOutcome()
+    played = PinOutcome(prompts)
     try:
         # An exported LANGSMITH_TRACING would upload every prompt.
         with tracing_context(enabled=False):
-            play_out(_play(pin, folder, _PinJournal(pin, played)))
+            play_out(_play(pin, folder, played))
     except DivergedError as stop:
         played.stop = stop
     except HaltedError as error:
@@ -324,8 +337,9 @@ def play_pin(pin: pin_file.Pin, folder: Path) -> PinOutcome:
     return played
 
 
-async def _play(pin: pin_file.Pin, folder: Path, journal: _PinJournal) -> None:
+async def _play(pin: pin_file.Pin, folder: Path, played: PinOutcome) -> None:
     """Play the turns again, each way of playing in its turn."""
+    journal = _PinJournal(pin, played)
     before, here, last = pin.before, pin.before.state, None
     memories, digest = before.memories, before.digest
     for way in pin.ways:
@@ -333,7 +347,7 @@ async def _play(pin: pin_file.Pin, folder: Path, journal: _PinJournal) -> None:
             world = world_named(pin.world)
             setting = make_setting(world, pin.agents, pin.seed, way.settings)
             variant = str(real_path(folder / way.prompts)) if is_path(way.prompts) else way.prompts
-            prompts = load_prompts(world, variant, way.lang, setting)
+            prompts = load_prompts(world, variant, way.lang, setting) if played.with_prompts else None
             loaded, remembered = world.load(setting, here), memories_from(memories)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise UsageError(f"these turns cannot be played by hobbes {HOBBES}: {error}") from error
@@ -362,21 +376,25 @@ def accept_changes(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(
-    pin: pin_file.Pin, played: PinOutcome, agent: str | None, *, prompts: bool = True
-) -> Failure | None:
+def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
     """Return the first thing that is not as expected, None if there is none.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
-    compared. Without `prompts`, prompts may differ. Layers are compared in the order in which they run, turn
-    by turn.
+    compared. Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure
+    also says what happens otherwise on the board.
     """
+    failed = _first_failure(pin, played, agent)
+    return failed and failed._replace(sentence=_on_the_board(pin, played))
+
+
+def _first_failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
+    """Return the first thing that is not as expected, in the order of turns and layers."""
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
         pairs = _common_questions(then, played, agent)
         for one, other in pairs:
             sides = pin.prompt(one), played.prompt(other)
-            if prompts and sides[0] != sides[1]:
+            if played.with_prompts and sides[0] != sides[1]:
                 return Failure(
                     then.turn, one.agent, "prompt", _diff(*sides), _count_differing(pin, played, agent)
                 )
@@ -387,19 +405,28 @@ def failure(
             if one.reading != other.reading:
                 return Failure(then.turn, one.agent, "reading", _diff(one.reading, other.reading))
         if differing := _in_record(then, now) if agent is None else _in_decision(then, now, agent):
-            return differing._replace(sentence=_on_the_board(pin, then, now))
+            return differing
     return None
 
 
-def _on_the_board(pin: pin_file.Pin, then: pin_file.Expected, now: pin_file.Expected) -> str:
-    """Return the first thing that differs on the boards of a turn, in words; empty if nothing does.
+def _on_the_board(pin: pin_file.Pin, played: PinOutcome) -> str:
+    """Return the first thing that differs on the boards of the turns, in words; empty if nothing does."""
+    try:
+        for then, one, other in zip(
+            pin.expected, _boards(pin, pin.expected), _boards(pin, played.turns), strict=False
+        ):
+            if sentence := _difference_of_boards(one, other):
+                return f"turn {then.turn}: {sentence}"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        pass  # a file of other rules, or one that was edited: the diff alone says what differs
+    return ""
+
+
+def _difference_of_boards(one: Board, other: Board) -> str:
+    """Return the first thing that differs on two boards, in words; empty if nothing does.
 
     What agents did to each other comes before the places.
     """
-    try:
-        one, other = (_board(pin, expected) for expected in (then, now))
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return ""  # a file of other rules, or one that was edited: the diff alone says what differs
     for was, is_now in ((one.arrows, other.arrows), (one.places, other.places)):
         before, after = ([shape.words for shape in shapes] for shapes in (was, is_now))
         gone = [words for words in before if words not in after]
@@ -416,22 +443,25 @@ def _on_the_board(pin: pin_file.Pin, then: pin_file.Expected, now: pin_file.Expe
     return ""
 
 
-def _board(pin: pin_file.Pin, turn: pin_file.Expected) -> Board:
-    """Return the board of a turn that is expected, or was played now."""
+def _boards(pin: pin_file.Pin, turns: Iterable[pin_file.Expected]) -> Iterator[Board]:
+    """Yield the boards of turns that are expected, or were played now."""
     world = world_named(pin.world)
-    way = next(way for way in pin.ways if turn.turn < way.until)
-    setting = make_setting(world, pin.agents, pin.seed, way.settings)
-    earlier = {one.turn: one.record["state"] for one in pin.expected}
-    before = earlier.get(turn.turn - 1, pin.before.state)
-    record = TurnRecord.from_json(turn.record)
-    played = PlayedTurn(
-        world.load(setting, before),
-        {agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
-        world.load(setting, record.state),
-        record.events,
-        record.draws,
-    )
-    return board_of(world, played)
+    before = pin.before.state
+    for turn in turns:
+        way = next(way for way in pin.ways if turn.turn < way.until)
+        setting = make_setting(world, pin.agents, pin.seed, way.settings)
+        record = TurnRecord.from_json(turn.record)
+        yield board_of(
+            world,
+            PlayedTurn(
+                world.load(setting, before),
+                {agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
+                world.load(setting, record.state),
+                record.events,
+                record.draws,
+            ),
+        )
+        before = turn.record["state"]
 
 
 def _common_questions(

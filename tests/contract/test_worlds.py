@@ -39,6 +39,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.stepping import MEMORY
 from hobbes.lab.show.boards import svg
 from tests.arithmetic import comes_out
+from tests.conftest import ROOT
 from tests.contract.games import (
     AGENTS,
     ALL_WORLDS,
@@ -746,6 +747,19 @@ def test_no_ruling_raises(case: Case) -> None:
 
 
 # What a world is, before anybody plays.
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_world_that_comes_with_hobbes_has_all_its_parts(world: str) -> None:
+    parts = (
+        f"prompts/{world}",
+        f"graphs/{world}.py",
+        f"docs/rules/{world}.md",
+        f"tests/{world}/test_prompts.py",
+        f"cassettes/{world}-noise.yaml",
+    )
+    missing = [part for part in parts if not (ROOT / part).exists()]
+    assert not missing, f"the world {world} lacks {', '.join(missing)} (CONTRIBUTING.md, Add a world)"
 
 
 @each_world

@@ -1,10 +1,12 @@
-"""The wheel, installed beside a project whose own packages have the names of the folders of hobbes."""
+"""The wheel that is made from the sdist, beside a project whose packages are named as folders of hobbes."""
 
 import json
 import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from hobbes.lab.cli import app
 
 for line in sys.argv[1:]:
     print("command:", line)
-    app(line.split(), standalone_mode=False)
+    assert not app(line.split(), standalone_mode=False)
 """
 
 EXPERIMENT = """\
@@ -80,10 +82,18 @@ def call(*words: object, **options: Any) -> str:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the wheel, and with what hobbes needs from this one."""
+    """The interpreter of a new environment with the wheel, and with what hobbes needs from this one.
+
+    The wheel is made as `python -m build` makes it: from the files of the sdist.
+    """
     folder = tmp_path_factory.mktemp("installed")
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    call(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder, cwd=ROOT)
+    build = (sys.executable, "-m", "hatchling", "build", "--directory", folder)
+    call(*build, "--target", "sdist", cwd=ROOT)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    call(*build, "--target", "wheel", cwd=folder / sdist.name.removesuffix(".tar.gz"))
     call(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     new = folder / "venv" / "bin" / "python"
     (wheel,) = folder.glob("*.whl")
@@ -147,7 +157,22 @@ def installed(python: Path, project: Path, home: Path) -> Installed:
 
 def test_only_hobbes_is_installed(python: Path) -> None:
     (site,) = python.parents[1].glob("lib/python*/site-packages")
-    assert {path.name for path in site.iterdir()} == {"hobbes", "hobbes-0.2.0.dist-info", "here.pth"}
+    assert {path.name for path in site.iterdir()} == {
+        "hobbes",
+        f"hobbes-{version('hobbes')}.dist-info",
+        "here.pth",
+    }
+
+
+def files_in(folder: Path) -> set[Path]:
+    files = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    return {path for path in files if "__pycache__" not in path.parts}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_each_folder_that_hobbes_links_to_is_installed_as_files(python: Path, name: str) -> None:
+    (installed,) = python.parents[1].glob("lib/python*/site-packages/hobbes")
+    assert files_in(installed / name) == files_in(ROOT / name)
 
 
 def test_a_game_is_played_pinned_and_shown_in_such_a_project(
@@ -156,6 +181,8 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(
     variants = json.loads(
         installed.commands(
             "run mining --agents 3 --rounds 3 --seed 1 --model policy:guided",
+            "verify last",
+            "replay last",
             "make-test last --turns 1-2 --name story --to .",
             "export last --format html --to pages",
             "datasette",

@@ -247,28 +247,37 @@ def test_a_changed_rule_is_a_failure_of_the_engine(
     pin.passes()
 
 
+def other_raid(pin: Pinned) -> str:
+    """Change the result of the first raid that the file expects; return what a failure says of it."""
+    results = {"captured": "blocked", "blocked": "captured"}
+    content = pin.content
+    turn, raid = next(
+        (turn["turn"], event)
+        for turn in content["expected"]
+        for event in turn["record"]["events"]
+        if event["type"] == "raid" and event["result"] in results
+    )
+    now, was = raid["result"], results[raid["result"]]
+    raid["result"] = was
+    pin.cassette.write_text(json.dumps(content))
+    row, column = raid["plot"]
+    return (
+        f"turn {turn}: {raid['agent']} raids plot {row},{column} of {raid['owner']}: was {was}, now {now}\n\n"
+    )
+
+
 def test_a_failure_begins_with_what_happens_otherwise_on_the_board(opened: Store, pin: Pinned) -> None:
     pin.make(mining(opened, models="policy:random", seed=3), "1-3")
-    results = {"captured": "blocked", "blocked": "captured"}
-    changed: list[dict[str, Any]] = []
+    sentence = other_raid(pin)
+    assert pin.fails().startswith(sentence)
 
-    def other_result(content: Any) -> None:
-        raids = [
-            event
-            for turn in content["expected"]
-            for event in turn["record"]["events"]
-            if event["type"] == "raid" and event["result"] in results
-        ]
-        raids[0]["result"] = results[raids[0]["result"]]
-        changed.append(raids[0])
 
-    pin.change(other_result)
-    ((raid,), (row, column)) = changed, changed[0]["plot"]
-    was, now = raid["result"], results[raid["result"]]
-    said = pin.fails()
-    assert said.startswith(
-        f"{raid['agent']} raids plot {row},{column} of {raid['owner']}: was {was}, now {now}"
-    )
+def test_the_board_comes_before_prompts_that_differ(opened: Store, pin: Pinned, prompts: Path) -> None:
+    pin.make(mining(opened, models="policy:random", seed=3), "0-3")
+    sentence = other_raid(pin)
+    assert not sentence.startswith("turn 0"), "the prompts of an earlier turn differ, too"
+    edit(prompts / "mining" / "rules.en.md", "Each round you have", "Each round you get")
+    assert pin.fails().startswith(f"{sentence}turn 0, miner-01: prompt is not as in story.json")
 
 
 def test_without_prompts_their_words_may_change_and_nothing_else(
@@ -279,6 +288,24 @@ def test_without_prompts_their_words_may_change_and_nothing_else(
     pin.passes()
     pin.change(lambda content: content["expected"][0].update(digest="0" * 64))
     assert "digest" in pin.fails()
+
+
+def test_without_prompts_a_run_is_pinned_whatever_has_become_of_its_prompts(
+    opened: Store, pin: Pinned, cli: Cli, prompts: Path
+) -> None:
+    models = "openai:policy/guided?noise=0.5"
+    run = asked(RunOptions("mining", 2, models=models, values={"rounds": 3, "reask": 1}), opened)
+    edit(prompts / "mining" / "rules.en.md", "Each round you have", "{% if %}")
+    refused = cli("make-test", run.id, "--turns", "0-2", "--name", "story", "--to", str(pin.folder))
+    assert "rules.en.md, line 15: Expected an expression" in str(refused.exception)
+    pin.make(run, "0-2", "--ignore", "prompts")
+    assert {one["question"] for one in pin.content["answers"]} == {1, 2}
+    assert pin.content["texts"] == {}
+    assert [one["digest"] for one in pin.content["expected"]] == [
+        turn.digest for turn in opened.turns.of(run)
+    ]
+    shutil.rmtree(prompts / "mining")
+    pin.passes()
 
 
 def test_a_rejection_that_is_new_is_a_failure_of_validation(

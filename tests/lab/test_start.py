@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -68,8 +69,10 @@ def called(tmp_path: Path) -> Path:
 
 
 def typed(*words: object, cwd: Path, home: Path) -> str:
-    """Return what a command prints that is typed into a shell."""
-    env = {**os.environ, "HOBBES_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    """Return what a command prints that is typed into a shell on whose path there is no hobbes."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    path = os.pathsep.join(folder for folder in folders if not (Path(folder) / "hobbes").exists())
+    env = {**os.environ, "PATH": path, "HOBBES_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [str(word) for word in words]
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout
@@ -107,6 +110,42 @@ def test_the_demo_ends_with_commands_that_can_be_typed(
             assert cli(*words).exit_code == 0, command
         else:
             typed("sh", "-c", command, cwd=tmp_path, home=home)
+
+
+@pytest.fixture
+def without_links(tmp_path: Path) -> Path:
+    """A checkout as git makes it without `core.symlinks`: a file with its path stands for each link."""
+    shutil.copytree(ROOT / "hobbes", tmp_path / "hobbes", symlinks=True)
+    for link in filter(Path.is_symlink, list((tmp_path / "hobbes").iterdir())):
+        target = str(link.readlink())
+        link.unlink()
+        link.write_text(target)
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ((sys.executable, "-m", "hobbes", "runs"), "hobbes: "),
+        (("make", "--silent", "demo", f"PY={sys.executable}"), ""),
+        ((sys.executable, "-c", "import hobbes; hobbes.open()"), "ImportError: "),
+    ],
+)
+def test_a_checkout_without_links_says_in_one_line_what_to_do(
+    without_links: Path, command: tuple[str, ...], last: str
+) -> None:
+    done = subprocess.run(
+        command, cwd=without_links, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode
+    assert not done.stdout
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make: ")]
+    assert lines[-1].startswith(
+        f"{last}hobbes/engine is not a folder: the links in hobbes/ are missing. Clone again"
+    )
+    assert len(lines) == 1 or last == "ImportError: ", "only Python shows where it was called"
 
 
 def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def bars(svg: str) -> dict[int, int]:
     return {int(at) + k: int(high) for at, high, wide in drawn for k in range(int(wide))}
 
 
-@pytest.mark.parametrize("world", [*WORLDS])
+@pytest.mark.parametrize("world", VALUES)
 def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
     """Counted once more, from the records: rejections, and events by type and facts.
 
