@@ -71,10 +71,9 @@ def test_the_memory_of_an_agent_left_out_changes_as_after_a_failed_call() -> Non
     wrote = {"summary_last_turn": "I claimed.", "notes": "wait", "claim": [[9, 9]]}
     first = step(answers={"A": wrote, "B": {}})
     assert first["memories"]["A"]["feedback"]
-    left_out, failed = (
-        step(state=first["state"], memories=first["memories"], answers=answers)["memories"]["A"]
-        for answers in ({"B": {}}, {"A": "", "B": {}})
-    )
+    second = {"state": first["state"], "memories": first["memories"]}
+    left_out = step(**second, answers={"B": {}})["memories"]["A"]
+    failed = step(**second, answers={"A": "", "B": {}})["memories"]["A"]
     assert left_out["notes"] == "wait"
     assert (left_out["previous_turn_summary"], left_out["feedback"]) == ("", [])
     assert [left_out[name] for name in fields] == [failed[name] for name in fields]
