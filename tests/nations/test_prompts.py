@@ -407,7 +407,7 @@ def attackers_fall_to_defenders_in_proportion(config: Values) -> Numbers:
     assert fallen(config, 4 * each, A=6, C=2) == {A: 3, B: 0, C: 1}
     assert fallen(config, 3 * each, A=5, C=3) == {A: 2, B: 0, C: 1}  # 1.875 and 1.125
     assert fallen(config, each, A=3, C=3) == {A: 1, B: 0, C: 0}  # a tie
-    return {each} - {1}
+    return {each} if each > 1 else set()
 
 
 @plays("welfare")
@@ -699,7 +699,7 @@ def all_attackers_fall_if_enough_mils_defend(config: Values) -> Numbers:
     lost = fallen(config, each, A=2)[A]
     assert fallen(config, each, A=1)[A] == lost
     assert lost == 1
-    return {each} - {1}
+    return {each} if each > 1 else set()
 
 
 @plays("advice-attack", "do.", "才进攻。")
