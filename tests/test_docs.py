@@ -400,4 +400,4 @@ def test_the_block_of_the_readme_about_a_prompt_runs_as_it_stands(
     assert called == ["run", "probe", "probe", "fork"]
     assert any(before != now for before, now in re.findall(r"([0-9]/5) → ([0-9]/5)", told))
     assert "The models of the stand-in server read no words" in told
-    assert re.search(r"raid in [0-9]+% of the answers, against [0-9]+% in recorded", told)
+    assert re.search(r"\w+ in [0-9]+% of the answers, against [0-9]+% in recorded", told)

@@ -63,6 +63,7 @@ PROMPTS = WorldPrompts(
     },
     advised=("survivor", "plain", 2),
     agents_and_tokens=(4, 1500),
+    long=("survivor",),
     constant_numbers={1, 10, 300, 2048, 1_000_000},  # ratings, characters, the largest amount
     constant_in_observer={300},
     unplayed_choices={"messages": {"off"}},
