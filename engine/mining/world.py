@@ -3,12 +3,13 @@
 from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
 from hobbes.engine.mining.actions import KINDS
+from hobbes.engine.mining.agent_turns import AGENT_TURNS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.choices import choices
 from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
+from hobbes.engine.mining.queries import QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.telling import TELLING
