@@ -3,11 +3,13 @@
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hobbes.engine.record import Json
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.proof.verifying import Remark, verify
@@ -79,7 +81,7 @@ def test_a_home_whose_migration_is_killed_is_as_it_was(
     before, cut = schema(old), tmp_path / "cut"
     cut.mkdir()
 
-    def killed(row: tuple[str, ...]) -> str:
+    def killed(row: Sequence[Json]) -> str:
         if row[1] != 3:
             return turn_hash(row)
         for file in old.glob("runs.db*"):  # what is on the disk when the power is cut
