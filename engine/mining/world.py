@@ -33,6 +33,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     scores=lambda state: state.gold,
     score="gold",
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),

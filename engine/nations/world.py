@@ -62,6 +62,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("welfare", "attacks", "trade_share", "welfare_gini"),

@@ -46,6 +46,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     winners=winners,
     ending=ending,
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
