@@ -333,10 +333,10 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise halted_error(store, run.id) from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
+        found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
         state = run.world.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run.id, ended, measures)
+        store.figures.end_run(run, ended, found)
 
 
 def halted_error(store: Store, run: str) -> HaltedRunError:

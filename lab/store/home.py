@@ -180,7 +180,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = _connect(path)
+        connection = connect(path)
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -219,7 +219,7 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise _no_runs(home)
     # Garbage collection may close it in another thread.
-    connection = _connect(path, check_same_thread=False)
+    connection = connect(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
@@ -239,7 +239,7 @@ def _no_runs(home: Path) -> MissingError:
     return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
 
 
-def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Return a connection that reads damaged bytes, too: then the hash of their row does not fit."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
     connection.text_factory = lambda stored: stored.decode(errors="replace")

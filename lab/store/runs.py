@@ -24,7 +24,7 @@ from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
+from hobbes.lab.store.schema import TEMPLATES
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, bound
@@ -79,7 +79,6 @@ class Runs:
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
-            keep_agent_turns(self._db, world)
             way = {
                 "config": setting.config.model_dump_json(),
                 "models": compact(models),
@@ -201,14 +200,17 @@ class Runs:
 
     def _as_run(self, row: Row) -> Run:
         """Return the run of a row. Raise DamagedError if it cannot be read."""
+        versions = Versions(
+            row["record_version"], row["rules_version"], row["hobbes"], row["measures_version"]
+        )
+        differences = ""
         try:
             world = world_named(row["world"])
+            differences = versions.differences(world)
             setting = self._setting(world, row, value_of(row, "config"))
         except ValueError as error:
-            raise DamagedError(
-                f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
-                f"it was recorded by hobbes {row['hobbes']}"
-            ) from error
+            told = f"; {differences}" if differences else ""
+            raise DamagedError(f"run {row['id']} cannot be read: {error}{told}") from error
         return Run(
             row["id"],
             row["name"],
@@ -223,7 +225,7 @@ class Runs:
             row["seconds"],
             value_of(row, "caps"),
             value_of(row, "question") or (),
-            Versions(row["record_version"], row["rules_version"], row["hobbes"]),
+            versions,
             row["parent"],
             row["turn"] or 0,
             tuple(self._stretch(world, row, one) for one in value_of(row, "earlier") or ()),

@@ -110,7 +110,9 @@ def test_the_games_of_earlier_rules_are_kept_whole_and_are_only_shown(pilot: Sto
     assert {name: runs[f"cassette-{name}"].turns for name in OF_CASSETTES} == OF_CASSETTES
     assert len(runs) == 14 + len(OF_CASSETTES)
     for run in runs.values():
-        with pytest.raises(LabError, match="use that version to resume, replay or verify it"):
+        with pytest.raises(
+            LabError, match="not resumed, replayed, verified or measured: it was recorded with"
+        ):
             run.check_versions()
         assert all(
             call.reply.text and call.prompt.turn for call in pilot.calls.of_turn(run.id, run.turns - 1)
