@@ -52,6 +52,9 @@ RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 
+# Names settings of which a system template says nothing, so that it takes only their defaults.
+_UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
+
 _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
@@ -179,6 +182,7 @@ def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> Pr
         turn=_with_includes(world, folder / f"turn.{lang}.md", names | VIEW),
         schema=answer_schema(world, setting),
     )
+    _check_told(world, prompts, setting)
     prompts = bound(world, prompts, setting)
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
@@ -198,14 +202,32 @@ def content_hash(prompts: PromptSet, *others: str) -> str:
 def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
     """Return prompts for another setting: with its schema of answers, and its text of the observer.
 
-    Raise PromptError if the templates cannot be filled in under the setting.
+    Raise PromptError if the templates cannot be filled in under the setting, or do not tell it.
     """
+    _check_told(world, prompts, setting)
     prompts = bound(world, replace(prompts, schema=answer_schema(world, setting)), setting)
     system_text(prompts, setting)
     if world.observer is not None:
         folder = folder_of(world.name, prompts.variant)
         return replace(prompts, observer=_observer_text(world, folder, prompts.lang, setting.config))
     return prompts
+
+
+def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> None:
+    """Raise PromptError for settings that differ from their defaults and that a variant leaves untold.
+
+    The comment `{# untold: NAMES #}` in a system template names the settings of which it says nothing.
+    """
+    place, default = prompts.place("system"), default_setting(world).config
+    untold = [name for found in _UNTOLD.finditer(prompts.system) for name in found["names"].split()]
+    for name in untold:
+        _check_known("setting", f"{place}: {world.name}", name, world.config.model_fields)
+    changed = [name for name in untold if getattr(setting.config, name) != getattr(default, name)]
+    if changed:
+        raise PromptError(
+            f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
+            f"variant: {', '.join(one for one in variants(world) if one != prompts.variant)}"
+        )
 
 
 def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:

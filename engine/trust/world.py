@@ -30,7 +30,7 @@ def names(n: int) -> tuple[str, ...]:
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
-    rules_version=3,
+    rules_version=4,
     config=TrustConfig,
     action=validation.action_of,
     setup=state.setup,

@@ -116,7 +116,8 @@ def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> Non
     }
     all_alike = json.loads(answer_from_options(form, [("grant", "2"), ("reason", "a = b")]))["rulings"]
     assert list(all_alike.values()) == [{"grant": 2, "reason": "a = b"}] * 2
-    assert json.loads(as_json(form, "{}"))["rulings"]["unit-a"] == {"grant": 0, "reason": ""}
+    declined = {"unit-a": {"reason": "no"}, "unit-b": {"reason": "no"}}
+    assert json.loads(as_json(form, json.dumps({"rulings": declined})))["rulings"]["unit-a"]["grant"] == 0
 
 
 def test_what_is_typed_has_precedence_over_the_environment(cli: Cli) -> None:
@@ -142,7 +143,7 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Pat
         (("--grant=unit-b=2", "mine", "--reason=unit-b=--json"), {}),
         (("mine",), {"HOBBES_GRANT": "unit-b=3", "HOBBES_REASON": "no words"}),
         (("mine", "--answer", f"@{file}"), {"HOBBES_REASON": "not this"}),
-        (("mine",), {"HOBBES_ANSWER": '{"rulings": {"unit-b": {"grant": 5}}}'}),
+        (("mine",), {"HOBBES_ANSWER": '{"rulings": {"unit-b": {"grant": 5, "reason": "a need"}}}'}),
     ]
     for words, env in ways:
         answered = cli("answer", *words, env=env)
@@ -154,7 +155,7 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Pat
         (2, "--json"),
         (3, "no words"),
         (4, "from a file"),
-        (5, ""),
+        (5, "a need"),
     ]
     assert all(card["view"]["requests"][0]["unit"] == "unit-b" for card in heard)
 
@@ -172,7 +173,9 @@ def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Pat
         (("other", "--grant", "1"), "write one RUN, and each field as --FIELD VALUE"),
         (("--grant", "1", "--answer", "{}"), "write single fields, --answer or --text, not several of them"),
         (("--answer", "{"), "--answer: Invalid JSON"),
-        (("--answer", '{"gift": 1}'), "--answer: gift: Extra inputs are not permitted"),
+        (("--answer", '{"gift": 1}'), "--answer: rulings.unit-b.reason: Field required; gift: Extra inputs"),
+        (("--grant", "unit-b=1"), "rulings.unit-b.reason: Field required"),
+        (("--grant", "1", "--reason", " "), "rulings.unit-b.reason: a ruling needs a reason; say why"),
         (
             ("--answer", '{"rulings": {"unit-b": {"grant": 9999}}}'),
             "--answer: rulings.unit-b.grant: Input should be less than or equal to",

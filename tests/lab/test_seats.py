@@ -348,7 +348,9 @@ def test_an_observer_has_a_seat_too(opened: Store, pages: TestClient) -> None:
     run = go(opened, begin(opened, RunOptions("trust", 2, models="policy:beggar", values=values)))
     path = path_of(opened.home, run, "observer")
     page = pages.get(path).text
-    post(pages, path, {"address": asked(page), "/rulings/unit-a/grant": "1", "/rulings/unit-b/grant": "0"})
+    grants = {"/rulings/unit-a/grant": "1", "/rulings/unit-b/grant": "0"}
+    reasons = {name.replace("grant", "reason"): "so be it" for name in grants}
+    post(pages, path, {"address": asked(page), **grants, **reasons})
     played_on()
     assert opened.runs.find(run.id).turns == 1
 
