@@ -50,7 +50,7 @@ from hobbes.nodes.journal import (
     Reply,
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import ModelSettings, url_of
+from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
@@ -272,14 +272,12 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
                 "response": [_stay, _bound],
             },
             params=base.params,  # not in base_url: openai's client would append the path after the query
-            proxy=os.environ.get("OPENAI_PROXY")
-            or None,  # langchain-openai's; without it, httpx2 reads the usual
         )
     except OSError as error:
         raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
     except (httpx2.InvalidURL, ValueError):  # the message could quote a password
         raise ValueError(
-            "a proxy in the environment (OPENAI_PROXY, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
+            "a proxy in the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
             "URL; write http://HOST:PORT"
         ) from None
 
@@ -326,13 +324,14 @@ class ChatPlayer:
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
             model=settings.model,
-            base_url=str(base.copy_with(query=None)) or None,
+            base_url=str(base.copy_with(query=None)),  # without it, LangChain reads further variables
             api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
             use_responses_api=settings.api == "responses",
             cache=False,
-            openai_proxy="",  # the HTTP client has it
+            openai_proxy="",  # without it, LangChain reads OPENAI_PROXY
+            http_socket_options=(),  # without it, LangChain warns of proxies that the HTTP client does use
             timeout=self._http.timeout,  # None would switch it off for each request
             http_async_client=self._http,
             # It is never used; without it, langchain-openai makes one that reads all certificates again.
@@ -482,19 +481,6 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next(named, None)
 
 
-def server_address(settings: ModelSettings) -> httpx2.URL:
-    """Return the base URL of a model's server, empty for OpenAI's own.
-
-    Raise ValueError if OPENAI_BASE_URL is not valid or names a user. The message does not quote it.
-    """
-    if settings.base_url:
-        return url_of(settings.base_url)
-    try:
-        return url_of(os.environ.get("OPENAI_BASE_URL", ""))
-    except ValueError as error:
-        raise ValueError(f"OPENAI_BASE_URL {error}") from None
-
-
 def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
 
@@ -504,7 +490,7 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """
     if not settings.cache:
         return {}
-    if settings.api == "responses" or base.host in {"", "api.openai.com"}:
+    if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
         return {"prompt_cache_breakpoint": {"mode": "explicit"}}
     return {"cache_control": {"type": "ephemeral"}}
 

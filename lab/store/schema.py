@@ -26,7 +26,7 @@ COUNTS = {
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}
@@ -107,6 +107,7 @@ def _create_tables(db: Database) -> None:
             "error": str,
             "caps": str,
             "question": str,
+            "servers": str,
             "parent": str,
             "turn": int,
             "earlier": str,
