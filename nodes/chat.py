@@ -36,8 +36,10 @@ from hobbes.nodes.calling import (
     failure_of,
     outcome_of_finish,
     rest_after,
+    wait,
     with_retries,
 )
+from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import (
@@ -287,9 +289,9 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. `limiter` counts its requests; without one, they are counted alone. `check_caps` is called
-    before each request is sent, and raises HaltedError if a cap was reached while it waited. Raise ValueError
-    if the key, the base URL, a proxy or a CA file cannot be used.
+    this run. `limiter` counts its requests; without one, they are counted alone. `meter` has the caps of the
+    run, which are checked before each request is sent, since one may be reached while it waited. Raise
+    ValueError if the key, the base URL, a proxy or a CA file cannot be used.
     """
 
     at_once = False
@@ -303,7 +305,7 @@ class ChatPlayer:
         name: str = "",
         answered: bool = False,
         limiter: RateLimiter | None = None,
-        check_caps: Callable[[], None] = lambda: None,
+        meter: Meter | None = None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -315,8 +317,8 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
-        self._check_caps = check_caps
+        self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
+        self._pace = Pace(limiter or OwnRateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
@@ -363,7 +365,7 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
-                self._check_caps()
+                self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
@@ -374,12 +376,18 @@ class ChatPlayer:
         try:
             async with self._breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
-                message, without = await with_retries(one_try, self._timeout)
+                message, without = await with_retries(one_try, self._timeout, self._wait)
         except TryFailedError as failure:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
             reply = self._answered(message, without)
         return reply._replace(tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not beyond the run's own seconds. Raise HaltedError if a cap is reached by then."""
+        if seconds:
+            await wait.get()(min(seconds, self._meter.seconds_left()))
+        self._meter.check()
 
     def _estimated(self, prompt: Prompt) -> int:
         """Return about how many tokens a prompt has; 0 if no limit asks for it, since counting takes time."""

@@ -388,7 +388,6 @@ class RunPlayers:
 
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered
-        check = self._meter.check if self._meter else lambda: None
         self._models.append(
             ChatPlayer(
                 settings,
@@ -397,7 +396,7 @@ class RunPlayers:
                 name=name,
                 answered=answered,
                 limiter=self._limiter,
-                check_caps=check,
+                meter=self._meter,
             )
         )
         return self._models[-1]

@@ -27,6 +27,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import calling
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.limits import OwnRateLimiter
@@ -230,7 +231,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnRateLimiter(), "m", limits)
+        pace = Pace(OwnRateLimiter(), "m", limits, calling.wait.get())
         for count in tokens:
             async with pace.slot(count):
                 pass
