@@ -11,7 +11,6 @@ from typing import Any
 
 import aiohttp
 import httpx2
-import langsmith
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import (
@@ -322,7 +321,6 @@ class ChatPlayer:
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
-        langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
             model=settings.model,

@@ -26,7 +26,7 @@ COUNTS = {
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 5
 """The version of the tables, which the file keeps as `pragma user_version`."""
 
 ADDRESS = {"run": str, "turn": int}

@@ -14,7 +14,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from langchain_core.tracers.langchain import wait_for_all_tracers
 
 from hobbes.engine.answer import Outcome
 from hobbes.nodes.chat import ChatPlayer, PlainClient
@@ -203,22 +202,6 @@ def test_organization_and_project_are_sent_as_headers(monkeypatch: pytest.Monkey
     asyncio.run(asking())
     told = heads[0].lower().splitlines()
     assert {"openai-organization: org-1", "openai-project: proj-2", "x-team: miners"} <= {*told}
-
-
-def test_no_prompt_is_uploaded_where_tracing_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    heads: list[str] = []
-    monkeypatch.setenv("LANGSMITH_TRACING", "true")
-    monkeypatch.setenv("LANGSMITH_API_KEY", "any")
-
-    async def asking() -> None:
-        async with serving(heads) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", f"http://{server}/v1")
-            monkeypatch.setenv("LANGSMITH_ENDPOINT", f"http://{server}")
-            await reply()
-            await asyncio.to_thread(wait_for_all_tracers)
-
-    asyncio.run(asking())
-    assert [head.split()[1] for head in heads] == ["/v1/chat/completions"]
 
 
 def test_every_request_of_a_run_has_its_own_body_address_and_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
