@@ -1,6 +1,8 @@
 """The command `hobbes`, which `python -m hobbes` is as well."""
 
+import os
 import sys
+import threading
 
 
 def main() -> None:
@@ -10,7 +12,18 @@ def main() -> None:
 
         command()
     except KeyboardInterrupt:
-        sys.exit(130)
+        _leave(130)
+    except SystemExit as end:
+        _leave(end.code)
+
+
+def _leave(code: str | int | None) -> None:
+    """End this process. It does not wait for threads of a person's own code that do not end."""
+    if threading.active_count() == 1:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else bool(code))
 
 
 if __name__ == "__main__":

@@ -340,6 +340,7 @@ class RunPlayers:
         self._past = past
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
+        self._programs: list[PythonPlayer] = []
 
     @cached_property
     def _prompts(self) -> PromptSet:
@@ -365,7 +366,9 @@ class RunPlayers:
             return HumanPlayer(self._late)
         seed = self._setting.seed
         if parsed.kind is PlayerKind.PYTHON:
-            return PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+            player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+            self._programs.append(player)
+            return player
         return PolicyPlayer(self._world, parsed, seed)
 
     def observing(self, spec: str) -> Player:
@@ -413,6 +416,6 @@ class RunPlayers:
         return (self._meter.stop_reason if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
-        """Close the connections."""
-        for model in self._models:
-            await model.close()
+        """Close the connections and event loops."""
+        for player in (*self._models, *self._programs):
+            await player.close()
