@@ -417,5 +417,7 @@ class RunPlayers:
 
     async def close(self) -> None:
         """Close the connections and event loops."""
-        for player in (*self._models, *self._programs):
-            await player.close()
+        for model in self._models:
+            await model.close()
+        for program in self._programs:
+            program.close()

@@ -216,7 +216,7 @@ class PythonPlayer:
         """Return the reply of a failed call."""
         return Reply("", python_model(self._name), failure=outcome, error=error)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close the event loop of the code."""
         if self._loop is not None:
             self._loop.close()

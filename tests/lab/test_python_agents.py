@@ -454,7 +454,7 @@ def test_the_calls_to_one_agent_come_one_after_the_other(file: Path) -> None:
     async def asked() -> list[Reply]:
         calls = (player.reply(Address(turn, "miner-01"), player.prompt({})) for turn in range(9))
         replies = await asyncio.gather(*calls)
-        await player.close()
+        player.close()
         return replies
 
     assert [reply.text for reply in asyncio.run(asked())] == ["1"] * 9
