@@ -18,7 +18,10 @@ def main() -> None:
 
 
 def _leave(code: str | int | None) -> None:
-    """End this process. It does not wait for threads of a person's own code that do not end."""
+    """End this process, without waiting for threads that a person's own code has left behind.
+
+    If there are any, the next command removes the temporary files of this one, as after a kill.
+    """
     if threading.active_count() == 1:
         sys.exit(code)
     sys.stdout.flush()

@@ -30,7 +30,7 @@ from hobbes.nodes.calling import (
 from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import Limits, OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
@@ -285,6 +285,21 @@ def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> No
         return [await most_at_once(failure, calls) for failure, calls in ends]
 
     assert asyncio.run(rounds()) == [1, 8, 6, 7, 8]
+
+
+def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
+    limiter = OwnRateLimiter()
+    limiter.begin("m", Limits(parallel=1), 0)
+
+    async def pause(_: float) -> None:
+        raise HaltedError("--max-seconds 5 is reached")
+
+    async def waiting() -> None:
+        async with Pace(limiter, "m", ModelSettings(model="m", parallel=1), pause).slot(0):
+            pytest.fail("there is no room for it")
+
+    with pytest.raises(HaltedError):
+        asyncio.run(waiting())
 
 
 DOWN = TryFailedError("down", tries=5)
