@@ -638,7 +638,7 @@ NOT_FOUND = (
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
         "update turns set ended = '2001-01-01'",
     ),
-    Tampering("the column `servers` of `runs`", "update runs set servers = '{\"openai:m\": [\"http://h\"]}'"),
+    Tampering("the column `servers` of `runs`", "update runs set servers = '{}'"),
     Tampering(
         "an experiment whose file was changed as well as `cells`",
         "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"
