@@ -11,7 +11,6 @@ from typing import Any
 
 import aiohttp
 import httpx2
-import langsmith
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import (
@@ -36,8 +35,10 @@ from hobbes.nodes.calling import (
     failure_of,
     outcome_of_finish,
     rest_after,
+    wait,
     with_retries,
 )
+from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import (
@@ -50,7 +51,7 @@ from hobbes.nodes.journal import (
     Reply,
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import ModelSettings, url_of
+from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
@@ -272,14 +273,12 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
                 "response": [_stay, _bound],
             },
             params=base.params,  # not in base_url: openai's client would append the path after the query
-            proxy=os.environ.get("OPENAI_PROXY")
-            or None,  # langchain-openai's; without it, httpx2 reads the usual
         )
     except OSError as error:
         raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
     except (httpx2.InvalidURL, ValueError):  # the message could quote a password
         raise ValueError(
-            "a proxy in the environment (OPENAI_PROXY, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
+            "a proxy in the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
             "URL; write http://HOST:PORT"
         ) from None
 
@@ -289,9 +288,9 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. `limiter` counts its requests; without one, they are counted alone. `check_caps` is called
-    before each request is sent, and raises HaltedError if a cap was reached while it waited. Raise ValueError
-    if the key, the base URL, a proxy or a CA file cannot be used.
+    this run. `limiter` counts its requests; without one, they are counted alone. `meter` has the caps of the
+    run, which are checked before each request is sent, since one may be reached while it waited. Raise
+    ValueError if the key, the base URL, a proxy or a CA file cannot be used.
     """
 
     at_once = False
@@ -305,7 +304,7 @@ class ChatPlayer:
         name: str = "",
         answered: bool = False,
         limiter: RateLimiter | None = None,
-        check_caps: Callable[[], None] = lambda: None,
+        meter: Meter | None = None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -317,22 +316,22 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
-        self._check_caps = check_caps
+        self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
+        self._pace = Pace(limiter or OwnRateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
-        langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
             model=settings.model,
-            base_url=str(base.copy_with(query=None)) or None,
+            base_url=str(base.copy_with(query=None)),  # without it, LangChain reads further variables
             api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
             use_responses_api=settings.api == "responses",
             cache=False,
-            openai_proxy="",  # the HTTP client has it
+            openai_proxy="",  # without it, LangChain reads OPENAI_PROXY
+            http_socket_options=(),  # without it, LangChain warns of proxies that the HTTP client does use
             timeout=self._http.timeout,  # None would switch it off for each request
             http_async_client=self._http,
             # It is never used; without it, langchain-openai makes one that reads all certificates again.
@@ -364,7 +363,7 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
-                self._check_caps()
+                self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
@@ -375,12 +374,18 @@ class ChatPlayer:
         try:
             async with self._breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
-                message, without = await with_retries(one_try, self._timeout)
+                message, without = await with_retries(one_try, self._timeout, self._wait)
         except TryFailedError as failure:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
             reply = self._answered(message, without)
         return reply._replace(tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not beyond the run's own seconds. Raise HaltedError if a cap is reached by then."""
+        if seconds:
+            await wait.get()(min(seconds, self._meter.seconds_left()))
+        self._meter.check()
 
     def _estimated(self, prompt: Prompt) -> int:
         """Return about how many tokens a prompt has; 0 if no limit asks for it, since counting takes time."""
@@ -482,19 +487,6 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next(named, None)
 
 
-def server_address(settings: ModelSettings) -> httpx2.URL:
-    """Return the base URL of a model's server, empty for OpenAI's own.
-
-    Raise ValueError if OPENAI_BASE_URL is not valid or names a user. The message does not quote it.
-    """
-    if settings.base_url:
-        return url_of(settings.base_url)
-    try:
-        return url_of(os.environ.get("OPENAI_BASE_URL", ""))
-    except ValueError as error:
-        raise ValueError(f"OPENAI_BASE_URL {error}") from None
-
-
 def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
 
@@ -504,7 +496,7 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """
     if not settings.cache:
         return {}
-    if settings.api == "responses" or base.host in {"", "api.openai.com"}:
+    if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
         return {"prompt_cache_breakpoint": {"mode": "explicit"}}
     return {"cache_control": {"type": "ephemeral"}}
 

@@ -17,7 +17,7 @@ MAX_LINE_LENGTH = 500
 MAX_SEARCHED_LENGTH = 100 * MAX_LINE_LENGTH
 """How many characters of an error text are searched for secrets, and for what the error is about."""
 
-SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 """Environment variables whose values are removed: an error message may quote the wrong key."""
 
 _read: set[str] = set()

@@ -40,7 +40,7 @@ from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.human import persons_reply
 from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply, make_call
 from hobbes.nodes.limits import RateLimiter
-from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
@@ -258,10 +258,6 @@ def _check_the_models_can_be_reached(chats: Models) -> None:
                 "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them. "
                 "`hobbes serve` is a stand-in server, for a look without a model"
             )
-    if not chats:
-        return
-    from hobbes.nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
-
     try:
         for settings in chats.values():
             server_address(settings)
@@ -314,6 +310,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
+        store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
@@ -337,6 +334,13 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         state = run.world.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
         store.figures.end_run(run, ended, found)
+
+
+def _servers(chats: Models) -> dict[str, str]:
+    """Return the address of the server of each chat model, by its spec, without what may contain a key."""
+    return {
+        spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
+    }
 
 
 def halted_error(store: Store, run: str) -> HaltedRunError:

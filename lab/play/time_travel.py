@@ -22,7 +22,7 @@ from hobbes.lab.play.playing import CHECKPOINTS, meter_of
 from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.journal import Address, Call, Logged, Prompt
+from hobbes.nodes.journal import Address, Call, Logged, PlayerKind, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
 
@@ -108,8 +108,12 @@ class RecordedAnswers:
         """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
-        """Keep calls in memory."""
-        for call in calls:
+        """Keep calls in memory, but for those of people.
+
+        LangGraph matches the values that a node is resumed with to its interrupts by their order, so each
+        person has to be asked again whenever the node begins anew.
+        """
+        for call in (call for call in calls if call.reply.player != PlayerKind.HUMAN):
             self._new[call.address.turn, call.address.agent].append(call)
 
     def turn(self, turn: Logged) -> None:

@@ -50,6 +50,7 @@ def _carry_over(db: Database, home: Path) -> int:
     db.execute("pragma journal_mode = wal")  # whoever reads meanwhile sees the database as it was
     with db.atomic():
         db.execute("alter table runs add column measures_version integer")
+        db.execute("alter table runs add column servers text")
         db.execute("alter table turns add column row_hash text")
         turns = db.execute(f"select {', '.join(TURN_COLUMNS)} from turns")  # noqa: S608  names are ours
         hashes = [(turn_hash(row), *row[:2]) for row in turns]

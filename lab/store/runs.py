@@ -45,6 +45,7 @@ JSON: Mapping[str, TypeAdapter[Any]] = {
     "scores": TypeAdapter(dict[str, int]),
     "caps": TypeAdapter(Caps),
     "question": TypeAdapter(tuple[PersonQuestion, ...]),
+    "servers": TypeAdapter(dict[str, list[str]]),
     "earlier": TypeAdapter(list[dict[str, Any]]),
     "column_hashes": TypeAdapter(list[str]),
 }
@@ -297,6 +298,16 @@ class Runs:
         # reader into a writer.
         with self._db.conn as connection:
             update_run(connection, run, values)
+
+    def keep_servers(self, run: str, asked: Mapping[str, str]) -> None:
+        """Note the server that each chat model is asked at, by the spec of its player.
+
+        One that was stopped may go on at another server; the servers before it stay.
+        """
+        before = value_of(self.row(run), "servers") or {}
+        servers = {spec: [*dict.fromkeys([*before.get(spec, ()), url])] for spec, url in asked.items()}
+        if servers != before:
+            self.update(run, servers=compact({**before, **servers}))
 
     def ask(self, run: str, questions: Iterable[PersonQuestion]) -> None:
         """Note that a run waits for people, and what they are asked."""

@@ -111,6 +111,7 @@ def _create_tables(db: Database) -> None:
             "error": str,
             "caps": str,
             "question": str,
+            "servers": str,
             "parent": str,
             "turn": int,
             "earlier": str,

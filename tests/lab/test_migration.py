@@ -24,6 +24,7 @@ from tests.lab.play import go, mining
 
 TO_SCHEMA_5 = f"""
 alter table runs drop column measures_version;
+alter table runs drop column servers;
 alter table turns drop column row_hash;
 drop table agent_turns_mining;
 create view agent_turns_mining as select run, turn, 'miner-01' as agent, 7 as gold from turns;

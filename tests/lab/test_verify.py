@@ -662,6 +662,7 @@ NOT_FOUND = (
         "the view of a scripted policy (`calls.prompt`), rehashed",
         rehashed("update calls set prompt = hex(zeroblob(32)) where turn = 1 and agent = 'miner-01'"),
     ),
+    Tampering("the column `servers` of `runs`", "update runs set servers = '{}'"),
     Tampering(
         "an experiment whose file was changed as well as `cells`",
         "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"

@@ -26,7 +26,7 @@ from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import calling, chat, prompting
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.models import ModelSettings, server_address
 from tests.conftest import LiveCallError
 from tests.lab.play import played
 
@@ -364,11 +364,15 @@ def test_what_is_no_address_stops_a_run_that_goes_on_and_none_of_policies(opened
 
 
 @pytest.mark.parametrize(
-    "base", ["", "http://h:65535/v1", "HTTPS://[::1]/v1", "http://h:1", "http://é.de/v1"]
+    ("base", "asked"),
+    [
+        ("", "https://api.openai.com/v1"),
+        *((base, base) for base in ("http://h:65535/v1", "HTTPS://[::1]/v1", "http://h:1", "http://é.de/v1")),
+    ],
 )
-def test_an_address_of_a_server_is_one_or_empty(base: str) -> None:
+def test_the_server_is_that_of_the_environment_or_openais_own(base: str, asked: str) -> None:
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        assert chat.server_address(ModelSettings(model="m")) == httpx2.URL(base)
+        assert server_address(ModelSettings(model="m")) == httpx2.URL(asked)
 
 
 def test_what_goes_to_the_network_fails_its_test(opened: Store) -> None:
