@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import open_checkpoints
+from hobbes.graphs.run import PLAIN, open_checkpoints
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of
 from hobbes.lab.store.history import past_turns
@@ -38,7 +38,7 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            saver = AsyncSqliteSaver(connection)
+            saver = AsyncSqliteSaver(connection, serde=PLAIN)
             yield build(nodes).compile(checkpointer=saver, name=run.world.name), config
     finally:
         await stretches.close()

@@ -124,7 +124,7 @@ class Queue(NamedTuple):
 
 def keep_codebook(store: Store, codebook: Codebook) -> None:
     """Store a codebook. The one that was stored last is the newest."""
-    with open_notes(store.home, "rwc") as connection:
+    with open_notes(store.folder, writes=True) as connection:
         connection.executescript(SCHEMA)
         with connection:
             connection.execute(
@@ -147,7 +147,7 @@ def _codebook(text: str) -> Codebook:
 
 def keep_queue(store: Store, codebook: Codebook, coder: str, decisions: Iterable[Decision]) -> None:
     """Add decisions to those that a person is to code; the codebook is stored."""
-    with open_notes(store.home, "rwc") as connection, connection:
+    with open_notes(store.folder, writes=True) as connection, connection:
         connection.executemany(
             "insert or ignore into queues values (?, ?, ?, ?, ?)",
             ((codebook.hash, coder, *one) for one in decisions),
@@ -174,7 +174,7 @@ def keep_coding(store: Store, coding: Coding) -> None:
     call = coding.call
     columns = columns_of_call(call, now())
     key = (coding.codebook, coding.coder, *coding.decision, coding.number)
-    with open_notes(store.home, "rwc") as connection, connection:
+    with open_notes(store.folder, writes=True) as connection, connection:
         connection.execute("pragma foreign_keys = on")
         texts = zip((columns["system"], columns["prompt"]), call.prompt, strict=True)
         connection.executemany("insert or ignore into code_texts values (?, ?)", texts)
@@ -252,7 +252,7 @@ def give_up(store: Store, coder: str) -> int:
     """Take all that a person has not coded yet out of their queues; return how many decisions these were."""
     if not any(one.coder == coder for one in queues(store)):
         return 0
-    with open_notes(store.home, "rwc") as connection, connection:
+    with open_notes(store.folder, writes=True) as connection, connection:
         return connection.execute(f"delete from queues where coder = ? and {NOT_CODED}", (coder,)).rowcount  # noqa: S608  names are ours
 
 
@@ -286,7 +286,7 @@ def shares_of_code(
 
 def _rows(store: Store, sql: str, values: Mapping[str, Any] | Sequence[Any] = ()) -> list[dict[str, Any]]:
     """Return rows of the tables of codings; none if there are no such tables yet."""
-    with open_notes(store.home, "ro") as connection:
+    with open_notes(store.folder, writes=False) as connection:
         connection.row_factory = sqlite3.Row
         if not connection.execute("select 1 from sqlite_master where name = 'codings'").fetchone():
             return []

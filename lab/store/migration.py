@@ -6,8 +6,9 @@ from pathlib import Path
 from filelock import FileLock
 from sqlite_utils import Database
 
+from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.lab.errors import LabError, MissingError
-from hobbes.lab.store.home import BROKEN, BUSY_SECONDS, connect
+from hobbes.lab.store.home import BROKEN
 from hobbes.lab.store.row_hashes import TURN_COLUMNS, turn_hash
 from hobbes.lab.store.schema import CARRIED_OVER, SCHEMA_VERSION
 
