@@ -282,9 +282,9 @@ def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pag
 @pytest.mark.parametrize(
     ("sent", "origin", "status", "told"),
     [
-        ({GRANT: "1"}, "http://evil.example", 403, "another site's page may not answer"),
-        ({GRANT: "1"}, None, 403, "another site's page may not answer"),
-        ({GRANT: "1000"}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
+        ({GRANT: "1", WHY: "so be it"}, "http://evil.example", 403, "another site's page may not answer"),
+        ({GRANT: "1", WHY: "so be it"}, None, 403, "another site's page may not answer"),
+        ({GRANT: "1000", WHY: "so be it"}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
         ({GRANT: ""}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
         ({"unit-z": "1"}, LOCAL, 400, f"the form has no field 'unit-z'; it has: {GRANT}, {WHY}"),
         ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
@@ -326,7 +326,7 @@ def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
 def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
     run = on(opened, begin(opened, game("human")))
     with opened.playing(run.id):
-        answered = answer(pages, run, {GRANT: "0"})
+        answered = answer(pages, run, {GRANT: "0", WHY: "so be it"})
     assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
     assert opened.runs.find(run.id).status == "waiting"
 
@@ -337,7 +337,7 @@ def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
     """Two calls are allowed, and both were made before the person was asked."""
     run = on(opened, begin(opened, game("human"), Caps(calls=2)))
     assert run.status == "waiting"
-    assert answer(pages, run, {GRANT: "0"}).status_code == 303
+    assert answer(pages, run, {GRANT: "0", WHY: "so be it"}).status_code == 303
     played_on()
     assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
 
@@ -360,7 +360,7 @@ def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: S
     ):
         assert viewing.stdout is not None
         base = viewing.stdout.readline().strip().rstrip("/")
-        form = {**hidden(httpx2.get(f"{base}/{run.id}", timeout=60).text), GRANT: "1"}
+        form = {**hidden(httpx2.get(f"{base}/{run.id}", timeout=60).text), GRANT: "1", WHY: "so be it"}
         sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
         assert sent.status_code == 303
         viewing.send_signal(signal.SIGINT)
@@ -437,7 +437,7 @@ def test_an_answer_is_kept_though_its_process_is_lost(
     run = on(opened, begin(opened, game("human")))
     with monkeypatch.context() as dead:
         dead.setattr(viewing, "_play_on", lambda *_: None)
-        assert answer(pages, run, {GRANT: "0"}).status_code == 303
+        assert answer(pages, run, {GRANT: "0", WHY: "so be it"}).status_code == 303
     again = on(opened, run)
     assert again.turns > run.turns
 
@@ -450,13 +450,14 @@ def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_wh
 
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
         run = on(opened, begin(opened, game("human", models="openai:policy/beggar*2")))
-    refused = answer(pages, run, {GRANT: "0"})
+    declined = {GRANT: "0", WHY: "so be it", WHY.replace("unit-b", "unit-a"): "so be it"}
+    refused = answer(pages, run, declined)
     assert refused.status_code == 400
     assert "OPENAI_API_KEY" in refused.text
     assert opened.runs.find(run.id).questions == run.questions
     with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
         offline.setattr(viewing, "go_on", gone)
-        assert answer(pages, run, {GRANT: "0"}).status_code == 303
+        assert answer(pages, run, declined).status_code == 303
         played_on()
     assert "the provider is gone" in pages.get(f"/{run.id}").text
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
