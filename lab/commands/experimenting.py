@@ -33,7 +33,6 @@ class ReportForm(StrEnum):
 
     html = "html"
     md = "md"
-    paper = "paper"
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -308,9 +307,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option(
-            "--to", "-o", help="the file to write, by default stdout; with --format paper the folder"
-        ),
+        typer.Option("--to", "-o", help="the file to write, by default stdout"),
     ] = None,
     without_tainted: Annotated[
         bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
@@ -328,9 +325,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
-        raise UsageError("--to needs --format html, md or paper")
-    if to is None and form is ReportForm.paper:
-        raise UsageError("--format paper writes several files; name their folder with --to")
+        raise UsageError("--to needs --format html or md")
     with options.open_home(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
@@ -338,10 +333,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         if as_json:
             print_json(found.to_json())
             return
-        if form is ReportForm.paper and to is not None:
-            _write_paper(store, found, to)
-        else:
-            _write_report(store, found, form, to)
+        _write_report(store, found, form, to)
 
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
@@ -360,21 +352,6 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
         _write(markdown(page, to.stem), to)
         for name, picture in pictures(page, to.stem).items():
             _write(picture, to.with_name(name))
-
-
-def _write_paper(store: "Store", found: "Report", folder: Path) -> None:
-    """Write a report as an appendix of a paper into a folder, which is made if there is none."""
-    from hobbes.lab.show.paper import appendix
-    from hobbes.lab.show.terminal import say
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files = appendix(store, found)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise LabError(f"cannot write {folder}: {error.strerror}; choose another folder with --to") from error
-    say(f"{folder}: {', '.join(files)}")
 
 
 def _write(text: str, to: Path | None) -> None:

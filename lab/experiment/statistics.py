@@ -32,9 +32,6 @@ MIN_VALUES = 3
 SKEWNESS = 3.0
 """A sample counts as so many times as skewed as it looks: the end of a tail is seldom among few values."""
 
-CALIBRATED = 8
-"""From so many values on, intervals cover what they should (docs/calibration.md)."""
-
 PLACES = 12
 """Decimal places of means and differences. What is smaller is a rounding error of the arithmetic."""
 

@@ -37,14 +37,14 @@ MAX_DIFF_LETTERS = 900
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 
 
-def asked_of(store: Store, report: Report) -> ExperimentFile:
+def _asked_of(store: Store, report: Report) -> ExperimentFile:
     """Return the file with what was asked: that of the frozen plan, or the stored one if none was kept."""
     return report.plan.file if report.plan else stored_file(store, report.experiment)
 
 
 def what_was_asked(store: Store, report: Report) -> Section:
     """Return what was asked: the question, the hypotheses, the plan, and what the measures are."""
-    file = asked_of(store, report)
+    file = _asked_of(store, report)
     measures = list(dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)]))
     return Section(
         "What was asked",
@@ -140,7 +140,7 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
             if "prompts" in differing:
-                differing["prompts"] = [variant_name(variant) for variant in differing["prompts"]]
+                differing["prompts"] = [_variant_name(variant) for variant in differing["prompts"]]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -154,7 +154,7 @@ def _told(value: object) -> str:
     )
 
 
-def variant_name(variant: str) -> str:
+def _variant_name(variant: str) -> str:
     """Return what a variant of prompts is called: a folder without the path to it."""
     return Path(variant).name if is_path(variant) else variant
 

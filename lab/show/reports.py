@@ -440,7 +440,7 @@ def in_markdown(
     title: str, sections: Iterable[Section], details: Iterable[Section] = (), name: str = ""
 ) -> str:
     """Return a title and the parts below it as Markdown. With a name, it shows the pictures of this name."""
-    lines = [f"# {escape_markdown(title)}", ""]
+    lines = [f"# {_escape_markdown(title)}", ""]
     numbers = count(1)
     for section in sections:
         lines += _in_markdown(section, "##", name, numbers)
@@ -453,31 +453,31 @@ def in_markdown(
 
 def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[int]) -> Iterator[str]:
     """Yield the lines of a part of a report. Its pictures have the next numbers."""
-    yield from (f"{heading} {escape_markdown(section.title)}", "")
+    yield from (f"{heading} {_escape_markdown(section.title)}", "")
     for text in section.texts:
-        yield from (escape_markdown(text), "")
+        yield from (_escape_markdown(text), "")
     for picture in section.pictures() if name else ():
-        yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
+        yield from (f"![{_escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
     if section.columns:
-        yield from table_in_markdown(section.columns, section.rows)
+        yield from _table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (_escape_markdown(label), "", *_fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
-def fence(text: str) -> list[str]:
+def _fence(text: str) -> list[str]:
     """Return foreign text as a block of code."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return [f"{fence}text", text, fence]
 
 
-def table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, and an empty one."""
     for row in (columns, ["---"] * len(columns), *rows):
-        yield f"| {' | '.join(map(escape_markdown, row))} |"
+        yield f"| {' | '.join(map(_escape_markdown, row))} |"
     yield ""
 
 
-def escape_markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
     line = escape_invisible(" ".join(text.split()))
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
