@@ -69,10 +69,6 @@ NOTES = {
         "A `half_life` of 100 means that none was reached in 100 rounds: such a game counts with 100, so "
         "differences from it are at least as large as shown."
     ),
-    "mining-invasion": (
-        "Hypothesis 1: `raid_profit` pools the raids of all. That of the raiders alone is about the same "
-        "(0.343 and 0.347); that of guided counter-raids falls."
-    ),
 }
 """What has to be known beside the hypotheses of an experiment, whose texts are those of its frozen plan."""
 
@@ -193,7 +189,7 @@ def page(report: Report, rerun: Report | None) -> Iterator[str]:
         "Arms": arms(report),
         "Differences": differences(report),
     }
-    parts |= {"Rankings": rankings(report), "Invasions": invasions(report), "Scores": scores(report)}
+    parts |= {"Rankings": rankings(report), "Scores": scores(report)}
     for title, lines in parts.items():
         if written := list(lines):
             yield from ("", f"## {title}", "", *written)
@@ -315,22 +311,6 @@ def rankings(report: Report) -> Iterator[str]:
 def _strategy(player: str) -> str:
     """Return what the strategy of a player is called."""
     return player.partition(":")[2]
-
-
-def invasions(report: Report) -> Iterator[str]:
-    """Yield what came of each invasion."""
-    for one in report["invasions"]:
-        into, back = one["of_mutant"], one["of_resident"]
-        yield (
-            f"`{one['mutant']}` among `{one['resident']}`: a single mutant takes over with probability "
-            f"{_probability(into)}, and a single resident among mutants with probability "
-            f"{_probability(back)}. Without any advantage, either probability would be "
-            f"{figure(one['neutral'])}."
-        )
-
-
-def _probability(one: Mapping[str, float]) -> str:
-    return f"{figure(one['probability'])} ({figure(one['low'])} to {figure(one['high'])})"
 
 
 def scores(report: Report) -> Iterator[str]:

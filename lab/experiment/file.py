@@ -246,13 +246,6 @@ class Hypothesis(_Table):
     """The factor of a trend, or the two of an interaction."""
 
 
-class InvasionAsked(_Table):
-    """A question about invasion: does a mutant gain among residents? Both are specs, as in `model`."""
-
-    resident: Text
-    mutant: Text
-
-
 class Base(_Table):
     """A recorded run that each arm forks, and the turn at which it is forked."""
 
@@ -326,7 +319,6 @@ class ExperimentFile(Options):
     pilot: Name | None = None
     """An experiment whose spread says how many seeds this one needs."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
-    invasions: list[InvasionAsked] = Field([], alias="invasion")
 
     @property
     def baseline(self) -> str:
@@ -501,10 +493,8 @@ def _check_wordings(file: ExperimentFile) -> None:
             raise ValueError(f"{file.place(arm)}: an arm has either paraphrases or models; leave one out")
         if len(file.of_wordings(arm)) < len(paraphrases or models):
             raise ValueError(f"{file.place(arm)}: two wordings have the same name; rename a folder")
-        if models and (is_ranked or file.invasions):
-            raise ValueError(
-                f"{file.place(arm)} models: an experiment with pairs or invasions needs `model` instead"
-            )
+        if models and is_ranked:
+            raise ValueError(f"{file.place(arm)} models: an experiment with pairs needs `model` instead")
 
 
 def _check_measures(file: ExperimentFile) -> None:
@@ -628,7 +618,6 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "factors": 1,
         "from": 1,
         "hypothesis": 2,
-        "invasion": 2,
         "parameters": 1,
         "set": 1,
         "smallest": 1,
@@ -637,8 +626,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         return message.removeprefix("Value error, ")
     table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
-    if names[0] in {"hypothesis", "invasion"}:
-        where = " ".join([f"[[{names[0]}]]", *(str(int(number) + 1) for number in place[1:2])])
+    if names[0] == "hypothesis":
+        where = " ".join(["[[hypothesis]]", *(str(int(number) + 1) for number in place[1:2])])
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
@@ -647,7 +636,6 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
             "compare": Compare,
             "from": From,
             "hypothesis": Hypothesis,
-            "invasion": InvasionAsked,
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)

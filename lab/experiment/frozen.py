@@ -91,7 +91,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "what a curve has of games that ended": lambda file: file.compare.after_end,
     "the smallest differences that matter": lambda file: file.smallest,
     "looks": lambda file: file.looks,
-    "invasions": lambda file: file.invasions,
 }
 """The parts of a plan beside hypotheses and seeds, by the words for them."""
 

@@ -28,7 +28,6 @@ from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.invasion import Invasion, invasions
 from hobbes.lab.experiment.manifest import manifest
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
 from hobbes.lab.experiment.spread import Spread, spreads
@@ -87,7 +86,6 @@ class Report:
     hypotheses: tuple[Tested, ...]
     spreads: tuple[Spread, ...]
     failing: tuple[Failing, ...]
-    invasions: tuple[Invasion, ...]
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
@@ -145,7 +143,6 @@ class Report:
                 for cell in self.cells
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
-            "invasions": [one.to_json() for one in self.invasions],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
             "manifest": self.manifest,
@@ -209,7 +206,6 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         tuple(_hypotheses(used, file, plan, begun, known)),
         tuple(spreads(file, used, counted, measures)),
         tuple(failing(file, counted)),
-        invasions(file, games),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
         manifest(file, [known[key] for key in planned if key in known]),

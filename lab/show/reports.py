@@ -16,7 +16,6 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared
 from hobbes.lab.experiment.file import NULL
-from hobbes.lab.experiment.invasion import in_words
 from hobbes.lab.experiment.looks import shares
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
@@ -115,10 +114,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     """Yield the details."""
     if told := list(verdicts(report)):
         yield Section("Hypotheses", told)
-    for one in report.invasions:
-        rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
-        title = f"Invasion: {one.mutant} among {one.resident}"
-        yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     if report.origin:
         bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
         words = list(report.origin.in_words())

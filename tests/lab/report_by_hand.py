@@ -2,9 +2,9 @@
 
     python -m tests.lab.report_by_hand .hobbes/runs.db NAME.toml
 
-Nothing of hobbes is imported. All sign flips and all resamples of games are counted, a Moran process is
-solved as a Markov chain, and power is simulated in another way. So this is for small experiments, of up to 8
-seeds, whose file names its measures. What the report draws at random must lie in a `Range`.
+Nothing of hobbes is imported. All sign flips and all resamples of games are counted, and power is simulated
+in another way. So this is for small experiments, of up to 8 seeds, whose file names its measures. What the
+report draws at random must lie in a `Range`.
 """
 
 import hashlib
@@ -206,7 +206,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
             .itertuples(index=False)
         ],
         "hypotheses": hypotheses(home),
-        "invasions": [invasion(home, one) for one in asked.get("invasion", ())],
         "rankings": rankings(home),
         "doses": list(doses(home)),
         "over_time": list(over_time(home)),
@@ -867,96 +866,6 @@ def rankings(home: Home) -> Row:
             row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
         found[name] = sorted(rows, key=lambda row: row["rank"])
     return found
-
-
-# Invasion
-
-
-def invasion(home: Home, asked: Mapping[str, str]) -> Row:
-    """Return the payoffs by the number of mutants, and where a Moran process with them settles."""
-    kinds = [asked["resident"], asked["mutant"]]
-    table = seats(home)
-    table = table[table["arm"] != "null"]
-    of_games = table.groupby(["arm", "seed"])["spec"]
-    table = table[of_games.transform(lambda specs: specs.isin(kinds).all())]
-    table = table.assign(
-        mutants=table.groupby(["arm", "seed"])["spec"].transform(lambda s: (s == kinds[1]).sum())
-    )
-    agents = int(table.groupby(["arm", "seed"]).size().max())
-    scores = table.groupby(["spec", "mutants", "seed"])["score"].mean()
-    games = table.groupby("mutants")["seed"].nunique()
-    rows = []
-    for mutants, runs in games.items():
-        means = {
-            kind: scores.get((spec, mutants), pd.Series(dtype=float)).mean()
-            for spec, kind in zip(kinds, asked, strict=True)
-        }
-        rows.append(
-            {"mutants": mutants, "runs": int(runs)}
-            | {k: None if math.isnan(v) else v for k, v in means.items()}
-        )
-    row = {**asked, "agents": agents, "payoffs": rows, "neutral": 1 / agents}
-    if any(games.get(mutants, 0) < len(home.seeds) for mutants in range(1, agents)):
-        return row | dict.fromkeys(("of_mutant", "of_resident", "mutants_in_the_long_run"))
-    resident, mutant = (
-        np.array([scores[kind, m].sort_index().to_numpy() for m in range(1, agents)], float) for kind in kinds
-    )
-    into, back = fixation(mutant, resident), fixation(resident[::-1], mutant[::-1])
-    both = into["probability"] + back["probability"]
-    return row | {
-        "of_mutant": into,
-        "of_resident": back,
-        "mutants_in_the_long_run": into["probability"] / both if both else None,
-    }
-
-
-def fixation(newcomer: Any, others: Any) -> Row:
-    """Return how likely one newcomer is to take over, with the jackknifed t interval of its log odds."""
-    n = newcomer.shape[1]
-    known = absorbed(newcomer.mean(axis=1), others.mean(axis=1))
-    row: Row = {"probability": known, "low": None, "high": None}
-    if n < 3:
-        return row
-    again = [
-        absorbed(*(np.delete(of, k, axis=1).mean(axis=1) for of in (newcomer, others))) for k in range(n)
-    ]
-    if all(0 < one < 1 for one in (known, *again)) and np.ptp(again) > 1e-9:
-        odds = np.log(np.array(again) / (1 - np.array(again)))
-        off = stats.t.isf(0.025, n - 1) * math.sqrt(((odds - odds.mean()) ** 2).sum())
-        middle = math.log(known / (1 - known))
-        return row | {"low": 1 / (1 + math.exp(off - middle)), "high": 1 / (1 + math.exp(-off - middle))}
-    unseen = stats.binomtest(0, n).proportion_ci().high
-    least, most = (pick(newcomer.min(), newcomer.max(), others.min(), others.max()) for pick in (min, max))
-    for key, ends in (("low", (least, most)), ("high", (most, least))):
-        row[key] = absorbed(
-            *(
-                (1 - unseen) * of.mean(axis=1) + unseen * end
-                for of, end in zip((newcomer, others), ends, strict=True)
-            )
-        )
-    return row
-
-
-def absorbed(newcomer: Any, others: Any) -> float:
-    """Return the probability that the chain of the number of newcomers, which starts at 1, ends at N.
-
-    In a step, a newcomer is drawn to be copied in proportion to its payoff, and any agent is replaced.
-    """
-    agents = len(newcomer) + 1
-    chain, end = np.eye(agents - 1), np.zeros(agents - 1)
-    for place, (one, other) in enumerate(zip(newcomer, others, strict=True)):
-        count = place + 1
-        all_payoffs = count * one + (agents - count) * other
-        copied = count * one / all_payoffs if all_payoffs else count / agents
-        up, down = copied * (agents - count) / agents, (1 - copied) * count / agents
-        chain[place, place] -= 1 - up - down
-        if place:
-            chain[place, place - 1] -= down
-        if count < agents - 1:
-            chain[place, place + 1] -= up
-        else:
-            end[place] = up
-    return float(np.linalg.solve(chain, end)[0])
 
 
 # The manifest

@@ -22,7 +22,6 @@ from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
 from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judge
 from hobbes.lab.experiment.file import Hypothesis
-from hobbes.lab.experiment.invasion import fixation, probability_of_fixation
 from hobbes.lab.experiment.power import detectable_effect
 from tests.mining.plays import play
 
@@ -209,22 +208,6 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
     return WordingsTally(*(counts[key] / experiments for key in ("covered", "called", "over_games")))
 
 
-def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
-    """Return how often the interval of a fixation probability holds the true one."""
-    rng = np.random.default_rng(seeds)
-    others, newcomer = np.full(agents - 1, 1.1), 1 + 0.3 * np.arange(1.0, agents) / agents
-    true = float(probability_of_fixation(newcomer, others))
-    covered = 0.0
-    for _ in range(experiments):
-        of_seed = rng.gamma(4, 0.25, seeds)
-        tables = [
-            mean[:, None] * of_seed * rng.gamma(4, 0.25, (agents - 1, seeds)) for mean in (newcomer, others)
-        ]
-        one = fixation(*tables)
-        covered += one.low is not None and one.high is not None and one.low <= true <= one.high
-    return covered / experiments
-
-
 SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
 
 SHARES = ((0.1, 8), (0.05, 20), (0.1, 20), (0.5, 20), (0.02, 50), (0.96, 50), (0.02, 100), (0.005, 200))
@@ -266,12 +249,6 @@ def tables(experiments: int) -> Iterator[str]:
             tallied = wordings_tally(name, wordings, seeds, between, experiments)
             held = (tallied.covered, tallied.called, tallied.over_games)
             yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in held)))
-    yield ""
-    yield _row(("fixation: agents", "seeds", "interval holds"))
-    yield _row(["---"] * 3)
-    for agents in (4, 10):
-        for seeds in (3, 5, 8, 20):
-            yield _row((agents, seeds, f"{fixation_covered(agents, seeds, experiments):.1%}"))
 
 
 def _table_of_shares(experiments: int) -> Iterator[str]:

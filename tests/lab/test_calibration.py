@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from hobbes.lab.experiment import looks
-from hobbes.lab.experiment.invasion import fixation
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed, power
 from hobbes.lab.experiment.statistics import (
     MAX_EXACT,
@@ -18,7 +17,7 @@ from hobbes.lab.experiment.statistics import (
     means_of,
     most_unlike,
 )
-from tests.lab.simulated import fixation_covered, shares_tally, tally
+from tests.lab.simulated import shares_tally, tally
 
 EXPERIMENTS = 100
 
@@ -49,22 +48,6 @@ def test_planned_looks_keep_false_findings_rare_and_unplanned_ones_do_not() -> N
     )
     assert planned.called < peeked.called
     assert planned.called <= 0.06
-
-
-def test_intervals_of_fixation_hold_the_true_probability_with_few_seeds() -> None:
-    """Those of percentiles held it in 76 to 87 percent."""
-    assert fixation_covered(4, 4, 200) >= 0.9
-
-
-def test_six_games_without_a_fixation_do_not_show_that_there_is_none() -> None:
-    nothing, something = np.zeros((3, 6)), np.full((3, 6), 4.0)
-    never = fixation(nothing, something)
-    assert (never.probability, never.low) == (0, 0)
-    assert never.high is not None
-    assert 0.01 < never.high < 1
-    many = fixation(np.zeros((3, 200)), np.full((3, 200), 4.0))
-    assert many.high is not None
-    assert many.high < never.high
 
 
 def test_the_permutation_test_is_exact_where_pairs_are_few() -> None:

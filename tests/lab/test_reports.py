@@ -73,10 +73,9 @@ def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
         "experiment plan from looks arms differences halves detectable spread failures cells hypotheses"
-        " invasions rankings doses over_time survival durations ratings payoffs manifest"
+        " rankings doses over_time survival durations ratings payoffs manifest"
     )
     assert " ".join(found) == keys
-    assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
         *("n", "mean", "low", "high", "minimum", "quantile_5")

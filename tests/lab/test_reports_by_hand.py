@@ -76,14 +76,6 @@ arm = "raiders=2"
 against = "raiders=3"
 share = 0.9
 direction = "higher"
-
-[[invasion]]
-resident = "policy:guided?noise=0.2"
-mutant = "policy:raider?noise=0.2"
-
-[[invasion]]
-resident = "policy:raider?noise=0.2"
-mutant = "policy:guided?noise=0.2"
 """
 
 NATIONS = """
@@ -300,10 +292,10 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
     empty = {key for key, value in found.items() if not value}
     assert empty == {
         "mining": {"ratings", "rankings", "looks"},
-        "nations": {"invasions", "survival", "rankings"},
-        "trust": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "rankings"},
-        "worded": {"looks", "invasions", "ratings", "rankings", "doses", "durations"},
-        "pairs": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "doses"},
+        "nations": {"survival", "rankings"},
+        "trust": {"hypotheses", "looks", "survival", "durations", "ratings", "rankings"},
+        "worded": {"looks", "ratings", "rankings", "doses", "durations"},
+        "pairs": {"hypotheses", "looks", "survival", "durations", "ratings", "doses"},
     }[played.name] | {"from"}
 
 
