@@ -81,7 +81,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The plan is kept at the first game; a file with looks is played to the next look. The caps hold over all
+    The plan is kept at the first game; The caps hold over all
     runs together. The exit code is 1 if a run is tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
@@ -97,7 +97,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
-    from hobbes.lab.experiment.plan import plan, to_next_look
+    from hobbes.lab.experiment.plan import plan
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.experiment.wording import tainted_of
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
@@ -110,11 +110,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, content = with_bases(store, file, asked, content)
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
-        whole = plan(store, file, asked, models, caps)
+        made = plan(store, file, asked, models, caps)
         if amend is not None:
-            _amend(store, whole, content, amend)
+            _amend(store, made, content, amend)
             return
-        made = whole if dry_run else to_next_look(whole, missing(store, whole))
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -136,7 +135,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             OUT.print(
                 Text(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
             )
-            _tell_plan(store, whole, made)
+            _tell_plan(store, made)
             if tainted:
                 OUT.print(Text(f"{tainted_of(tainted, len(made.cells))}: too many calls failed"))
             next_step(store.command("report", asked.name))
@@ -169,14 +168,12 @@ def _ask(cost: "Estimate") -> None:
         raise LabError("nothing was played")
 
 
-def _tell_plan(store: "Store", whole: "Plan", made: "Plan") -> None:
-    """Print whether this is a planned look, and what is not as planned."""
+def _tell_plan(store: "Store", made: "Plan") -> None:
+    """Print what is not as planned."""
     from hobbes.lab.experiment.frozen import frozen_plan
     from hobbes.lab.show.terminal import say
 
-    if len(made.cells) < len(whole.cells):
-        say("this is a planned look; call the command again to play to the next one")
-    frozen = frozen_plan(store, whole.file)
+    frozen = frozen_plan(store, made.file)
     if frozen and frozen.changes and not frozen.amendments:
         say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
 

@@ -101,14 +101,6 @@ _SeedsAsWritten: TypeAlias = (
 )
 
 
-def _looks(given: object) -> object:
-    """Refuse looks that are not numbers of seeds, each larger than the one before."""
-    is_numbers = isinstance(given, list) and given and all(type(n) is int and n > 0 for n in given)
-    if isinstance(given, list) and is_numbers and given == sorted(set(given)):
-        return tuple(given)
-    raise ValueError("write numbers of seeds, each larger than the one before")
-
-
 def _turn(given: object) -> object:
     """Refuse what is neither a turn nor the first of a landmark."""
     if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
@@ -312,8 +304,6 @@ class ExperimentFile(Options):
     compare: Compare = Compare()
     smallest: dict[str, Annotated[float, Field(gt=0)]] = {}
     """The smallest difference that matters, by measure."""
-    looks: Annotated[tuple[int, ...], BeforeValidator(_looks, json_schema_input_type=list[int])] = ()
-    """After how many seeds the experiment is judged; by default only at its end."""
     answers: int = Field(1, ge=1, le=100)
     """How often each game of an arm is played with the same seed, each time with answers of its own."""
     pilot: Name | None = None
@@ -454,8 +444,6 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    if file.looks and file.seeds and file.looks[-1] != len(file.seeds):
-        raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
     _check_wordings(file)

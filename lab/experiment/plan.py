@@ -135,14 +135,6 @@ def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, B
     return copies
 
 
-def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
-    """Return the part of a plan that is played up to the next look: all of it without looks."""
-    seeds = made.file.seeds
-    first = min((seeds.index(cell.seed) for cell in missing), default=len(seeds))
-    look = next((look for look in made.file.looks if look > first), len(seeds))
-    return replace(made, cells=tuple(cell for cell in made.cells if seeds.index(cell.seed) < look))
-
-
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:

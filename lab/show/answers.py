@@ -256,7 +256,7 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
     """
     place, by_seed = ("run", measure_of(one)), dict[int, list[float]]()
     for (name, seed), measures in report.values.items():
-        if parts_of(name)[0] == arm and seed in one.judged.pairs:
+        if parts_of(name)[0] == arm and seed in one.judged.sample.pairs:
             if (value := measures.get(place)) is None:
                 return None
             by_seed.setdefault(seed, []).append(value)

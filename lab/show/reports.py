@@ -16,7 +16,6 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared
 from hobbes.lab.experiment.file import NULL
-from hobbes.lab.experiment.looks import shares
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import (
@@ -257,10 +256,7 @@ def _plan(report: Report) -> Iterator[tuple[str, str]]:
     yield "frozen", plan.kept.kept
     yield "hash", plan.kept.hash
     yield "seeds", ", ".join(map(str, file.seeds))
-    if file.looks:
-        yield "stopping rule", f"looks after {', '.join(map(str, file.looks))} seeds"
-    else:
-        yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
+    yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
     yield "measures", ", ".join(measures_of(file))
     yield (
         "smallest that matters",
@@ -373,16 +369,6 @@ def _rules(report: Report) -> Iterator[str]:
             "difference that matters, if two one-sided tests at 0.05, corrected by Holm's method, say so "
             "(TOST) and there are as many pairs as are needed to find a difference. Pairs that are all equal "
             "do not show how far others may be off, so they are never called no larger than the margin."
-        )
-    if report.rules.looks:
-        told = ", ".join(
-            f"{seeds} seeds: {share:.3%}"
-            for seeds, share in zip(report.rules.looks, shares(report.rules.looks), strict=True)
-        )
-        yield (
-            "Each look may use a share of the 0.05, by the spending function of Lan and DeMets that is "
-            f"like O'Brien and Fleming's ({told}). p is divided by the share of its look, and the least of "
-            "all looks counts; intervals have the level of the last look."
         )
     if report.hypotheses:
         yield (

@@ -82,7 +82,6 @@ class Home:
         self.measures: list[str] = compare["measures"]
         seeds = asked["seeds"]
         self.seeds = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
-        self.looks: list[int] = asked.get("looks", [])
         numbers = range(2, asked.get("answers", 1) + 1)
         self.cells = [
             copy
@@ -184,9 +183,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "experiment": asked["name"],
         "plan": plan(home),
         "from": None,
-        "looks": [
-            {"seeds": n, "share": s, "reached": True} for n, s in zip(home.looks, shares(home), strict=True)
-        ],
         "arms": {arm: by_itself(home, arm) for arm in home.arms},
         "differences": differences,
         "halves": compared(home, home.arms, None),
@@ -224,7 +220,6 @@ def plan(home: Home) -> Row:
         "hash": hashlib.sha256(home.plan["plan"].encode()).hexdigest(),
         "frozen": home.plan["kept"],
         "seeds": home.seeds,
-        "looks": home.looks,
         "smallest": home.asked.get("smallest", {}),
         "prompts": kept["prompts"],
         "models": kept["models"],
@@ -236,9 +231,9 @@ def plan(home: Home) -> Row:
 # Means, intervals, tests
 
 
-def ends_of(values: Any, level: float = 0.05) -> tuple[float, float]:
+def ends_of(values: Any) -> tuple[float, float]:
     """Return Student's interval with Johnson's correction, threefold, on the side of the longer tail."""
-    return ends(len(values), np.mean(values), np.std(values, ddof=1), stats.skew(values), level)
+    return ends(len(values), np.mean(values), np.std(values, ddof=1), stats.skew(values), 0.05)
 
 
 def ends(n: int, middle: Any, s: Any, skewness: Any, level: float) -> tuple[Any, Any]:
@@ -248,7 +243,7 @@ def ends(n: int, middle: Any, s: Any, skewness: Any, level: float) -> tuple[Any,
     return middle - reach * s + np.minimum(0, shift), middle + reach * s + np.maximum(0, shift)
 
 
-def mean(found: Sequence[float], level: float = 0.05) -> Row:
+def mean(found: Sequence[float]) -> Row:
     """Return n, mean, and the ends of the interval, None for fewer than three values or equal ones."""
     values = np.asarray(found, float)
     row: Row = {
@@ -258,7 +253,7 @@ def mean(found: Sequence[float], level: float = 0.05) -> Row:
         "high": None,
     }
     if len(values) > 2 and np.ptp(values) > ALMOST_0:
-        row["low"], row["high"] = map(float, ends_of(values, level))
+        row["low"], row["high"] = map(float, ends_of(values))
     return row
 
 
@@ -300,14 +295,6 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     known = pd.Series(ps, dtype=float).dropna().sort_values()
     corrected = (known * np.arange(len(known), 0, -1)).clip(upper=1).cummax()
     return [corrected.get(place) for place in range(len(ps))]
-
-
-def shares(home: Home) -> list[float]:
-    """Return which share of 0.05 each look may use."""
-    if not home.looks:
-        return []
-    times = np.array(home.looks) / home.looks[-1]
-    return list(np.diff(2 * stats.norm.sf(stats.norm.isf(0.025) / np.sqrt(times)) / 0.05, prepend=0))
 
 
 Sample = tuple[str, pd.Series, Mapping[str, float], str]
@@ -352,7 +339,7 @@ def worded_tables(home: Home, sample: Sample, seen: pd.Series) -> list[tuple[lis
     return found
 
 
-def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series, level: float) -> None:
+def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series) -> None:
     """Widen an interval and raise p by the t tests over wordings, and by Clark's min F'."""
     of = [stats.sem(table.mean()) ** 2 for table in tables]
     parts = [(v if v > 1e-24 else 0.0, table.shape[1] - 1) for v, table in zip(of, tables, strict=True)]
@@ -370,7 +357,7 @@ def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series, lev
         if row["p_margin"] is not None:
             row["p_margin"] = max(row["p_margin"], float(student.sf(row["margin"] - abs(row["mean"]))))
         if len(seen) > 2:
-            off = float(student.isf(level / 2))
+            off = float(student.isf(0.025))
             row["low"] = min(row["mean"] - off, math.inf if row["low"] is None else row["low"])
             row["high"] = max(row["mean"] + off, -math.inf if row["high"] is None else row["high"])
 
@@ -391,32 +378,22 @@ def each_wording(home: Home, arms: Sequence[str], table: pd.DataFrame) -> Row:
 
 
 def corrected(home: Home, samples: Sequence[Sample]) -> list[Row]:
-    """Return comparisons with their tests at the last look, corrected for looks and for their number."""
+    """Return comparisons with their tests, corrected for their number."""
     rows: list[Row] = []
-    looks = list(zip(home.looks, shares(home), strict=True)) or [(len(home.seeds), 1.0)]
     for sample in samples:
         measure, values, *_ = sample
         margin = home.asked.get("smallest", {}).get(measure)
-        ps: list[float] = []
-        within: list[float] = []
-        row: Row = {}
-        for seeds, share in looks:
-            seen = values[[seed in home.seeds[:seeds] for seed in values.index]]
-            row = {"measure": measure, **mean(seen.to_numpy(), 0.05 * share), "margin": margin}
-            row["p"], row["p_margin"] = tests(seen.to_numpy(), margin)
-            tables = worded_tables(home, sample, seen)
-            if tables and row["p"] is not None:
-                over_wordings(row, [table for _, table in tables], seen, 0.05 * share)
-            row["wordings"] = [each_wording(home, arms, table) for arms, table in tables]
-            for of, p in zip((ps, within), (row["p"], row["p_margin"]), strict=True):
-                of.extend([] if p is None else [min(1.0, p / share)])
-            row["spread"] = None
-            if len(seen) > 1:
-                row["spread"] = float(seen.std()) if np.ptp(seen.to_numpy()) > ALMOST_0 else 0.0
-        row |= {"p": min(ps, default=None), "p_margin": min(within, default=None)}
+        row: Row = {"measure": measure, **mean(values.to_numpy()), "margin": margin}
+        row["p"], row["p_margin"] = tests(values.to_numpy(), margin)
+        tables = worded_tables(home, sample, values)
+        if tables and row["p"] is not None:
+            over_wordings(row, [table for _, table in tables], values)
+        row["wordings"] = [each_wording(home, arms, table) for arms, table in tables]
+        row["spread"] = None
+        if len(values) > 1:
+            row["spread"] = float(values.std()) if np.ptp(values.to_numpy()) > ALMOST_0 else 0.0
         rows.append(row | {"effect": row["mean"] / row["spread"] if row["spread"] else None})
-    number = max(1, sum(row["p"] is not None for row in rows))
-    level = 0.05 * looks[-1][1] / number
+    level = 0.05 / max(1, sum(row["p"] is not None for row in rows))
     for row, p, p_margin in zip(
         rows, holm([r["p"] for r in rows]), holm([r["p_margin"] for r in rows]), strict=True
     ):

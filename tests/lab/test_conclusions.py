@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scipy import stats
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import DamagedError
@@ -526,24 +525,6 @@ def test_nothing_is_decided_before_all_planned_runs_have_been_played(opened: Sto
     (line,) = verdicts(report(opened, "made"))
     assert line.startswith("Cannot tell: ")
     assert line.endswith(" Not all of the planned runs have been played.")
-
-
-def test_looks_share_the_probability_of_a_false_alarm(opened: Store) -> None:
-    """The first of two looks may use what the spending function gives it, and the last one the rest."""
-    made_up(opened, {"base": [0.0] * 8, "up": UP})
-    planned(opened, looks=[6, 8], hypothesis=[hypothesis("up")])
-    shares = [look["share"] for look in report(opened, "made").to_json()["looks"]]
-    spent = 2 * stats.norm.sf(stats.norm.isf(0.025) / (6 / 8) ** 0.5)
-    assert shares == pytest.approx([spent / 0.05, 1 - spent / 0.05])
-    (one,) = report(opened, "made").hypotheses
-    assert one.verdict() == "supported"
-    assert one.judged.p_holm == pytest.approx(min(2 / 2**6 / shares[0], 2 / 2**8 / shares[1]))
-    with opened.db.conn:
-        opened.db.conn.execute("update runs set status = 'unfinished' where seed > 6")
-    (one,) = report(opened, "made").hypotheses
-    assert (one.difference.mean.n, one.verdict()) == (6, "cannot tell")
-    assert one.judged.p_holm == pytest.approx(2 / 2**6 / shares[0])
-    assert "The experiment stands at the look after 6 seeds; the next one is after 8 seeds." in said(opened)
 
 
 def test_any_two_arms_a_trend_and_an_interaction_are_hypotheses(opened: Store) -> None:

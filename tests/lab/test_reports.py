@@ -72,7 +72,7 @@ def told(cli: Cli, *arguments: str) -> Any:
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
-        "experiment plan from looks arms differences halves detectable spread failures cells hypotheses"
+        "experiment plan from arms differences halves detectable spread failures cells hypotheses"
         " rankings doses over_time survival durations ratings payoffs manifest"
     )
     assert " ".join(found) == keys

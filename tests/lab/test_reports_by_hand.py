@@ -84,7 +84,6 @@ world = "nations"
 rounds = 5
 agents = 4
 seeds = [3, 4, 5, 6, 7]
-looks = [3, 5]
 model = "policy:militarist?tremble={tremble}*1,policy:grim?tremble={tremble}*2,policy:opportunist*1"
 
 [parameters]
@@ -291,11 +290,11 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
     found = told(cli, "report", played.name)
     empty = {key for key, value in found.items() if not value}
     assert empty == {
-        "mining": {"ratings", "rankings", "looks"},
+        "mining": {"ratings", "rankings"},
         "nations": {"survival", "rankings"},
-        "trust": {"hypotheses", "looks", "survival", "durations", "ratings", "rankings"},
-        "worded": {"looks", "ratings", "rankings", "doses", "durations"},
-        "pairs": {"hypotheses", "looks", "survival", "durations", "ratings", "doses"},
+        "trust": {"hypotheses", "survival", "durations", "ratings", "rankings"},
+        "worded": {"ratings", "rankings", "doses", "durations"},
+        "pairs": {"hypotheses", "survival", "durations", "ratings", "doses"},
     }[played.name] | {"from"}
 
 
