@@ -6,7 +6,7 @@ from typing import Any
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.comparing import Values, level, of_hypothesis, weighted_sum
-from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed
 from hobbes.lab.experiment.report import measures_of, stored_file, values_of_cells
 from hobbes.lab.experiment.statistics import check_installed, spread_of
@@ -85,20 +85,12 @@ def _spreads(store: Store, file: ExperimentFile) -> Iterator[tuple[str, str, flo
                 )
                 for of, values in sources
             ]
-            yield one.text, one.measure, *_first_spread([*samples, *_of_null(sources, one.measure)])
+            yield one.text, one.measure, *_first_spread(samples)
         return
     for arm in (name for name in file.arms if name != file.baseline):
         for measure in measures_of(file):
             samples = [(of.name, _pairs(of, values, arm, measure)) for of, values in sources]
-            yield arm, measure, *_first_spread([*samples, *_of_null(sources, measure)])
-
-
-Sources = Sequence[tuple[ExperimentFile, Values]]
-
-
-def _of_null(sources: Sources, measure: str) -> list[tuple[str, list[float]]]:
-    """Return the pairs of the null arms: the spread of a difference where nothing was changed."""
-    return [(of.name, _pairs(of, values, NULL, measure)) for of, values in sources]
+            yield arm, measure, *_first_spread(samples)
 
 
 def _pairs(file: ExperimentFile, values: Values, arm: str, measure: str) -> list[float]:

@@ -27,9 +27,7 @@ from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.manifest import manifest
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
-from hobbes.lab.experiment.spread import Spread, spreads
 from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, worst
 from hobbes.lab.store.experiments import (
     PlayedCell,
@@ -83,12 +81,10 @@ class Report:
     about_one: tuple[str, ...]
     """The arms whose prompts are one wording beside that of the baseline."""
     hypotheses: tuple[Tested, ...]
-    spreads: tuple[Spread, ...]
     failing: tuple[Failing, ...]
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    manifest: dict[str, Any]
     origin: Origin | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
@@ -125,7 +121,6 @@ class Report:
             ],
             "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable(),
-            "spread": [one.to_json() for one in self.spreads],
             "failures": [one.to_json() for one in self.failing],
             "cells": [
                 {
@@ -140,7 +135,6 @@ class Report:
             "hypotheses": [one.to_json() for one in self.hypotheses],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
-            "manifest": self.manifest,
         }
 
     def detectable(self) -> dict[str, dict[str, float | None]]:
@@ -195,11 +189,9 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
         tuple(_hypotheses(used, file, plan, begun, known)),
-        tuple(spreads(file, used, counted, measures)),
         tuple(failing(file, counted)),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
-        manifest(file, [known[key] for key in planned if key in known]),
         origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
     )

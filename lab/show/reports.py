@@ -159,7 +159,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         columns=("arm", "measure", *NUMBERS, *_tests(report)),
         rows=[_difference(report, one) for one in report.halves],
     )
-    yield _spread(report)
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
@@ -171,19 +170,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("The plan", columns=("what", "value"), rows=list(_plan(report)))
     yield Section("How it was computed", list(_rules(report)))
-    yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(report)))
-
-
-def _manifest(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield with what, and from which runs, the figures were made."""
-    for name, value in report.manifest.items():
-        for one in value if isinstance(value, list) and value and isinstance(value[0], dict) else [value]:
-            if isinstance(one, dict):
-                yield name, ", ".join(f"{key} {told}" for key, told in one.items())
-            elif isinstance(one, list):
-                yield name, ", ".join(map(str, one))
-            else:
-                yield name, "unknown" if one is None else str(one)
 
 
 def _tests(report: Report) -> tuple[str, ...]:
@@ -225,25 +211,6 @@ def _failing(report: Report) -> Section:
     ]
     columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
     return Section("Failed calls", [*words, *failures(report)], columns, rows)
-
-
-def _spread(report: Report) -> Section:
-    """Return where the spread of the measures comes from."""
-    words = (
-        "Standard deviations: over seeds, then the part of a seed and the part of an answer, which the "
-        "null arm and further answers tell apart. The correlation is that of the pairs. Agents alike: the "
-        "intraclass correlation of the scores of one game. A part of 0 is one that was not above 0 in these "
-        "games."
-    )
-    columns = ("arm", "measure", "deviation", "of seeds", "of answers", "correlation", "agents alike")
-    rows = [
-        (
-            *(one.arm, one.measure),
-            *map(short, (one.deviation, one.of_seeds, one.of_answers, one.correlation, one.agents_alike)),
-        )
-        for one in report.spreads
-    ]
-    return Section("Where the spread comes from", [words], columns, rows)
 
 
 def _plan(report: Report) -> Iterator[tuple[str, str]]:
@@ -382,8 +349,7 @@ def _rules(report: Report) -> Iterator[str]:
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
             "again, and a scripted policy has other random draws. The world's random draws are the same. "
-            "It is a second replicate: it tells the spread of answers from that of seeds, and checks the "
-            "test."
+            "It checks the test."
         )
 
 

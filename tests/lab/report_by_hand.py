@@ -59,7 +59,6 @@ class Home:
             "models",
             "scores",
             "outcomes",
-            "told",
             "winners",
             "measures",
             "over_time",
@@ -187,7 +186,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "differences": differences,
         "halves": compared(home, home.arms, None),
         "detectable": detectable,
-        "spread": list(spread(home)),
         "failures": failures(home),
         "cells": [
             {
@@ -209,7 +207,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "durations": list(durations(home)),
         "ratings": list(ratings(home)),
         "payoffs": list(payoffs(home)),
-        "manifest": manifest(home),
     }
 
 
@@ -554,50 +551,6 @@ def failures(home: Home) -> list[Row]:
     return list(rows.values())
 
 
-def spread(home: Home) -> Iterator[Row]:
-    """Yield the parts of the spread of each measure in each arm."""
-    alike = {arm: agents_alike(home, arm) for arm in home.levels}
-    for arm, measure in itertools.product(home.levels, home.measures):
-        own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
-        both = pd.concat([own, base], axis=1).dropna()
-        of = home.games[(home.games["arm"] == arm) | ((arm == home.baseline) & (home.games["arm"] == "null"))]
-        of = of.assign(
-            value=[(m.get(measure) or [None])[0] for m in of["measures"]],
-            wording=of["worded"].str.partition("~")[2],
-        )
-        answers = of.groupby(["cell_seed", "wording"])["value"]
-        groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
-        seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)
-        tell = arm != home.baseline and len(both) > 2 and (np.ptp(both.to_numpy(), axis=0) > 0).all()
-        yield {
-            "arm": arm,
-            "measure": measure,
-            "deviation": own.std() if len(own) > 2 else None,
-            "of_seeds": seeds,
-            "of_answers": noise,
-            "correlation": both.corr().iloc[0, 1] if tell else None,
-            "agents_alike": alike[arm],
-        }
-
-
-def agents_alike(home: Home, arm: str) -> float | None:
-    """Return the share of the variance of scores in an arm that lies between games."""
-    games = home.games[home.games["cell"].isin(home.worded(arm))]
-    scores = [np.array([*of.values()], float) for of in games["scores"]]
-    between, within = one_way(scores) if len(scores) > 2 else (0.0, 0.0)
-    return between**2 / (between**2 + within**2) if between or within else None
-
-
-def one_way(groups: Sequence[Any]) -> tuple[float, float]:
-    """Return the standard deviations between groups and within them, by the mean squares."""
-    table = pd.concat([pd.DataFrame({"group": n, "value": of}) for n, of in enumerate(groups)])
-    of = table.groupby("group")["value"]
-    within = ((table["value"] - of.transform("mean")) ** 2).sum() / (len(table) - len(groups))
-    between = ((of.transform("mean") - table["value"].mean()) ** 2).sum() / (len(groups) - 1)
-    size = (len(table) - (of.size() ** 2).sum() / len(table)) / (len(groups) - 1)
-    return math.sqrt(max(0.0, (between - within) / size)), math.sqrt(within)
-
-
 # Curves
 
 
@@ -843,43 +796,6 @@ def rankings(home: Home) -> Row:
             row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
         found[name] = sorted(rows, key=lambda row: row["rank"])
     return found
-
-
-# The manifest
-
-
-def manifest(home: Home) -> Row:
-    """Return what the runs say of themselves, and the sums of what they cost."""
-    games = home.all
-    digests = json.dumps(sorted(games["digest"]), separators=(",", ":"))
-    sums = {
-        column: None if games[column].isna().any() else games[column].sum()
-        for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")
-    }
-    for column in ("tokens_cached", "tokens_cache_written", "tokens_reasoning"):
-        told = games[column].dropna()
-        sums[column] = told.sum() if len(told) else None
-    plain = {
-        column: [{**one, column: json.loads(one[column])} for one in counted(games, column)]
-        for column in ("model_settings", "left_out")
-    }
-    return {
-        "recorded_by": counted(games, "hobbes", "record_version", "rules_version"),
-        "prompts": counted(games, "prompts", "lang", "prompts_hash"),
-        "models": sorted({model for told in games["told"] for model in told}),
-        **plain,
-        "seeds": sorted(games["cell_seed"].unique().tolist()),
-        "digests": hashlib.sha256(digests.encode()).hexdigest(),
-        **sums,
-    }
-
-
-def counted(games: pd.DataFrame, *columns: str) -> list[Row]:
-    """Return how many runs have the same values of some columns."""
-    found = games.groupby(list(columns)).size()
-    keys = [key if isinstance(key, tuple) else (key,) for key in found.index]
-    rows = [{**dict(zip(columns, key, strict=True)), "runs": n} for key, n in zip(keys, found, strict=True)]
-    return sorted(rows, key=lambda row: repr(tuple(row[column] for column in columns)))
 
 
 # Measures of mining, from what happened

@@ -134,7 +134,8 @@ def test_the_tables_have_hypotheses_arms_and_what_a_rerun_found(cli: Cli, tmp_pa
     hypothesis = expecting(arm="raiders=2", measure="raid_rate", text="More raiders, more raids")
     cli("experiment", str(written(tmp_path, FILE_OF_RAIDERS + hypothesis)))
     report = json.loads(cli("report", "small", "--json").stdout)
-    text = "\n".join(page(report, rerun=report))
+    text = "\n".join(page(report, report, "hobbes 1"))
+    assert "seeds 1 to 3, played with hobbes 1. The plan was frozen on " in text
     assert "It found 0 of 0 of the verdicts again" in text
     assert f"## Hypotheses\n\n{OF_VERDICTS}\n\n|  | hypothesis |" in text
     assert (
@@ -142,7 +143,7 @@ def test_the_tables_have_hypotheses_arms_and_what_a_rerun_found(cli: Cli, tmp_pa
         in text
     )
     assert "| `raiders=3` |" in text
-    alone = "\n".join(page(report, rerun=None))
+    alone = "\n".join(page(report, None, "hobbes 1"))
     assert "The rerun" not in alone
 
 

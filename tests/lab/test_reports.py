@@ -72,8 +72,8 @@ def told(cli: Cli, *arguments: str) -> Any:
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
-        "experiment plan from arms differences halves detectable spread failures cells hypotheses"
-        " rankings doses over_time survival durations ratings payoffs manifest"
+        "experiment plan from arms differences halves detectable failures cells hypotheses"
+        " rankings doses over_time survival durations ratings payoffs"
     )
     assert " ".join(found) == keys
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
