@@ -319,7 +319,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
-    run: Annotated[str | None, typer.Option(autocompletion=completion.runs, help="only in this run")] = None,
+    run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
     outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,

@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
@@ -509,21 +508,6 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
     return parts
-
-
-def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:
-    """Return the parts of the card of a question that was asked apart from any run, without its prompt."""
-    failed = data["outcome"] not in DECISIONS
-    decided, default = ("intent", "default action") if "intent" in data else ("rulings", "rulings by default")
-    outcome = plain(f"✗ {_outcome(data)}" if failed else _outcome(data))
-    outcome.style = "bold red" if failed else ""
-    return [
-        ("outcome", outcome),
-        ("answer", plain(data["answer"] or "none")),
-        (reasoning_title(data), plain(data["reasoning"] or "none")),
-        ("rejections and corrections", _rejections_and_corrections(data)),
-        (default if failed else decided, json_text(data[decided])),
-    ]
 
 
 def _outcome(data: Mapping[str, Any]) -> str:
