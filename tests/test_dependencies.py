@@ -18,7 +18,7 @@ EXTRAS = [line for lines in PROJECT["optional-dependencies"].values() for line i
 
 WANTED = [Requirement(line) for line in (*PROJECT["dependencies"], *EXTRAS)]
 
-NOT_PINNED = {"axelrod", "hobbes"}
+NOT_PINNED = {"hobbes"}
 """What `make setup` does not install from a registry."""
 
 PINNED = {

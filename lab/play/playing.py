@@ -26,7 +26,6 @@ from hobbes.graphs.run import (
     remove_checkpoints,
 )
 from hobbes.graphs.turn import Node, ring
-from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.store.history import past_turns, state_before, stored_turn
@@ -162,7 +161,6 @@ def beginning_of_run(
         check_name(options.name)
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
         named_models = check_players(store, world, setting, models, named, caps)
@@ -224,12 +222,6 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
             raise UsageError(
                 f"--max-usd needs the price of {spec}; write it into {store.home / FILE} (see docs/models.md)"
             )
-
-
-def check_models(store: Store, chats: Models, caps: Caps) -> None:
-    """Raise UsageError if a chat model cannot be reached, or a cap on money cannot be kept."""
-    _check_the_models_can_be_reached(chats)
-    _check_prices_are_known(store, chats, caps)
 
 
 def _check_the_players_can_be_asked(specs: Mapping[str, Spec]) -> None:

@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import counted
-from hobbes.engine.turn import TurnRecord, as_list, question_of
+from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
@@ -34,9 +34,6 @@ from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
-
-if TYPE_CHECKING:
-    from hobbes.lab.play.asking import JudgedCall
 
 Card = dict[str, Any]
 
@@ -408,24 +405,6 @@ def _first_marked(
             return there[0]
         most *= 2
     return None
-
-
-def asked_card(world: AnyWorld, asked: "JudgedCall") -> Card:
-    """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
-    judged, agent = asked.judged, asked.call.address.agent
-    decided: Card = {}
-    if agent != OBSERVER:
-        decided = {"intent": world.intent.to_json(judged.intents[agent])}
-    elif world.observer is not None:
-        decided = {"rulings": world.observer.ruled(judged.intents)}
-    return {
-        "turn": asked.call.address.turn,
-        "agent": agent,
-        **_call_json(asked.call),
-        "drops": as_list(judged.drops),
-        "mends": as_list(judged.mends),
-        **decided,
-    }
 
 
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:

@@ -16,7 +16,6 @@ from filelock import FileLock, Timeout
 from sqlite_utils import Database
 
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.store.calls import Calls

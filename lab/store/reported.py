@@ -32,11 +32,8 @@ MAX_STRETCHES = 30
 DECIMALS = 4
 """The decimals of measures over time."""
 
-OF_RUNS = ("turns", "hobbes", "record_version", "rules_version", "prompts", "prompts_hash", "lang")
-"""The columns of `runs` that reports read as well."""
-
-JSON_COLUMNS = ("told", "winners", "measures", "over_time", "spells", "ratings")
-"""The columns that hold JSON."""
+JSON_COLUMNS = ("winners", "measures", "over_time", "spells", "ratings")
+"""The columns that hold JSON which reports read."""
 
 Row: TypeAlias = dict[str, Any]
 
@@ -247,4 +244,4 @@ def _row(store: Store, run: str) -> Row:
         raise damage_error(run, "", f"its row in the table reported is damaged: {error}") from error
     of_run = {name: value_of(about, name) or {} for name in ("models", "scores", "outcomes")}
     rounds = value_of(about, "config")["rounds"]
-    return {**{name: about[name] for name in OF_RUNS}, **row, **plain, **of_run, "rounds": rounds}
+    return {**row, **plain, **of_run, "turns": about["turns"], "rounds": rounds}

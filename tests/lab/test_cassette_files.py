@@ -15,7 +15,7 @@ from starlette.routing import Route
 from vcr.request import Request
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.wire import cassettes, faults
+from hobbes.lab.wire import cassettes
 from hobbes.lab.wire.cassette_files import MAX_BYTES, read_description, write_description
 from hobbes.lab.wire.cassettes import (
     ENDPOINTS,
@@ -24,7 +24,6 @@ from hobbes.lab.wire.cassettes import (
     answer_from_cassette,
     record_cassette,
 )
-from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
@@ -34,8 +33,9 @@ from hobbes.lab.wire.recording import (
     record,
     source_of,
 )
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.chat import ADDRESS_HEADER
+from tests.lab import faults
+from tests.lab.faults import ANSWER, failing
 
 CANARIES = {
     "OPENAI_API_KEY": "sk-canary-0123",
@@ -101,7 +101,7 @@ def test_a_cassette_is_played_without_waiting(
     )
     file = tmp_path / "slow.toml"
     file.write_text('world = "mining"\nagents = 1\nrounds = 1\nmodel = "openai:policy/guided"\n')
-    with in_thread(stand_in()) as base:
+    with in_thread(failing()) as base:
         record(file, base, STAND_IN, None)
     assert waits == [1.0, 1.0]
     then, now = play_cassette(cassette_of(file))

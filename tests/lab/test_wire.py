@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,14 @@ from starlette.routing import Route
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire.faults import Cut
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import calling, chat, prompting
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.models import ModelSettings, server_address
 from tests.conftest import LiveCallError
+from tests.forking import Command
+from tests.lab.faults import Cut, cuttable
 from tests.lab.play import played
 
 HALF = "\\ud800"
@@ -162,7 +163,7 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         return answers[int(agent.removeprefix("miner-")) - 1]
 
     app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
-    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with cuttable(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         yield base
 
 
@@ -233,7 +234,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: S
         return Cut(b"hello there\r\n\r\n") if last else Response(choice(content="{}"))
 
     app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
-    with in_thread(app) as base:
+    with cuttable(app) as base:
         base_url = f"{base}?key=canary%2B0123&v=2"
         with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
             run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
@@ -395,6 +396,15 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert one.system != other.system
     assert one.turn != other.turn
     assert runs[0].digest == runs[1].digest
+
+
+def test_serve_answers_the_models_of_a_run(opened: Store, process: Callable[..., Command]) -> None:
+    serving = process("serve", "--port", "0", "--delay", "0.01")
+    assert serving.stdout is not None
+    base = serving.stdout.readline().strip()
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+    assert opened.figures.result(run)["outcomes"] == {"answered": 1}
 
 
 def test_the_stand_in_server_says_how_its_models_are_called(opened: Store) -> None:
