@@ -40,6 +40,7 @@ from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
     all_calls,
+    beginning,
     came_out,
     changed_in_memory,
     deeds,
@@ -255,7 +256,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(entry.thought)
+        yield "thought", plain(beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
@@ -526,8 +527,8 @@ def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]
     outcome.style = "bold red" if failed else ""
     return [
         ("outcome", outcome),
-        ("answer", plain(data["answer"] or "none")),
-        (reasoning_title(data), plain(data["reasoning"] or "none")),
+        ("answer", plain(beginning(data["answer"]) or "none")),
+        (reasoning_title(data), plain(beginning(data["reasoning"]) or "none")),
         ("rejections and corrections", _rejections_and_corrections(data)),
         (default if failed else decided, json_text(data[decided])),
     ]
