@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from hobbes.engine.answer import Outcome
-from hobbes.engine.record import excerpt
+from hobbes.engine.record import Json, excerpt
 from hobbes.nodes.calling import outcome_of_finish
 from hobbes.nodes.journal import CallDetails, ReasoningSource
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_SEARCHED_LENGTH, safe_line, storable
@@ -233,7 +233,7 @@ def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
             yield before.partition(f"<{tag}>")[2] or before, source
 
 
-def _refusal(message: Mapping[str, Any]) -> object:
+def _refusal(message: Mapping[str, Any]) -> Json:
     """Return the refusal of a message, from its own field or a content part; None if there is none."""
     return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
 
