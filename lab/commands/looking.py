@@ -255,7 +255,8 @@ def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: 
     if as_json:
         print_json(card)
     else:
-        cards.show_card(card, told(run, full, card), looks_in(store, run))
+        shown = tracing.for_people(card)
+        cards.show_card(shown, told(run, full, shown), looks_in(store, run))
 
 
 def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for

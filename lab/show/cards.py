@@ -39,6 +39,7 @@ from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
     all_calls,
+    beginning,
     came_out,
     changed_in_memory,
     deeds,
@@ -253,7 +254,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(entry.thought)
+        yield "thought", plain(beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))

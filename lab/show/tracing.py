@@ -11,6 +11,7 @@ from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
@@ -34,6 +35,9 @@ from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
+
+MAX_SHOWN = 20_000
+"""How many characters of an answer or of a reasoning a card shows to people."""
 
 Card = dict[str, Any]
 
@@ -427,10 +431,26 @@ SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER:
 """The same beside a reasoning that is told first."""
 
 
+def beginning(text: str, most: int = MAX_SHOWN) -> str:
+    """Return a text for people: all of it, or its first characters and how many more there are."""
+    more = len(text) - most
+    return text if more <= 0 else f"{text[:most]}\n… and {more:,} more characters; --json prints all"
+
+
+def for_people(card: Card) -> Card:
+    """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
+    return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
+
+
 def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long."""
+    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long.
+
+    Of a trace, it is as much as an answer's own may have.
+    """
     own = card.get("intent", {}).get("reflection", {}).get("reasoning")
-    return (own, ReasoningSource.ANSWER.value) if own else (card["reasoning"], card["reasoning_source"])
+    if own:
+        return own, ReasoningSource.ANSWER.value
+    return beginning(card["reasoning"], TEXT_LIMIT), card["reasoning_source"]
 
 
 def reasoning_title(card: Mapping[str, Any]) -> str:
