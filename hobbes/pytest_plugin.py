@@ -48,7 +48,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.lab.errors import LabError
     from hobbes.lab.proof.pin_file import read_pin, save
-    from hobbes.lab.proof.pinning import accept_changes, failure, play_pin
+    from hobbes.lab.proof.pinned_turns import accept_changes, failure, play_pin
     from hobbes.lab.show.pinned import failure_text
 
     try:
@@ -85,8 +85,13 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
     from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.expecting import asked_again, has_other_prompts, judge, read_expectation_file
     from hobbes.lab.proof.pin_file import save
+    from hobbes.lab.proof.pinned_frequencies import (
+        asked_again,
+        has_other_prompts,
+        judge,
+        read_expectation_file,
+    )
 
     try:
         file = read_expectation_file(path)

@@ -18,7 +18,7 @@ from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
 from hobbes.lab.play.forking import ForkOptions, plan_of_fork
 from hobbes.lab.play.forms import read_setting
-from hobbes.lab.proof.pinning import pin
+from hobbes.lab.proof.pinned_turns import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store

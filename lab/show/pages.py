@@ -21,7 +21,8 @@ from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
-from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
+from hobbes.lab.proof.comparison import check_same_world, compare
+from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted

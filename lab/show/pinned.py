@@ -13,12 +13,12 @@ from hobbes.engine.world import MAX_NAME
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
-from hobbes.lab.proof.pinning import Failure
+from hobbes.lab.proof.pinned_turns import Failure
 from hobbes.lab.show.comparison_table import words
 from hobbes.lab.show.terminal import escape_invisible
 
 if TYPE_CHECKING:
-    from hobbes.lab.proof.expecting import ExpectationFile
+    from hobbes.lab.proof.pinned_frequencies import ExpectationFile
 
 WIDTH = 98
 """The length of a line of the test file."""

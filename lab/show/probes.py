@@ -11,7 +11,7 @@ from hobbes.lab.experiment.statistics import ALPHA
 from hobbes.lab.probe.planning import RECORDED, Cost
 from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
-from hobbes.lab.proof.comparing import CHANGE, word_diff
+from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
 from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store

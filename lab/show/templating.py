@@ -20,7 +20,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.lab.play.answering import columns_and_rows, in_words, is_map, table_of
 from hobbes.lab.play.forms import Field, Kind, hint, text_of_value
-from hobbes.lab.proof.comparing import beside
+from hobbes.lab.proof.comparison import beside
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in

@@ -23,7 +23,7 @@ from hobbes.lab.probe.planning import Cost, Plan, cost
 from hobbes.lab.probe.situations import Situation, with_options
 from hobbes.lab.probe.telling import ProbeTold, tell
 from hobbes.lab.probe.versions import plan_version
-from hobbes.lab.proof.comparing import CHANGE, word_diff
+from hobbes.lab.proof.word_diff import CHANGE, whole_word_diff, word_diff
 from hobbes.lab.show.page_forms import (
     DO,
     Fields,
@@ -177,8 +177,8 @@ def preview(store: Store, run: Run, fields: Fields) -> Preview:
             both = "\n\n".join(was), "\n\n".join(now)
             shown = Preview(
                 word_diff(*both),
-                word_diff(was.system, now.system, whole=True),
-                word_diff(was.turn, now.turn, whole=True),
+                whole_word_diff(was.system, now.system),
+                whole_word_diff(was.turn, now.turn),
             )
             planned, _ = plan_try(store, run, fields, str(folder))
             expected = cost(store, planned, missing(planned, kept_calls(store, planned)))

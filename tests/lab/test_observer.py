@@ -25,8 +25,8 @@ from hobbes.lab.play.answering import (
     the_question,
 )
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread

@@ -23,8 +23,8 @@ from hobbes.lab.play import forms
 from hobbes.lab.play.answering import form_for, the_question
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import PersonQuestion, Run

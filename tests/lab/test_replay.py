@@ -16,8 +16,8 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.commands import proving
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.replaying import DivergedError, ReplayJournal, replay_run
-from hobbes.lab.proof.rereading import Reread, reread
+from hobbes.lab.proof.changed_decisions import Reread, reread
+from hobbes.lab.proof.replay import DivergedError, ReplayJournal, replay_run
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn, Turns

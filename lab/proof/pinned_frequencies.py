@@ -28,7 +28,7 @@ from hobbes.lab.probe.planning import Cell, Column, Plan, place
 from hobbes.lab.probe.situations import Situation
 from hobbes.lab.probe.telling import ProbeTold
 from hobbes.lab.proof.pin_file import Lines
-from hobbes.lab.proof.pinning import path_from
+from hobbes.lab.proof.pinned_turns import path_from
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.probes import KeptAnswer, answers_of
 from hobbes.lab.store.run import HOBBES

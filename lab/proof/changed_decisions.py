@@ -11,7 +11,7 @@ from hobbes.engine.record import canonical
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.proof.verifying import counted_answer
+from hobbes.lab.proof.verification import counted_answer
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

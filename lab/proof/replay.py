@@ -18,7 +18,7 @@ from hobbes.engine.turn import Layer
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import HaltedRunError
-from hobbes.lab.proof.differing import diff_of, first_differing_part
+from hobbes.lab.proof.difference import diff_of, first_differing_part
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.halted import HaltedError

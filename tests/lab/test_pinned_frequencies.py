@@ -17,7 +17,7 @@ from hobbes.engine.trust.world import TRUST
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.probe.situations import pick
-from hobbes.lab.proof.expecting import expectation
+from hobbes.lab.proof.pinned_frequencies import expectation
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.probing import asked, duel, heeding, variant

@@ -26,11 +26,11 @@ from hobbes.graphs.turn import ring
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.proof import pin_file
-from hobbes.lab.proof.comparing import CHANGE, word_diff
-from hobbes.lab.proof.differing import first_differing_part
-from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
-from hobbes.lab.proof.rereading import decision
-from hobbes.lab.proof.verifying import last_calls
+from hobbes.lab.proof.changed_decisions import decision
+from hobbes.lab.proof.difference import first_differing_part
+from hobbes.lab.proof.replay import DivergedError, JournalWithoutCalls
+from hobbes.lab.proof.verification import last_calls
+from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.store.history import memories_before, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import HOBBES, Run
