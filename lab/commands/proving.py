@@ -350,12 +350,12 @@ def _test_of_turns(  # noqa: PLR0913  options
     home: Path, run: str, turns: tuple[int, int], agent: str | None, files: "Files", *, prompts: bool
 ) -> dict[str, Any]:
     """Write a test of turns; return what is told of it."""
-    from hobbes.lab.proof.pinned_turns import pin
+    from hobbes.lab.proof.pinned_turns import pin_turns
     from hobbes.lab.show.pinned import text_of_test, write
 
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        made = pin(store, stored, turns, files.test.parent, prompts=prompts)
+        made = pin_turns(store, stored, turns, files.test.parent, prompts=prompts)
     if agent is not None:
         made.check_agent(agent)
     write(made, files, text_of_test(made, files, agent, prompts=prompts))
@@ -365,14 +365,14 @@ def _test_of_turns(  # noqa: PLR0913  options
 def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is told of it."""
     from hobbes.lab.probe.telling import tell
-    from hobbes.lab.proof.pinned_frequencies import expectation, expectation_file
+    from hobbes.lab.proof.pinned_frequencies import expectation, pin_frequency
     from hobbes.lab.show.pinned import text_of_expectation, write
 
     wanted = expectation(expect)
     with options.open_home(home) as store:
         told = tell(store, probe)
         name = column or told.columns[-1].column.name
-        made = expectation_file(store, told, name, wanted, files.test.parent)
+        made = pin_frequency(store, told, name, wanted, files.test.parent)
     write(made, files, text_of_expectation(made, files))
     return {"probe": probe, "column": name, "expect": str(wanted)}
 

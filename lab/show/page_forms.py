@@ -18,7 +18,7 @@ from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
 from hobbes.lab.files import check_path
 from hobbes.lab.play.forking import ForkOptions, plan_of_fork
 from hobbes.lab.play.forms import read_setting
-from hobbes.lab.proof.pinned_turns import pin
+from hobbes.lab.proof.pinned_turns import pin_turns
 from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store
@@ -240,7 +240,7 @@ def write_test(store: Store, run: Run, fields: Fields) -> Files:
             raise UsageError(
                 f"{path} already exists; choose another name or folder, or tick that it may be replaced"
             )
-    pinned = pin(store, run, turns, files.test.parent)
+    pinned = pin_turns(store, run, turns, files.test.parent)
     agent = fields["agent"] or None
     if agent:
         pinned.check_agent(agent)

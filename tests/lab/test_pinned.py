@@ -140,8 +140,7 @@ def test_recorded_answers_are_pinned_whoever_gave_them(opened: Store, pin: Pinne
     texts = {one["agent"]: one["text"] for one in pin.content["answers"]}
     assert texts == {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 3)}
     test = " ".join((pin.folder / "test_story.py").read_text().split())
-    assert "openai:policy/guided answered over HTTP" in test
-    assert "Scripted policies or Python players answered, which use no HTTP" in test
+    assert "Answered by openai:policy/guided, policy:random." in test
     assert pin.content["about"].startswith("Turn 3 of the mining run")
 
 
@@ -162,7 +161,7 @@ def test_failed_calls_and_follow_up_questions_are_pinned(opened: Store, pin: Pin
 def test_a_person_who_observes_is_pinned(opened: Store, pin: Pinned) -> None:
     run = to_the_end(opened, begin(opened, game("human")), granting_all)
     pin.make(run, f"0-{run.turns - 1}", "--agent", "observer")
-    assert "People wrote some answers" in pin.content["about"]
+    assert pin.content["about"].endswith("Answered by human, policy:beggar, policy:copykitten.")
 
 
 def test_a_model_that_observes_is_pinned(opened: Store, pin: Pinned, prompts: Path) -> None:
@@ -297,7 +296,7 @@ def test_without_prompts_a_run_is_pinned_whatever_has_become_of_its_prompts(
     run = asked(RunOptions("mining", 2, models=models, values={"rounds": 3, "reask": 1}), opened)
     edit(prompts / "mining" / "rules.en.md", "Each round you have", "{% if %}")
     refused = cli("make-test", run.id, "--turns", "0-2", "--name", "story", "--to", str(pin.folder))
-    assert "rules.en.md, line 15: Expected an expression" in str(refused.exception)
+    assert "rules.en.md, line 14: Expected an expression" in str(refused.exception)
     pin.make(run, "0-2", "--ignore", "prompts")
     assert {one["question"] for one in pin.content["answers"]} == {1, 2}
     assert pin.content["texts"] == {}
