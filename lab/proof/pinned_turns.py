@@ -7,7 +7,7 @@ ignored, none are loaded, and the file holds none.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.board import Board
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, PlayedTurn, board_of
+from hobbes.engine.world import OBSERVER, AnyWorld, deeds_told
+from hobbes.engine.worlds import world_named
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import LabError, UsageError
@@ -39,7 +39,7 @@ from hobbes.lab.proof.pins import (
     kept_variant,
     variant_kept,
 )
-from hobbes.lab.proof.replay import DivergedError, JournalWithoutCalls
+from hobbes.lab.proof.replay import DivergedError, JournalWithoutCalls, no_answer
 from hobbes.lab.proof.verification import last_calls
 from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.store.history import memories_before, state_before, stored_turn
@@ -48,7 +48,6 @@ from hobbes.lab.store.run import HOBBES, Run
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import (
-    FOLLOW_UP_QUESTION,
     Address,
     Call,
     Logged,
@@ -88,7 +87,7 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What first differs on the boards of all turns, in words; empty if nothing does."""
+    """What agents first do otherwise in any of the turns, in words; empty if nothing."""
 
     @property
     def where(self) -> str:
@@ -282,8 +281,7 @@ class _PinJournal(JournalWithoutCalls):
         """Return the pinned answer; raise DivergedError if there is none."""
         known = self._pin.answered.get((turn, agent, question))
         if known is None:
-            which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
-            raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded")
+            raise no_answer(turn, agent, question)
         reply = Reply(
             known.text, known.model, known.reasoning, known.failure, known.error, player=known.player
         )
@@ -359,10 +357,10 @@ def failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | N
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
     compared. Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure
-    also says what happens otherwise on the board.
+    also says what agents do otherwise.
     """
     failed = _first_failure(pin, played, agent)
-    return failed and failed._replace(sentence=_on_the_board(pin, played))
+    return failed and failed._replace(sentence=_done_otherwise(pin, played))
 
 
 def _first_failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
@@ -387,51 +385,22 @@ def _first_failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Fail
     return None
 
 
-def _on_the_board(pin: TurnsPin, played: PinOutcome) -> str:
-    """Return the first thing that differs on the boards of the turns, in words; empty if nothing does."""
-    try:
-        for then, one, other in zip(
-            pin.expected, _boards(pin, pin.expected), _boards(pin, played.turns), strict=False
-        ):
-            if sentence := _difference_of_boards(one, other):
-                return f"turn {then.turn}: {sentence}"
-    except (UsageError, ValueError, LookupError, TypeError, AttributeError):
-        pass  # a file of other rules, or one that was edited: the diff alone says what differs
-    return ""
-
-
-def _difference_of_boards(one: Board, other: Board) -> str:
-    """Return the first thing that differs on two boards, in words; empty if nothing does.
-
-    What agents did to each other comes before the places.
-    """
-    for was, is_now in ((one.arrows, other.arrows), (one.places, other.places)):
-        before, after = ([shape.words for shape in shapes] for shapes in (was, is_now))
-        gone = [words for words in before if words not in after]
-        new = [words for words in after if words not in before]
-        for words in gone:
-            what, _, result = words.partition(": ")
-            results = [other_result for other_result in new if other_result.startswith(f"{what}: ")]
-            if results:
-                return f"{what}: was {result}, now {results[0].removeprefix(f'{what}: ')}"
+def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
+    """Return the first thing that agents do otherwise in any of the turns, in words; empty if nothing."""
+    world = world_named(pin.world)
+    for then, now in zip(pin.expected, played.turns, strict=False):
+        before, after = _deeds(world, then), _deeds(world, now)
+        gone = [f"expected {deed}" for deed in before if deed not in after]
+        new = [f"now {deed}" for deed in after if deed not in before]
         if gone or new:
-            return "; ".join(
-                [*(f"no more: {words}" for words in gone[:1]), *(f"new: {words}" for words in new[:1])]
-            )
+            return f"turn {then.turn}: {'; '.join([*gone[:1], *new[:1]])}"
     return ""
 
 
-def _boards(pin: TurnsPin, turns: Iterable[Expected]) -> Iterator[Board]:
-    """Yield the boards of turns that are expected, or were played now."""
-    before = pin.before.state
-    for turn in turns:
-        way = next(way for way in pin.ways if turn.turn < way.until)
-        world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, before, {})
-        record = TurnRecord.from_json(turn.record)
-        intents = {agent: world.intent.from_json(intent) for agent, intent in record.intents.items()}
-        after = world.load(setting, record.state)
-        yield board_of(world, PlayedTurn(start.state, intents, after, record.events, record.draws))
-        before = turn.record["state"]
+def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
+    """Return what agents did in a turn, in words, each event alone."""
+    events = TurnRecord.from_json(turn.record).events
+    return [f"{one.agent} {deed.words}" for one in events for deed in deeds_told(world, [one], events)]
 
 
 def _common_questions(

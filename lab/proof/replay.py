@@ -48,6 +48,12 @@ class Replayed:
     divergence: DivergedError | None
 
 
+def no_answer(turn: int, agent: str, question: int) -> DivergedError:
+    """Return the divergence of a question that has no recorded answer."""
+    which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
+    return DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
+
+
 class JournalWithoutCalls:
     """What journals share that have all answers, so that no call is made."""
 
@@ -81,8 +87,7 @@ class ReplayJournal(JournalWithoutCalls):
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
         rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not rows:
-            which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
-            raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
+            raise no_answer(turn, agent, question)
         row = rows[-1]
         # A stored text with the same hash as the present one need not be read.
         if not self._reread and [row["system"], row["prompt"]] != [*map(sha256, prompt)]:

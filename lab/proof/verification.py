@@ -210,13 +210,8 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Cou
     """Name everything about a turn that does not follow from its answers and the turn before."""
     attempts = yield from _attempts(store, run, at, views)
     actors = run.world.actors(at.state)
-    for agent in actors:
-        if agent not in attempts:
-            yield f"there is no call of {agent}"
-    for agent, calls in attempts.items():
-        yield from _odd_attempts(run.world, at.state, agent, calls)
-    answers = _answers(run, at, attempts)
-    judged = turns.judge(run.world, at.state, answers)
+    yield from (f"there is no call of {agent}" for agent in actors if agent not in attempts)
+    judged = turns.judge(run.world, at.state, _answers(run, at, attempts))
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
@@ -240,8 +235,6 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[b
     if run.status == "finished":
         return
     attempts = yield from _attempts(store, run, at, views)
-    for agent, calls in attempts.items():
-        yield from _odd_attempts(run.world, at.state, agent, calls)
     actors = run.world.actors(at.state)
     asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
@@ -272,7 +265,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[b
 def _attempts(
     store: Store, run: Run, at: _Position, views: Counter[bool]
 ) -> Generator[str, None, dict[str, list[Call]]]:
-    """Return all calls of a turn by agent; name those whose row was changed, and count views of programs."""
+    """Return all calls of a turn by agent; name what is odd about them, and count views of programs."""
     shown = {agent: canonical(view) for agent, view in turns.views(run.world, at.state, at.memories).items()}
     attempts: dict[str, list[Call]] = {}
     for row in store.calls.rows_unchecked(run.id, at.turn):
@@ -284,6 +277,8 @@ def _attempts(
             if not changed:
                 views[row["prompt"] == sha256(shown.get(agent, ""))] += 1
         attempts.setdefault(agent, []).append(store.calls.read(row, known))
+    for agent, calls in attempts.items():
+        yield from _odd_attempts(run.world, at.state, agent, calls)
     return attempts
 
 
