@@ -17,7 +17,7 @@ from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
-from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
+from hobbes.lab.experiment.statistics import ALPHA, holm
 from hobbes.lab.probe.asking import columns_kept
 from hobbes.lab.probe.planning import NOTHING_COMPARED, Column, Place, place
 from hobbes.lab.probe.situations import Situation, with_run_name
@@ -279,7 +279,6 @@ class ProbeTold:
 
 def tell(store: Store, name: str) -> ProbeTold:
     """Return what a probe says; raise MissingError if there is none of this name."""
-    check_installed()
     probe = probe_named(store, name)
     situations = tuple(with_run_name(store, Situation(**row)) for row in probe.situations)
     columns = columns_kept(probe)
