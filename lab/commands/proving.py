@@ -364,7 +364,7 @@ def _test_of_turns(  # noqa: PLR0913  options
 
 def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is told of it."""
-    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.probe.table import tell
     from hobbes.lab.proof.pinned_frequencies import expectation, pin_frequency
     from hobbes.lab.show.pinned import text_of_expectation, write
 

@@ -21,10 +21,10 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import PromptQuestion, TurnStart
-from hobbes.lab.probe.asking import Asker, as_kept
-from hobbes.lab.probe.planning import Cell, Column, Plan, place
+from hobbes.lab.probe.asker import Asker, as_kept
+from hobbes.lab.probe.probe_plan import Cell, Column, Plan, place
 from hobbes.lab.probe.situations import Situation
-from hobbes.lab.probe.telling import ProbeTold
+from hobbes.lab.probe.table import ProbeTold
 from hobbes.lab.proof.pins import FORMAT, FrequencyPin, PinnedSituation, given, kept_variant, variant_kept
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.probes import KeptAnswer, answers_of

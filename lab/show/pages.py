@@ -20,7 +20,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
-from hobbes.lab.probe.telling import sentences, tell
+from hobbes.lab.probe.table import tell
 from hobbes.lab.proof.comparison import check_same_world, compare
 from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing, try_form
@@ -442,7 +442,7 @@ class Pages:
             tally=tally,
             costs=costs,
             answers=probes.answers_by_column(asked, 1) if asked else {},
-            found=list(sentences(asked)) if asked else [],
+            found=list(probes.sentences(asked)) if asked else [],
             looks=self._looks(run),
             reload=reload_after(monotonic() - began) if stopped == "" else None,
             command=self._command("probe", "show", probe) if asked else None,

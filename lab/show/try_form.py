@@ -18,10 +18,10 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import question_in_run
-from hobbes.lab.probe.asking import Asker, as_kept, columns_kept, kept_calls, missing
-from hobbes.lab.probe.planning import Cost, Plan, cost
+from hobbes.lab.probe.asker import Asker, as_kept, columns_kept, kept_calls, missing
+from hobbes.lab.probe.probe_plan import Cost, Plan, cost
 from hobbes.lab.probe.situations import Situation, with_options
-from hobbes.lab.probe.telling import ProbeTold, tell
+from hobbes.lab.probe.table import ProbeTold, tell
 from hobbes.lab.probe.versions import plan_version
 from hobbes.lab.proof.word_diff import CHANGE, whole_word_diff, word_diff
 from hobbes.lab.show.page_forms import (

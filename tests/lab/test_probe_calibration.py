@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hobbes.lab.experiment.statistics import ALPHA, holm
-from hobbes.lab.probe.statistics import MIN_SITUATIONS, Pair, interval, may_differ, p_value
+from hobbes.lab.probe.exact_test import MIN_SITUATIONS, Pair, interval, may_differ, p_value
 from tests.soak import times
 
 PROBES = 1_200

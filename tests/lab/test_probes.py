@@ -16,11 +16,11 @@ from starlette.testclient import TestClient
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.probe.asking import kept_calls, missing
-from hobbes.lab.probe.planning import Column, cost, plan
+from hobbes.lab.probe.asker import kept_calls, missing
+from hobbes.lab.probe.probe_plan import Column, cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
-from hobbes.lab.probe.telling import Answer, CellTold, ColumnTold, ProbeTold, sentences, tell
-from hobbes.lab.show.probes import sections
+from hobbes.lab.probe.table import Answer, CellTold, ColumnTold, ProbeTold, tell
+from hobbes.lab.show.probes import sections, sentences
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread

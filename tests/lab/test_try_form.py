@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.probe.telling import tell
+from hobbes.lab.probe.table import tell
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
