@@ -102,7 +102,7 @@ def _show_reread(result: dict[str, Any]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
     from rich.text import Text
 
-    from hobbes.lab.proof.difference import diff_of, pretty
+    from hobbes.lab.proof.difference import diff_of, json_text
     from hobbes.lab.show.terminal import OUT, plain
 
     decisions = result["decisions"]
@@ -111,7 +111,7 @@ def _show_reread(result: dict[str, Any]) -> None:
     for one in decisions:
         OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
     for one in decisions[:MAX_DIFFS]:
-        diff = diff_of(pretty(one["then"]), pretty(one["now"]))
+        diff = diff_of(json_text(one["then"]), json_text(one["now"]))
         OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
     if len(decisions) > MAX_DIFFS:
         OUT.print(Text(f"and {len(decisions) - MAX_DIFFS} more diffs, which --json gives", style="dim"))

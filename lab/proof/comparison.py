@@ -143,7 +143,7 @@ def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     if turn is None:
         return None
     if (difference := _difference(store, a, b, turn)) is not None:
-        found = difference.agent, difference.layer, difference.diff
+        found = difference.agent, difference.layer, diff_of(difference.before, difference.now, SIDES)
         agent, layer, diff = _in_the_calls(store, (a, b), turn) or found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
@@ -187,7 +187,7 @@ def _difference(store: Store, a: Run, b: Run, turn: int) -> Difference | None:
     if turn >= min(a.turns, b.turns):
         return None
     one, other = (stored_turn(store, run, turn).record for run in (a, b))
-    return first_differing_part(one, other, SIDES, {DRAWS})
+    return first_differing_part(one, other, {DRAWS})
 
 
 def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:

@@ -2,28 +2,34 @@
 
 import difflib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from hobbes.engine.record import canonical
-from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
+
+MAX_LINE_LENGTH = 60
+"""How many characters of a line stand in the words of a difference."""
 
 
 class Difference(NamedTuple):
-    """A difference between two records of a turn: agent, layer, part of the record, and its diff."""
+    """A difference between two records of a turn: agent, layer, part of the record, and both texts of it."""
 
     agent: str
     layer: Layer
     part: str
-    diff: str
+    before: str
+    now: str
+
+    def in_words(self) -> str:
+        """Return the first line that differs: `state.gold.a: 7, not state.gold.a: 6`."""
+        lines = zip_longest(self.before.splitlines(), self.now.splitlines(), fillvalue="nothing")
+        return ", not ".join(map(_short, next(pair for pair in lines if pair[0] != pair[1])))
 
 
 def first_differing_part(
-    left: TurnRecord,
-    right: TurnRecord,
-    sides: tuple[str, str] = ("before", "now"),
-    without: Collection[str] = (),
+    left: TurnRecord, right: TurnRecord, without: Collection[str] = ()
 ) -> Difference | None:
     """Return the first part in which two records of a turn differ, or None if they are equal.
 
@@ -39,34 +45,13 @@ def first_differing_part(
         if canonical(ours) != canonical(theirs):
             a, b = _by_agent(ours), _by_agent(theirs)
             differs = (key for key in sorted(agents) if canonical(a.get(key)) != canonical(b.get(key)))
-            agent = next(differs, "")
-            return Difference(agent, part.layer, name, diff_of(pretty(ours), pretty(theirs), sides))
+            before, now = json_text({name: ours}), json_text({name: theirs})
+            return Difference(next(differs, ""), part.layer, name, before, now)
     return None
 
 
-MAX_VALUE_LENGTH = 40
-"""How many characters of a value stand in the words of a difference."""
-
-
-def in_a_word(recorded: Any, now: Any, path: str = "") -> str:  # noqa: ANN401  any JSON
-    """Return where two values first differ, with both: `gold.miner-01 is 7, not 6`."""
-    if isinstance(recorded, dict) and isinstance(now, dict):
-        keys = sorted({*recorded, *now})
-        key = next(key for key in keys if canonical(recorded.get(key)) != canonical(now.get(key)))
-        return in_a_word(recorded.get(key), now.get(key), f"{path}.{key}" if path else key)
-    if isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
-        pairs = enumerate(zip(recorded, now, strict=True))
-        place, (a, b) = next((at, two) for at, two in pairs if canonical(two[0]) != canonical(two[1]))
-        return in_a_word(a, b, f"{path}[{place}]")
-    if isinstance(recorded, list) and isinstance(now, list):
-        return f"{path} has {counted(len(recorded), 'entry', 'entries')}, not {len(now)}".strip()
-    return f"{path} is {_short(recorded)}, not {_short(now)}".strip()
-
-
-def _short(value: Any) -> str:  # noqa: ANN401  any JSON
-    """Return a value as JSON, cut if it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
+def _short(line: str) -> str:
+    return line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"
 
 
 def _by_agent(part: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
@@ -85,6 +70,16 @@ def diff_of(left: str, right: str, sides: tuple[str, str] = ("before", "now")) -
     return "".join(f"{line}\n" for line in lines)
 
 
-def pretty(value: Any) -> str:  # noqa: ANN401  any JSON
-    """Return JSON with one value per line, so that it can be compared line by line."""
-    return json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
+def json_text(value: Any) -> str:  # noqa: ANN401  any JSON
+    """Return JSON as lines that can be compared: the path of each value, and the value."""
+    return "\n".join(_lines("", value))
+
+
+def _lines(path: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any JSON
+    if isinstance(value, dict) and value:
+        for name, inner in sorted(value.items()):
+            yield from _lines(f"{path}.{name}" if path else name, inner)
+    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+        yield from (f"{path}: {json.dumps(one, ensure_ascii=False, sort_keys=True)}" for one in value)
+    else:
+        yield f"{path}: {json.dumps(value, ensure_ascii=False)}"

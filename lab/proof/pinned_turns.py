@@ -6,7 +6,6 @@ graph with players that only write prompts, so nothing is asked and no server is
 ignored, none are loaded, and the file holds none.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import prompts_for
 from hobbes.lab.proof.changed_decisions import decision
-from hobbes.lab.proof.difference import first_differing_part
+from hobbes.lab.proof.difference import first_differing_part, json_text
 from hobbes.lab.proof.pins import (
     FORMAT,
     Answer,
@@ -444,12 +443,10 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
 
 def _in_record(then: Expected, now: Expected) -> Failure | None:
     """Return the first part of a turn's record that is not as expected, or else the digest."""
-    before, after = (TurnRecord.from_json(one.record) for one in (then, now))
-    difference = first_differing_part(before, after)
+    difference = first_differing_part(*(TurnRecord.from_json(one.record) for one in (then, now)))
     if difference is not None:
-        part = difference.part
-        sides = ("\n".join(_flat(part, record.to_json()[part])) for record in (before, after))
-        return Failure(then.turn, difference.agent, difference.layer, _diff(*sides))
+        pieces = _diff(difference.before, difference.now)
+        return Failure(then.turn, difference.agent, difference.layer, pieces)
     if then.digest != now.digest:
         digests = _diff(f"digest: {then.digest}", f"digest: {now.digest}")
         return Failure(then.turn, "", "engine", digests)
@@ -461,17 +458,6 @@ def _in_decision(then: Expected, now: Expected, agent: str) -> Failure | None:
     before, after = (decision(TurnRecord.from_json(one.record), agent) for one in (then, now))
     for part, layer in LAYER_OF_PART.items():
         if canonical(before[part]) != canonical(after[part]):
-            sides = ("\n".join(_flat(part, one[part])) for one in (before, after))
+            sides = (json_text({part: one[part]}) for one in (before, after))
             return Failure(then.turn, agent, layer, _diff(*sides))
     return None
-
-
-def _flat(path: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any JSON
-    """Yield JSON as lines for a diff: the path of each value, and the value."""
-    if isinstance(value, dict) and value:
-        for name, inner in sorted(value.items()):
-            yield from _flat(f"{path}.{name}", inner)
-    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        yield from (f"{path}: {json.dumps(one, ensure_ascii=False, sort_keys=True)}" for one in value)
-    else:
-        yield f"{path}: {json.dumps(value, ensure_ascii=False)}"

@@ -127,7 +127,8 @@ class ReplayJournal(JournalWithoutCalls):
         # A record of an earlier version is another text, and may be equal all the same.
         difference = first_differing_part(stored.record, turn.record)
         if difference is not None:
-            raise DivergedError(turn.number, difference.agent, difference.layer, difference.diff)
+            diff = diff_of(difference.before, difference.now)
+            raise DivergedError(turn.number, difference.agent, difference.layer, diff)
 
     def _check_what_counts(self, turn: int, agent: str, rows: Sequence[Row], used: Sequence[Call]) -> None:
         """Raise DivergedError if the recorded call that counts is one that was not asked for."""

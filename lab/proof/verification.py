@@ -21,7 +21,7 @@ from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.fitting import misfits
-from hobbes.lab.proof.difference import first_differing_part, in_a_word
+from hobbes.lab.proof.difference import first_differing_part
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.figures import columns_of
 from hobbes.lab.store.history import StoredHistory, first_of
@@ -384,12 +384,10 @@ def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> I
     """Name the first part of a record that does not follow from the answers, and a broken chain."""
     difference = first_differing_part(turn.record, record)
     if difference is not None:
-        agent, layer, part, _ = difference
-        expected = EXPECTED.get(layer, f"what {layer} gives")
-        dump = record.parts()[part].dump
-        word = in_a_word(*(dump(getattr(one, part)) for one in (turn.record, record)))
-        whose = f" ({agent})" if agent else ""
-        yield f"the part {part} of the record differs from {expected}{whose}: {word}"
+        expected = EXPECTED.get(difference.layer, f"what {difference.layer} gives")
+        whose = f" ({difference.agent})" if difference.agent else ""
+        which = f"the part {difference.part} of the record"
+        yield f"{which} differs from {expected}{whose}: {difference.in_words()}"
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:
