@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scipy.special  # noqa: F401  like the next one
 import yaml
 
 import hobbes.nodes.chat  # noqa: F401  inner sessions must not import and forget what can be imported only once
