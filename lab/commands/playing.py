@@ -184,15 +184,14 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """Play a run again from one of its turns, with or without changes.
 
     The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. Everything else
-    stays as it was in RUN, including the caps, which count the calls of the fork alone.
+    stays as it was in RUN, including the caps, which count the calls of the fork alone. With --times and
+    --name, the same command goes on with forks that were stopped, and begins those that are missing.
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
     from rich.text import Text
 
-    from hobbes.lab.play.forking import ForkOptions
-    from hobbes.lab.play.forking import fork as forked
-    from hobbes.lab.play.playing import names_of
+    from hobbes.lab.play.forking import ForkOptions, forks
     from hobbes.lab.show.terminal import ERR
 
     caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
@@ -201,19 +200,14 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     with options.open_home(home, writes=True) as store:
         found = store.runs.find(run)
-        limits = replace(found.caps, **caps)
-        # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-        forks = [
-            forked(store, found, replace(asked, name=one), limits, models)
-            for one in names_of(store, name, times)
-        ]
-        for one in forks:
+        begun = forks(store, found, asked, replace(found.caps, **caps), models, times)
+        for one in begun:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
             _show_links(store, one)
         if times:
-            tainted = _play_side_by_side(store, forks, as_json=as_json, traced=trace_langsmith)
+            tainted = _play_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
-            tainted = _play(store, forks[0], as_json=as_json, traced=trace_langsmith)
+            tainted = _play(store, begun[0], as_json=as_json, traced=trace_langsmith)
         _exit(tainted=tainted)
 
 

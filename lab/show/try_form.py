@@ -18,7 +18,7 @@ from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import question_in_run
-from hobbes.lab.probe.asking import Asker, as_kept, columns_kept, kept_calls, missing
+from hobbes.lab.probe.asking import as_kept, asking, columns_kept, kept_calls, missing
 from hobbes.lab.probe.planning import Cost, Plan, cost
 from hobbes.lab.probe.situations import Situation, with_options
 from hobbes.lab.probe.telling import ProbeTold, tell
@@ -300,8 +300,7 @@ class BackgroundProbes:
 
     def _ask(self, planned: Plan, caps: Caps) -> None:
         try:
-            with open_store(self._home) as store:
-                asker = Asker(store, planned, kept_calls(store, planned), caps)
+            with open_store(self._home) as store, asking(store, planned, caps) as asker:
                 play_out(asker.ask_all(lambda: None))
         except HaltedRunError as error:
             self._problems[planned.name] = str(error.__cause__)

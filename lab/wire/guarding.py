@@ -7,7 +7,7 @@ here. If other machines can reach the pages, a secret token is needed as well.
 import re
 import secrets
 import socket
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -19,6 +19,9 @@ TOKEN = "token"  # noqa: S105  a name
 """The name of the token in an address."""
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?")
+"""The header Host: an IPv6 address in brackets, or any other host, and perhaps a port."""
 
 USE_ADDRESS = "open the address that `hobbes view` printed"
 
@@ -80,10 +83,8 @@ class Guard:
 
 def _host(request: Request) -> str | None:
     """Return the host that a request names, in lower case, without its port; None if it names none."""
-    try:
-        return urlsplit(f"//{request.headers.get('host', '')}").hostname
-    except ValueError:
-        return None
+    named = HOST.fullmatch(request.headers.get("host", "").lower())
+    return (named[1] or named[2]) if named else None
 
 
 def _refusal(status: int, why: str) -> Response:

@@ -295,7 +295,18 @@ def test_the_names_of_this_machine_are_served(host: str, names: list[str], home:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", EVERYWHERE])
 @pytest.mark.parametrize(
-    "name", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", OTHER, "", "["]
+    "name",
+    [
+        *("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", OTHER, "", "["),
+        *(
+            "[::1]evil",
+            "[::1]evil.example:80",
+            "[::1].evil.example",
+            "evil.example@localhost",
+            "localhost:80:80",
+        ),
+        *("localhost/", "localhost?", "localhost#", "::1"),
+    ],
 )
 def test_another_name_that_leads_here_is_refused(host: str, name: str, home: Path) -> None:
     """A page of another site may let its own name lead to this machine, to read what is served here."""

@@ -125,6 +125,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
         ("/last/judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
+        ("/search?q=a&turn=99999999999999999999999", "write a turn, such as 3"),
         ("/last/judgements?turn=x", "`turn` in the address is not the number of a turn"),
         ("/last/diary?agent=miner-1", "nobody in this run is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
