@@ -221,8 +221,6 @@ class Compare(_Table):
     """The first arm if none is named."""
     measures: list[str] | None = None
     """The headline measures of the world if none are named."""
-    coder: Text | None = None
-    """Who coded: a model or a person. Measures of codes, such as `code:fear`, are theirs."""
     null: bool = True
     """Whether the null arm is played."""
     after_end: Literal["leave-out", "keep-last"] = "leave-out"

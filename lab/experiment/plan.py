@@ -7,7 +7,6 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
 from hobbes.lab.experiment.fitting import models_at
 from hobbes.lab.experiment.invasion import mutants_of
@@ -231,7 +230,7 @@ def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) ->
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
-    """Raise ValueError for a measure that the world does not have, or one of codes without a coder."""
+    """Raise ValueError for a measure that the world does not have."""
     world = arms[0].world
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
     asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
@@ -239,12 +238,6 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
         asked.append((f"[[hypothesis]] {number} measure", one.measure))
     asked += [("[smallest]", measure) for measure in file.smallest]
     for place, measure in asked:
-        if of_code := code_measure(measure):
-            if not of_code.code:
-                raise ValueError(f"{place}: {measure!r} names no code; write code:NAME or code:NAME|ACT")
-            if file.compare.coder is None:
-                raise ValueError(f"{place}: {measure} needs a coder; name one as [compare] coder")
-            continue
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
             raise ValueError(

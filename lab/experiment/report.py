@@ -11,7 +11,6 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.branching import Origin, origin_of
-from hobbes.lab.experiment.coded import Coded, measures_of_codes
 from hobbes.lab.experiment.comparing import (
     Compared,
     Judged,
@@ -92,8 +91,6 @@ class Report:
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    coded: Coded | None
-    """The measures of codes; None if the report has none."""
     manifest: dict[str, Any]
     origin: Origin | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
@@ -151,7 +148,6 @@ class Report:
             "invasions": [one.to_json() for one in self.invasions],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
-            "codes": self.coded and self.coded.to_json(),
             "manifest": self.manifest,
         }
 
@@ -187,8 +183,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
-    of_codes = _measures_of_codes(store, file, known)
-    values, used = (_values(world, games, of_codes) for games in (known, counted))
+    values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     games = {name: list(_independent(file, name, counted)) for name in names}
     arms = _arms(cells, used, file)
@@ -217,7 +212,6 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         invasions(file, games),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
-        of_codes,
         manifest(file, [known[key] for key in planned if key in known]),
         origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
@@ -228,17 +222,7 @@ def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
-    return _values(world_named(file.world), games, _measures_of_codes(store, file, games))
-
-
-def _measures_of_codes(
-    store: Store, file: ExperimentFile, games: Mapping[tuple[str, int], Figures]
-) -> Coded | None:
-    """Return the measures of codes that an experiment compares or that its hypotheses are about."""
-    measures = [*measures_of(file), *(one.measure for one in file.hypotheses)]
-    return measures_of_codes(
-        store, {place: one.cell.id for place, one in games.items()}, measures, file.compare.coder
-    )
+    return _values(world_named(file.world), games)
 
 
 def rules_of(
@@ -321,7 +305,7 @@ def _independent(
             yield one
 
 
-def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes: Coded | None) -> Values:
+def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
     """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
@@ -337,7 +321,6 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes:
         for name in world.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
-        measures |= of_codes.values[cell, seed] if of_codes else {}
         found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
     return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
 

@@ -226,12 +226,6 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
             )
 
 
-def check_models(store: Store, chats: Models, caps: Caps) -> None:
-    """Raise UsageError if a chat model cannot be reached, or a cap on money cannot be kept."""
-    _check_the_models_can_be_reached(chats)
-    _check_prices_are_known(store, chats, caps)
-
-
 def _check_the_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
     """Raise UsageError if a chat model cannot be reached, or a Python player cannot be loaded."""
     _check_the_models_can_be_reached(_chats(specs))

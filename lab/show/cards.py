@@ -249,9 +249,8 @@ def show_diary(
 
 def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
-    for label, words in (("coded", entry.codes), ("tagged", entry.tags)):
-        if words:
-            yield label, plain(", ".join(words))
+    if entry.tags:
+        yield "tagged", plain(", ".join(entry.tags))
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
@@ -374,17 +373,14 @@ IN_FULL = "what is cut short above, in full"
 """The title of the parts in words that have more lines than there is room for."""
 
 
-def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> None:
-    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls.
-
-    `codes` has what coders said, each behind the name of a code.
-    """
+def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
     title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
         styled_name(data["agent"], looks)
     )
     title.stylize("bold")
     OUT.print(title)
-    parts = _in_words(data, told, looks, codes)
+    parts = _in_words(data, told, looks)
     width = OUT.width - max(map(len, parts)) - GAP
     most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
     room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
@@ -396,9 +392,7 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
     OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(
-    data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]
-) -> dict[str, Sequence[Text]]:
+def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Sequence[Text]]:
     """Return what a card says in words, by the name of each part."""
     why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
     written = f" in turn {data['turn'] - 1}: "
@@ -419,7 +413,6 @@ def _in_words(
         "why": [why],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
         "refused": [plain("; ".join(told.refused))] if told.refused else [],
-        "codes": [plain("; ".join(f"{name} ({words})" for name, words in codes))] if codes else [],
         "heard": heard,
         "done to it": befell,
         "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],

@@ -18,16 +18,14 @@ from markupsafe import Markup
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
-from hobbes.lab.coding.telling import codes_of
-from hobbes.lab.coding.telling import tell as tell_codes
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
 from hobbes.lab.probe.telling import sentences, tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
+from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing, try_form
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted
-from hobbes.lab.show.diary import Asked, asked_for, diary_page, noted_in, page_with
+from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -362,7 +360,6 @@ class Pages:
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
-            codes=coding.of_card(codes_of(self.store, run.id, number, agent)),
             note=self.store.notes.at(Place(run.id, number, agent)),
             tags=self.store.notes.tags(),
         )
@@ -506,22 +503,6 @@ class Pages:
         """Return the page of all notes, or of those with the tag that an address asks for."""
         return self._page("notes.html", **notes_page(self.store, at))
 
-    def codes(self) -> str:
-        """Return the page of what codings say, with the queues of people."""
-        so_far = coding.queues_so_far(self.store)
-        try:
-            told = tell_codes(self.store)
-        except MissingError:
-            told = None
-        return self._page("codes.html", **coding.codes_page(told, so_far), command=self._command("codes"))
-
-    def queue(self, coder: str, number: int | None = None, problem: str = "") -> str:
-        """Return the page of a decision that a person is to code, by default the next one."""
-        so_far = coding.queue_of(self.store, coder)
-        at = so_far.next if number is None else number
-        shown = coding.card(self.store, so_far, at) if at is not None else None
-        return self._page("queue.html", so_far=so_far, queue=so_far.queue, card=shown, problem=problem)
-
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
@@ -547,9 +528,9 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        noted = noted_in(self.store, run)
-        asked = asked_for(run, self._looks(run), noted, at)
-        filters = {"--mark": asked.mark, "--code": asked.code, "--tag": asked.tag}
+        tags = tags_in(self.store, run)
+        asked = asked_for(run, self._looks(run), tags, at)
+        filters = {"--mark": asked.mark, "--tag": asked.tag}
         options = [word for option in filters.items() if option[1] for word in option]
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
@@ -557,7 +538,7 @@ class Pages:
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), noted),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), tags),
             **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )

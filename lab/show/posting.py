@@ -13,24 +13,19 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.errors import LabError
 from hobbes.lab.play.forking import fork
 from hobbes.lab.play.playing import names_of
-from hobbes.lab.show import coding, page_forms
+from hobbes.lab.show import page_forms
 from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.try_form import ASK, TEXT, TRY_FIELDS, BackgroundProbes, plan_try, save
-from hobbes.lab.store.codings import give_up
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import posted_fields
 
 NOTE_FIELDS = ("turn", "agent", "star", "tags", "note")
 """The fields of the form of a note."""
-
-
-AT, CODE = "at", "code:"
-"""The field with the number of a decision in a queue, and how the names of the fields of codes begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,29 +107,6 @@ class Forms:
             opened.notes.keep(place, star=bool(fields["star"]), tags=tags, text=fields["note"])
             page = [part for part in place[:3] if part is not None]
             return RedirectResponse(f"{self.pages(opened).link(*page)}#note", 303)
-
-    def code(self, request: Request, body: bytes) -> Response:
-        """Keep what a person answered about a decision, and go on to the next one."""
-        coder = request.path_params["coder"]
-        with open_store(self.home, writes=False) as opened:
-            so_far = coding.queue_of(opened, coder)
-            names = {f"{CODE}{name}": name for name in so_far.queue.codebook.names}
-            fields = page_forms.parse_form(self.ours(body), (AT, *names))
-            number = page_forms.whole_number(AT, fields[AT])
-            try:
-                coding.code_by_hand(
-                    opened, so_far, number, {name: fields[field] for field, name in names.items()}
-                )
-            except UsageError as error:
-                return HTMLResponse(self.pages(opened).queue(coder, number, str(error)), 400)
-            return RedirectResponse(self.pages(opened).link("codes", coder), 303)
-
-    def give_up(self, request: Request, body: bytes) -> Response:
-        """Take what a person has not coded out of their queue, and go back to the list of queues."""
-        page_forms.parse_form(self.ours(body), ())
-        with open_store(self.home, writes=False) as opened:
-            give_up(opened, request.path_params["coder"])
-            return RedirectResponse(self.pages(opened).link("codes"), 303)
 
     def ours(self, body: bytes) -> list[tuple[str, str]]:
         """Return the fields of a form without the token of the pages. Raise LabError for another token."""

@@ -372,13 +372,6 @@ def _rules(report: Report) -> Iterator[str]:
             "difference with each wording alone, and the figures of an arm by itself, have intervals over "
             "games."
         )
-    if report.coded:
-        of = report.coded
-        told = ", ".join(f"{code} {n} of {of.decisions}" for code, n in of.coded.items())
-        yield (
-            f"A measure such as code:NAME is the share of decisions in which {of.coder} found the code. "
-            f"Decisions with a value: {told}. All others are missing: they count nowhere."
-        )
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin, which the file names as the smallest "

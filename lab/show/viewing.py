@@ -93,8 +93,6 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     ),
     "/search": lambda pages, at: pages.search(at),
     "/notes": lambda pages, at: pages.notes(at),
-    "/codes": lambda pages, _: pages.codes(),
-    "/codes/{coder}": lambda pages, at: pages.queue(at["coder"], _number(at, "at")),
     "/experiments": lambda pages, _: pages.experiments(),
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
     "/probes": lambda pages, _: pages.probes(),
@@ -215,8 +213,6 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             ("note", forms.note),
         )
     ]
-    routes.append(Route("/codes/{coder}", seats.posted(forms.code), methods=["POST"]))
-    routes.append(Route("/codes/{coder}/give-up", seats.posted(forms.give_up), methods=["POST"]))
     return Starlette(
         routes=[*seats.routes(home, partial(play_behind, clock), clock), *routes],
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token, OPEN)],

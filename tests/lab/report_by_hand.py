@@ -214,7 +214,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "durations": list(durations(home)),
         "ratings": list(ratings(home)),
         "payoffs": list(payoffs(home)),
-        "codes": None,  # no experiment of these has measures of codes; test_codes.py computes some by hand
         "manifest": manifest(home),
     }
 

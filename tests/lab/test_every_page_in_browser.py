@@ -20,7 +20,6 @@ from hobbes.lab.store.home import open_store
 from hobbes.lab.store.notes import Place
 from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import axe_findings, chromium
-from tests.lab.coder import code_some
 from tests.lab.play import played
 from tests.lab.probing import asked, heeding
 
@@ -36,8 +35,6 @@ OF_A_HOME = {
     "/experiments": ("/experiments",),
     "/notes": ("/notes", "/notes?tag=promise-broken"),
     "/experiments/{name}": ("/experiments/small",),
-    "/codes": ("/codes",),
-    "/codes/{coder}": ("/codes/ada", "/codes/ada?at=1", "/codes/bob"),
     "/probes": ("/probes",),
     "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
     "/search": ("/search", "/search?q=attack&turn=3", "/search?q=attacc"),
@@ -76,7 +73,6 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
                 played(store, RunOptions(world, 3, seed, models, values={"rounds": 5}, name=name))
         noted = Place(store.runs.find("nations").id, 3, "AgentA")
         store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
-        code_some(store, "nations", 3)
         with heeding():
             asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
         export(store, store.runs.find("nations"), "html", folder / "pages")

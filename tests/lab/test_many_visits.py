@@ -26,7 +26,6 @@ EXAMPLES = {
     "/notes": "/notes",
     "/experiments": "/experiments",
     "/probes": "/probes",
-    "/codes": "/codes",
     "/{run}": "/one",
     "/{run}/results": "/one/results",
     "/{run}/judgements": "/one/judgements?turn=1",
@@ -56,7 +55,7 @@ def two_runs(opened: Store) -> Store:
 
 
 def test_there_is_an_example_of_each_kind_of_page() -> None:
-    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}", "/codes/{coder}"} <= EXAMPLES.keys()
+    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}"} <= EXAMPLES.keys()
 
 
 @pytest.mark.usefixtures("two_runs")

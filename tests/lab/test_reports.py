@@ -76,7 +76,7 @@ def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
         "experiment plan from looks arms differences halves detectable spread failures cells hypotheses"
-        " invasions rankings doses over_time survival durations ratings payoffs codes manifest"
+        " invasions rankings doses over_time survival durations ratings payoffs manifest"
     )
     assert " ".join(found) == keys
     assert found["invasions"] == []

@@ -304,7 +304,7 @@ def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> 
         "trust": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "rankings"},
         "worded": {"looks", "invasions", "ratings", "rankings", "doses", "durations"},
         "pairs": {"hypotheses", "looks", "invasions", "survival", "durations", "ratings", "doses"},
-    }[played.name] | {"from", "codes"}
+    }[played.name] | {"from"}
 
 
 def test_the_script_imports_nothing_of_hobbes() -> None:
