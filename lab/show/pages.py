@@ -20,9 +20,9 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.play.answering import form_for, requests
-from hobbes.lab.probe.telling import sentences, tell
+from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing, try_form
+from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted
 from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
@@ -114,8 +114,6 @@ class Pages:
     """What the forms of the pages send back, so that only they can change something."""
     started: frozenset[str] = frozenset()
     """The runs that are played behind the pages, or are about to be."""
-    asking: Mapping[str, str] = field(default_factory=dict)
-    """The probes that were asked behind the pages: why each stopped, empty for one that is asked now."""
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
@@ -396,55 +394,6 @@ class Pages:
             agents=list(full.turn.record.intents) if full else [],
             looks=self._looks(run),
             command=page_forms.fork_command(self.store, run, fields, plan) if self.live and plan else None,
-        )
-
-    def try_prompt(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
-        self,
-        run: Run,
-        turn: int,
-        agent: str,
-        name: str = "",
-        fields: page_forms.Fields | None = None,
-        problem: str = "",
-    ) -> str:
-        """Return the form that tries another prompt in a situation, and what the probe `name` says of it.
-
-        Without `fields`, it is the form as it is opened. Raise LabError if the agent was not asked then.
-        """
-        began = monotonic()
-        card = tracing.agent_card(self.store, run, turn, agent, self._full_turn)
-        fields = fields or try_form.opened_form(self.store, run, turn, agent, name)
-        preview = try_form.preview(self.store, run, fields)
-        asked = try_form.told_of(self.store, run, fields)
-        probe = fields["name"].strip()
-        stopped = self.asking.get(probe)
-        _, tally, *_, costs = probes.sections(asked) if asked else [None] * 3
-        return self._page(
-            "try.html",
-            run=run,
-            card=card,
-            told=told(run, self._full_turn(self.store, run, turn), card),
-            sent_to=tracing.sent_to(card),
-            fields=fields,
-            texts={
-                field.removeprefix(try_form.TEXT): text
-                for field, text in fields.items()
-                if field.startswith(try_form.TEXT)
-            },
-            preview=preview,
-            cost=probes.cost_in_words(preview.cost) if preview.cost else "",
-            fingerprint=page_forms.fingerprint(fields) if preview.cost else "",
-            problem=problem,
-            stopped=stopped,
-            is_asked=stopped == "",
-            probe=probe,
-            tally=tally,
-            costs=costs,
-            answers=probes.answers_by_column(asked, 1) if asked else {},
-            found=list(sentences(asked)) if asked else [],
-            looks=self._looks(run),
-            reload=reload_after(monotonic() - began) if stopped == "" else None,
-            command=self._command("probe", "show", probe) if asked else None,
         )
 
     def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it

@@ -1,4 +1,4 @@
-"""What the forms of `hobbes view` post: a fork to be played, a prompt to be tried, a test or a note.
+"""What the forms of `hobbes view` post: a fork to be played, a test or a note.
 
 Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
 can read them can post it.
@@ -19,7 +19,6 @@ from hobbes.lab.play.playing import names_of
 from hobbes.lab.show import page_forms
 from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.show.try_form import ASK, TEXT, TRY_FIELDS, BackgroundProbes, plan_try, save
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.receiving import posted_fields
@@ -39,7 +38,6 @@ class Forms:
     token: str
     pages: Callable[[Store], Pages]
     play: Callable[[Sequence[Callable[[], Run]], str], list[str]]
-    probes: BackgroundProbes
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
@@ -75,26 +73,6 @@ class Forms:
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).pin(run, turn, fields["agent"], fields, problem, files)
-            return HTMLResponse(page, 400 if problem else 200)
-
-    def try_prompt(self, request: Request, body: bytes) -> Response:
-        """Ask about a decision with an edited prompt if the cost was shown; else show what it would cost."""
-        posted = self.ours(body)
-        texts = [name for name, _ in posted if name.startswith(TEXT)]
-        fields = page_forms.parse_form(posted, (page_forms.SHOWN, *TRY_FIELDS, *dict.fromkeys(texts)))
-        turn, agent = page_forms.whole_number("turn", fields["turn"]), fields["agent"]
-        problem = ""
-        with open_store(self.home, writes=False) as opened:
-            run = opened.runs.find(request.path_params["run"])
-            pages = self.pages(opened)
-            if fields[page_forms.DO] == ASK and fields[page_forms.SHOWN] == page_forms.fingerprint(fields):
-                try:
-                    self.probes.ask(*plan_try(opened, run, fields, save(run, fields)))
-                    to = pages.link(run.id, "try", turn=turn, agent=agent, name=fields["name"].strip())
-                    return RedirectResponse(f"{to}#answers", 303)
-                except LabError as error:
-                    problem = str(error)
-            page = pages.try_prompt(run, turn, agent, fields=fields, problem=problem)
             return HTMLResponse(page, 400 if problem else 200)
 
     def note(self, request: Request, body: bytes) -> Response:

@@ -42,7 +42,6 @@ from hobbes.lab.show.posting import Forms
 from hobbes.lab.show.seats import ADDRESS
 from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
 from hobbes.lab.show.terminal import remark
-from hobbes.lab.show.try_form import BackgroundProbes, asked_now
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.home import Store, is_writable, open_store
 from hobbes.lab.store.run import Run
@@ -105,7 +104,6 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/{run}/rejections": lambda pages, at: pages.rejections(_run(pages, at), at),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     "/{run}/fork": lambda pages, at: pages.fork(_run(pages, at), *_place(at)),
-    "/{run}/try": lambda pages, at: pages.try_prompt(_run(pages, at), *_place(at), name=at.get("name", "")),
     "/{run}/pin": lambda pages, at: pages.pin(_run(pages, at), *_place(at)),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
@@ -149,11 +147,10 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
 
     A seat of a run has a token of its own, which shows nothing else.
     """
-    form_token, probes_asked = secrets.token_urlsafe(), BackgroundProbes(home)
+    form_token = secrets.token_urlsafe()
 
     def pages(opened: Store) -> Pages:
-        asking = probes_asked.asking()
-        return Pages(opened, link, live=True, form_token=form_token, started=_started(), asking=asking)
+        return Pages(opened, link, live=True, form_token=form_token, started=_started())
 
     def page(show: Callable[[Pages, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
@@ -199,7 +196,7 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
             addresses.append(link(run.id))
         return addresses
 
-    forms = Forms(home, form_token, pages, play, probes_asked)
+    forms = Forms(home, form_token, pages, play)
     routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
     routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
@@ -208,7 +205,6 @@ def site(home: Path, host: str, token: str | None = None, clock: Clock = utc) ->
         for what, take in (
             ("answer", answer),
             ("fork", forms.fork),
-            ("try", forms.try_prompt),
             ("pin", forms.pin),
             ("note", forms.note),
         )
@@ -363,7 +359,7 @@ def view(home: Path, host: str, port: int) -> None:
         if token:
             remark(
                 "other machines reach the pages by this machine's name or address; whoever has the token can "
-                "read all runs, answer for a person, play forks, ask models, and write tests and prompts "
+                "read all runs, answer for a person, play forks, and write tests "
                 "into this folder; nothing is encrypted"
             )
         show_links(home, url(host, listening))
@@ -398,5 +394,3 @@ def tell_what_was_played(home: Path) -> None:
     """Print, for each run that is being played behind a page, how to continue it."""
     for run in _started():
         remark(f"run {run} was being played; `{command(home, 'resume', run)}` goes on")
-    for probe in asked_now():
-        remark(f"probe {probe} was being asked; ask again on its page, which asks only what is missing")

@@ -32,7 +32,6 @@ EXAMPLES = {
     "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
     "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
-    "/{run}/try": "/one/try?turn=1&agent=AgentA",
     "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:number}": "/one/1",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",

@@ -8,7 +8,6 @@ from typing import Any
 import httpx2
 from starlette.testclient import TestClient
 
-from hobbes.lab.show.try_form import ASKING
 from hobbes.lab.show.viewing import PLAYING
 from hobbes.lab.store.run import Run
 
@@ -74,7 +73,7 @@ def answer(
 
 
 def played_on() -> None:
-    """Wait until nothing is played or asked behind the pages."""
+    """Wait until nothing is played behind the pages."""
     for thread in threading.enumerate():
-        if thread.name.startswith((PLAYING, ASKING)):
+        if thread.name.startswith(PLAYING):
             thread.join()

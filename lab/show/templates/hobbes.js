@@ -56,8 +56,8 @@ const hobbes = (() => {
     html.catch(() => kept.delete(turn));
   }
 
-  async function served(address, request) {
-    const answer = await fetch(address, request).catch(() => {
+  async function served(address) {
+    const answer = await fetch(address).catch(() => {
       throw new Error("this page is no longer served; start `hobbes view` again");
     });
     const text = await answer.text();
@@ -408,53 +408,6 @@ const hobbes = (() => {
     show();
   }
 
-  // --- another prompt: what would be asked is shown while it is written, and answers as they come
-
-  // Put a part of a page as it is served now in the place of this one; what is written elsewhere on it stays.
-  async function renew(id, address, request, wanted = () => true) {
-    const html = await served(address, request).catch((error) => said(error.message));
-    const page = new DOMParser().parseFromString(html, "text/html");
-    if (!wanted()) return page;
-    const before = document.getElementById(id);
-    const part = page.getElementById(id);
-    if (!part) {
-      before.replaceChildren(...page.body.children);
-      return page;
-    }
-    const details = all("details", part);
-    all("details", before).forEach((one, n) => {
-      if (one.open && details[n]) details[n].open = true;
-    });
-    const scrolled = before.scrollTop;
-    before.replaceWith(part);
-    part.scrollTop = scrolled;
-    reachable();
-    return page;
-  }
-
-  function trying(form) {
-    const PAUSE = 300;
-    let waiting = 0;
-    let last = 0;
-    form.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => {
-        const body = new URLSearchParams(new FormData(form));
-        const now = ++last;
-        renew("preview", form.action, { method: "POST", body }, () => now === last);
-      }, PAUSE);
-    });
-  }
-
-  function answers(seconds) {
-    setTimeout(async () => {
-      const page = await renew("answers", location.href);
-      const next = Number(page.body.dataset.reload);
-      if (next) answers(next);
-      else document.querySelector("form.try").dispatchEvent(new Event("input")); // to ask again costs less now
-    }, 1000 * seconds);
-  }
-
   // What is wider than the page can be scrolled by keyboard, too.
   function reachable() {
     for (const wide of all(".wide, pre")) {
@@ -498,7 +451,6 @@ const hobbes = (() => {
     keys();
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
     for (const form of all("form.seat")) seat(form);
-    for (const form of all("form.try")) trying(form);
     for (const answer of all("[data-emptied-by]")) emptied(answer);
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
@@ -523,8 +475,7 @@ const hobbes = (() => {
         if (isChanged && moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
       }, 1000 * seconds);
     const seconds = Number(document.body.dataset.reload);
-    if (seconds && document.getElementById("answers")) answers(seconds);
-    else if (seconds) reloadEvery(seconds);
+    if (seconds) reloadEvery(seconds);
     const left = document.querySelector("[data-left]");
     if (left) countDown(left, () => reloadEvery(2));
   });
