@@ -5,7 +5,6 @@ from hobbes.engine.mining import state, validation
 from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
-from hobbes.engine.mining.choices import choices
 from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
@@ -50,7 +49,6 @@ MINING: World[MiningConfig, State, Intent] = World(
     ),
     acts=validation.acts,
     board=board,
-    choices=choices,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
     telling=TELLING,

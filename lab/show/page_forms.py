@@ -15,9 +15,8 @@ from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate_of_fork
-from hobbes.lab.files import check_path
+from hobbes.lab.files import check_path, key_and_value
 from hobbes.lab.play.forking import ForkOptions, plan_of_fork
-from hobbes.lab.play.forms import read_setting
 from hobbes.lab.proof.pinning import pin
 from hobbes.lab.show.pinned import NAME, Files, files_of, text_of_test, write
 from hobbes.lab.show.tracing import agent_card
@@ -122,8 +121,8 @@ def plan_fork(store: Store, run: Run, fields: Fields) -> ForkPlan:
 def _settings(fields: Fields) -> dict[str, Any]:
     """Return the settings that a form changes, one on a line. Raise UsageError if one is wrong."""
     try:
-        read = [read_setting(line) for line in fields["settings"].splitlines() if line.strip()]
-    except ValueError as error:
+        read = [key_and_value(line) for line in fields["settings"].splitlines() if line.strip()]
+    except UsageError as error:
         raise UsageError(f"settings: {error}") from error
     twice = [key for key, n in Counter(key for key, _ in read).items() if n > 1]
     if twice:

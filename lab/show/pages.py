@@ -19,7 +19,7 @@ from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER, deeds_told
 from hobbes.lab.errors import LabError, MissingError, UsageError
-from hobbes.lab.play.answering import form_for, requests
+from hobbes.lab.play.people import requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing
@@ -138,24 +138,19 @@ class Pages:
         """Return the list of the runs that an address asks for."""
         return self._page("runs.html", **run_list.shown(self.store, at))
 
-    def run(
-        self, run: Run, first: int | None = None, written: page_forms.Fields | None = None, problem: str = ""
-    ) -> str:
+    def run(self, run: Run, first: int | None = None) -> str:
         """Return the page of a run: its last turn, or the `first` one listed, the timeline, and the rest.
 
-        The rest of a large run is a page of its own, which the script puts below the timeline. The form of
-        an observer has what was `written` in it and refused because of a `problem`. Raise MissingError if
-        there is no such turn.
+        The rest of a large run is a page of its own, which the script puts below the timeline. Raise
+        MissingError if there is no such turn.
         """
         began = monotonic()
         if first is not None:
             stored_turn(self.store, run, first)
         looks = self._looks(run)
         is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
-        reloads = self.live and first is None and is_played and not problem
+        reloads = self.live and first is None and is_played
         shown = run.turns - 1 if first is None else first
-        of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
-        people = [one.agent for one in run.questions if one != of_observer]
         row = self.store.runs.row(run.id)
         is_whole = not self.live or run.turns * len(run.setting.agents) <= MAX_WHOLE
         return self._of_run(
@@ -164,14 +159,10 @@ class Pages:
             headline=tracing.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
-            observed=of_observer,
-            requests=requests(of_observer) if of_observer else [],
-            form=form_for(run, of_observer) if of_observer else None,
-            written=written,
-            problem=problem,
-            people=people,
-            to_answer=self._command("answer", run.id, "--agent", people[0]) if people else None,
-            to_links=self._command("resume", run.id),
+            people={
+                one.agent: self._command("answer", run.id, "--agent", one.agent) for one in run.questions
+            },
+            requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             timeline=timeline(self.store, run, looks, self._marks(run)),
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
@@ -331,7 +322,7 @@ class Pages:
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
-        seen, _ = board_of_view(run, card["view"], run.setting.agents) if "intent" in card else (None, "")
+        seen = board_of_view(run, card["view"]) if "intent" in card else None
         return self._of_run(
             "agent.html",
             run,

@@ -1,15 +1,16 @@
 """What the forms of `hobbes view` post: a fork to be played, a test or a note.
 
-Every form, also that of an observer, carries the token of the pages that are served now. So only somebody who
+Every form carries the token of the pages that are served now. So only somebody who
 can read them can post it.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -21,7 +22,7 @@ from hobbes.lab.show.noting import place_of
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire.receiving import posted_fields
+from hobbes.lab.wire.receiving import form_of, posted_fields
 
 NOTE_FIELDS = ("turn", "agent", "star", "tags", "note")
 """The fields of the form of a note."""
@@ -29,15 +30,12 @@ NOTE_FIELDS = ("turn", "agent", "star", "tags", "note")
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """The forms of the pages of a home. `play` plays runs that it writes, and returns their addresses.
-
-    It prints the links of the people who play, which begin with the address of the site.
-    """
+    """The forms of the pages of a home. `play` plays runs that it writes, and returns their addresses."""
 
     home: Path
     token: str
     pages: Callable[[Store], Pages]
-    play: Callable[[Sequence[Callable[[], Run]], str], list[str]]
+    play: Callable[[Sequence[Callable[[], Run]]], list[str]]
 
     def fork(self, request: Request, body: bytes) -> Response:
         """Play a fork if its cost was shown, or if no model is asked; else show what it would cost."""
@@ -49,17 +47,17 @@ class Forms:
             try:
                 plan = page_forms.plan_fork(opened, run, fields)
                 if not plan.cost.calls or fields[page_forms.SHOWN] == page_forms.fingerprint(fields):
-                    return RedirectResponse(self._played(opened, run, plan, str(request.base_url)), 303)
+                    return RedirectResponse(self._played(opened, run, plan), 303)
             except LabError as error:
                 problem = str(error)
             page = self.pages(opened).fork(run, turn, fields["agent"], fields, problem)
             return HTMLResponse(page, 400 if problem else 200)
 
-    def _played(self, store: Store, run: Run, plan: page_forms.ForkPlan, base: str) -> str:
+    def _played(self, store: Store, run: Run, plan: page_forms.ForkPlan) -> str:
         """Play a fork, or several, and return the address of its page, or that of its parent."""
         names = names_of(store, plan.options.name, plan.times if plan.times > 1 else None)
         written = [partial(fork, store, run, replace(plan.options, name=name), plan.caps) for name in names]
-        addresses = self.play(written, base.rstrip("/"))
+        addresses = self.play(written)
         return addresses[0] if len(addresses) == 1 else self.pages(store).link(run.id)
 
     def pin(self, request: Request, body: bytes) -> Response:
@@ -94,3 +92,12 @@ class Forms:
             raise LabError("this form is not from a page that is served now; load its page again")
         posted.remove((page_forms.TOKEN, token))
         return posted
+
+
+def posted(take: Callable[[Request, bytes], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a form, which takes nothing that another site's page posts."""
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(take, request, await form_of(request))
+
+    return endpoint

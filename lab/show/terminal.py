@@ -125,6 +125,18 @@ def table(
     return Group(Text(title, style="italic"), made) if title else made
 
 
+def columns_and_rows(listed: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[object]]]:
+    """Return objects as the columns and rows of a table, whatever their keys are."""
+    columns = list(dict.fromkeys(key for one in listed for key in one))
+    return columns, [[_cell_of_json(one.get(column)) for column in columns] for one in listed]
+
+
+def _cell_of_json(value: object) -> object:
+    """Return a value as a cell of a table: a text, a number, or JSON."""
+    is_json = isinstance(value, bool | list | dict)
+    return json.dumps(value, ensure_ascii=False) if is_json else value
+
+
 class FittingTable:
     """A table that breaks no words. What is too wide is wrapped; if that is not enough, rows become lists.
 

@@ -4,7 +4,6 @@ A name in the header Host that is not ours is refused, since a page of another s
 here. If other machines can reach the pages, a secret token is needed as well.
 """
 
-import re
 import secrets
 import socket
 from urllib.parse import quote, urlsplit
@@ -32,17 +31,13 @@ class Guard:
     """Refuses requests to other hosts, and requests without the token if there is one.
 
     An address with the token sets a cookie, which is enough from then on, and leads to the same address
-    without it, so that it stays neither in the address bar nor in what is copied from there. Paths that match
-    `open_paths` need no token: the pages there tell nothing, or have tokens of their own.
+    without it, so that it stays neither in the address bar nor in what is copied from there.
     """
 
-    def __init__(
-        self, app: ASGIApp, names: frozenset[str], token: str | None, open_paths: re.Pattern[str]
-    ) -> None:
+    def __init__(self, app: ASGIApp, names: frozenset[str], token: str | None) -> None:
         self._app = app
         self._names = names
         self._token = token
-        self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
@@ -55,11 +50,7 @@ class Guard:
             await _refusal(400, USE_ADDRESS)(scope, receive, send)
         elif self._token is not None and self._is_token(request.query_params.get(TOKEN)):
             await self._without_token(request, cookie)(scope, receive, send)
-        elif (
-            self._token is None
-            or self._is_token(request.cookies.get(cookie))
-            or self._open_paths.fullmatch(scope["path"])
-        ):
+        elif self._token is None or self._is_token(request.cookies.get(cookie)):
             await self._app(scope, receive, send)
         else:
             await _refusal(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)

@@ -1,7 +1,4 @@
-"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another.
-
-The pages of people who play are in test_seats_in_browser.py.
-"""
+"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence

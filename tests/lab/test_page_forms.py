@@ -13,7 +13,6 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.seats import path_of
 from hobbes.lab.show import viewing
 from hobbes.lab.show.page_forms import FORK_FIELDS
 from hobbes.lab.show.pages import Pages
@@ -24,7 +23,6 @@ from tests.conftest import Cli
 from tests.lab.play import go, mining, played
 from tests.lab.test_caps import model
 from tests.lab.test_fork import PASSING
-from tests.lab.test_people import begun
 from tests.lab.visiting import LOCAL, Form, played_on, post
 
 TURN = 2
@@ -84,19 +82,6 @@ def test_a_turn_leads_to_its_form_and_the_form_to_a_fork_that_is_the_same(
     assert (fork.status, fork.digest, fork.forked_at) == ("finished", run.digest, TURN)
     assert f'href="/{run.id}#{TURN}"' in pages.get(f"/{fork.id}").text
     assert f'href="/{fork.id}"' in pages.get(f"/{run.id}").text
-
-
-def test_the_links_of_people_in_a_fork_are_printed_where_the_pages_are_served(
-    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = go(opened, begun(opened, "mining"), '{"claim": []}')
-    address = f"/{run.id}/fork"
-    assert post(pages, address, opened_form(pages, f"{address}?turn=0")).status_code == 303
-    played_on()
-    (fork,) = forks(opened, run)
-    link = f"{LOCAL}{path_of(opened.home, fork, 'miner-01')}"
-    assert capsys.readouterr().err == f"run {fork.id}: miner-01 answers at {link}\n"
-    assert fork.status == "waiting"
 
 
 def test_an_answer_is_given_as_it_is_written_and_as_it_was_recorded_if_nobody_changed_it(

@@ -78,7 +78,7 @@ def megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def posting(base: str, headers: Sequence[str], path: str = "/last/answer") -> bytes:
+def posting(base: str, headers: Sequence[str], path: str = "/last/note") -> bytes:
     """Return the head of a posted form."""
     lines = [f"POST {path} HTTP/1.1", f"Host: {httpx2.URL(base).netloc.decode()}", *headers]
     return "\r\n".join([*lines, "", ""]).encode()
@@ -112,7 +112,7 @@ def test_a_form_of_many_fields_is_refused(opened: Store, home: Path) -> None:
     form = b"a&" * (MAX_FIELDS + 1)
     assert len(form) < MAX_FORM_BYTES
     refused = TestClient(site(home, "127.0.0.1"), base_url=LOCAL).post(
-        "/last/answer", content=form, headers={"origin": LOCAL}
+        "/last/note", content=form, headers={"origin": LOCAL}
     )
     assert (refused.status_code, refused.text) == (400, "hobbes: the form has more than 10000 fields\n")
 
@@ -140,7 +140,7 @@ def test_who_asks_is_checked_before_a_byte_is_read(
     scope = {
         "type": "http",
         "method": "POST",
-        "path": "/last/answer",
+        "path": "/last/note",
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
         "server": ("127.0.0.1", 80),
@@ -158,7 +158,7 @@ def either(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[str, st
     """The URL of a real server of either kind, and a path to which one can post."""
     if request.param == "view":
         with run_server(server(home, "127.0.0.1")) as base:
-            yield base, "/last/answer"
+            yield base, "/last/note"
     else:
         with in_thread(stand_in()) as base:
             yield base.removesuffix("/v1"), "/v1/chat/completions"
@@ -182,7 +182,7 @@ def test_half_a_second_request_is_closed_as_well(served: str, monkeypatch: pytes
         assert received(connection) == b""
 
 
-@pytest.mark.parametrize("path", ["/last/answer", "/v1/chat/completions"])
+@pytest.mark.parametrize("path", ["/last/note", "/v1/chat/completions"])
 def test_half_a_body_is_refused_after_a_while(path: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receiving, "REQUEST_SECONDS", 0.0)
     parts: list[Message] = [{"type": "http.request", "body": b"a=", "more_body": True}]
@@ -258,7 +258,7 @@ def test_every_answer_says_what_the_browser_may_do(
         f"GET /nothing HTTP/1.1{host}": 404,
         f"GET /a/b/c/d HTTP/1.1{host}": 404,
         f"DELETE /last HTTP/1.1{host}": 405,
-        f"POST /last/answer HTTP/1.1{host}": 403,
+        f"POST /last/note HTTP/1.1{host}": 403,
         f"GET / HTTP/1.1{host}": 500,
         "GET / HTTP/1.1\r\nHost: evil.example": 400,
         "GET / HTTP/1.1": 400,

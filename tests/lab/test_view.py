@@ -1,55 +1,39 @@
 """The pages: each decision has an address, and what a model says is text there, whatever it says."""
 
 import json
-import os
 import re
-import signal
-import socket
+import shlex
 import subprocess
-import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import httpx2
 import pytest
-from pydantic import BaseModel, Field
 from starlette.testclient import TestClient
 
-from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.play.answering import answer_from_form, open_questions
-from hobbes.lab.play.forms import form_of
+from hobbes.lab.play.people import open_questions
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.show import viewing
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.page_forms import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.timelines import MAX_POINTS, sample
-from hobbes.lab.show.viewing import PLAYING, link
+from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
-from tests.conftest import ROOT, Cli
+from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.browsing import chromium
-from tests.lab.play import mining, played
+from tests.lab.play import go, mining, played
 from tests.lab.test_counted import faulty_run
 from tests.lab.test_faults import served
-from tests.lab.test_observer import REASON, ROUNDS, game, on
-from tests.lab.visiting import LOCAL, Form, answer, hidden, played_on, post
-
-GRANT, WHY = "/rulings/unit-b/grant", "/rulings/unit-b/reason"
-"""The fields of trust's form, if unit-b begs."""
+from tests.lab.test_observer import game, on
 
 
 def dead_run(opened: Store) -> Run:
@@ -258,162 +242,7 @@ def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
     assert [reload_after(took) for took in (0.0, 0.3, 0.6, 10)] == [2, 2, 3, 40]
 
 
-# --- a person answers
-
-
-def test_a_person_answers_in_the_page_until_the_run_has_ended(opened: Store, pages: TestClient) -> None:
-    """Granting all with the reason of the scripted observer `always` leads to that observer's digest."""
-    scripted = played(opened, game("always"))
-    run = on(opened, begin(opened, game("human")))
-    while run.status == "waiting":
-        page = pages.get(f"/{run.id}").text
-        asked = dict(re.findall(r'<input name="([^"]+)".*?max="(\d+)"', page))
-        assert asked == {f"/rulings/{r['unit']}/grant": str(r["amount"]) for r in open_questions(run)}
-        reasons = {name.replace("/grant", "/reason"): REASON for name in asked}
-        assert all(f'name="{name}"' in page for name in reasons)
-        answered = answer(pages, run, {**asked, **reasons})
-        assert answered.status_code == 303
-        played_on()
-        run = opened.runs.find(run.id)
-    assert run.digest == scripted.digest
-    assert "You are asked" not in pages.get(f"/{run.id}").text
-
-
-@pytest.mark.parametrize(
-    ("sent", "origin", "status", "told"),
-    [
-        ({GRANT: "1"}, "http://evil.example", 403, "another site's page may not answer"),
-        ({GRANT: "1"}, None, 403, "another site's page may not answer"),
-        ({GRANT: "1000"}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
-        ({GRANT: ""}, LOCAL, 400, f"{GRANT}: write a whole number from 0 to"),
-        ({"unit-z": "1"}, LOCAL, 400, f"the form has no field 'unit-z'; it has: {GRANT}, {WHY}"),
-        ({GRANT: "1", WHY: "a\nb"}, LOCAL, 400, f"{WHY}: write text on one line"),
-        ({GRANT: ["1", "2"]}, LOCAL, 400, f"{GRANT}: write each only once"),
-        ({GRANT: "9" * 5000}, LOCAL, 400, "write a whole number from 0 to"),
-        ({GRANT: "1", "token": "another"}, LOCAL, 400, "load its page again"),
-        ({GRANT: "1", "token": ""}, LOCAL, 400, "load its page again"),
-        ({GRANT: "1", "address": "9/observer/1"}, LOCAL, 400, "somebody else has answered that"),
-    ],
-)
-def test_a_wrong_answer_is_refused_and_the_run_waits_on(  # noqa: PLR0913, PLR0917  a column each
-    sent: dict[str, Any],
-    origin: str | None,
-    status: int,
-    told: str,
-    opened: Store,
-    pages: TestClient,
-) -> None:
-    run = on(opened, begin(opened, game("human")))
-    answered = answer(pages, run, sent, origin)
-    assert (answered.status_code, told in unescape(answered.text)) == (status, True)
-    assert opened.runs.find(run.id).status == "waiting"
-
-
-def test_a_form_answers_the_question_that_it_shows_and_none_after_it(
-    opened: Store, pages: TestClient
-) -> None:
-    """A form that is sent twice, as by a double click, rules on one turn alone."""
-    run = on(opened, begin(opened, game("human")))
-    page = pages.get(f"/{run.id}").text
-    form = {**hidden(page), GRANT: "1", WHY: "for this turn only"}
-    sent = [post(pages, f"/{run.id}/answer", form) for _ in range(3)]
-    played_on()
-    assert [one.status_code for one in sent] == [303, 400, 400]
-    rulings = [call for turn in range(ROUNDS) for call in opened.calls.of_turn(run.id, turn, OBSERVER)]
-    assert ["for this turn only" in call.reply.text for call in rulings] == [True]
-
-
-def test_an_answer_to_a_run_that_somebody_plays_is_refused(opened: Store, pages: TestClient) -> None:
-    run = on(opened, begin(opened, game("human")))
-    with opened.playing(run.id):
-        answered = answer(pages, run, {GRANT: "0"})
-    assert (answered.status_code, "is being played by another process" in answered.text) == (400, True)
-    assert opened.runs.find(run.id).status == "waiting"
-
-
-def test_why_a_run_does_not_go_on_is_told_where_the_pages_are_served(
-    opened: Store, pages: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two calls are allowed, and both were made before the person was asked."""
-    run = on(opened, begin(opened, game("human"), Caps(calls=2)))
-    assert run.status == "waiting"
-    assert answer(pages, run, {GRANT: "0"}).status_code == 303
-    played_on()
-    assert f"hobbes: run {run.id} halted: turn 1: --max-calls 2 is reached" in capsys.readouterr().err
-
-
-def test_ctrl_c_does_not_wait_for_what_is_played_and_says_how_to_go_on(opened: Store, home: Path) -> None:
-    """The models that would be asked next never answer."""
-    models = "openai:policy/copykitten*1,openai:policy/beggar*1"
-    with in_thread(stand_in()) as quick, environment(OPENAI_BASE_URL=quick):
-        run = on(opened, begin(opened, game("human", models)))
-    with (
-        socket.create_server(("127.0.0.1", 0)) as silent,
-        subprocess.Popen(
-            [sys.executable, "-m", "hobbes.lab.cli", "view", "--port", "0", "--home", str(home)],
-            cwd=ROOT,
-            env={**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}/v1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as viewing,
-    ):
-        assert viewing.stdout is not None
-        base = viewing.stdout.readline().strip().rstrip("/")
-        form = {**hidden(httpx2.get(f"{base}/{run.id}", timeout=60).text), GRANT: "1"}
-        sent = httpx2.post(f"{base}/{run.id}/answer", data=form, headers={"origin": base}, timeout=60)
-        assert sent.status_code == 303
-        viewing.send_signal(signal.SIGINT)
-        told = viewing.communicate(timeout=30)[1]
-    assert f"run {run.id} was being played; `hobbes resume {run.id} --home {home}` goes on" in told
-    assert "Traceback" not in told
-
-
-def test_how_to_go_on_is_quoted_for_a_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, name=f"{PLAYING}some-run", daemon=True)
-    thread.start()
-    viewing.tell_what_was_played(Path("my runs"))
-    stop.set()
-    thread.join()
-    assert "`hobbes resume some-run --home 'my runs'` goes on" in capsys.readouterr().err
-
-
-class License(BaseModel):
-    """One boat's."""
-
-    days: int = Field(20, ge=0, le=30, description="days at <sea>")
-    night: bool = True
-    port: bool | None = None
-    gear: Literal["nets", '"lines"'] = '"lines"'
-
-
-class Season(BaseModel):
-    """A ruling of another shape than trust's."""
-
-    quota: float = Field(1.5, ge=0)
-    why: str = Field('"few" & <fish>', max_length=40)
-    licenses: dict[Literal["Ann", "Bo's"], License] = {"Ann": License(days=3), "Bo's": License()}
-
-
-def test_the_page_has_the_form_of_whatever_model_a_world_has(
-    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As it comes, a form posts the default of each of its fields, as the browser itself reads the page."""
-    run = on(opened, begin(opened, game("human")))
-    form = form_of(Season)
-    monkeypatch.setattr("hobbes.lab.show.pages.form_for", lambda *_: form)
-    served_page = pages.get(f"/{run.id}").text
-    (tmp_path / "page.html").write_text(served_page, encoding="utf-8")
-    for page in (served_page, *loaded(tmp_path / "page.html")):
-        fields = [(name, value) for name, value in Form(page).fields.items() if name.startswith("/")]
-        assert json.loads(answer_from_form(form, fields)) == Season().model_dump()
-        assert [unescape(legend) for legend in re.findall("<legend>(.*?)</legend>", page)] == [
-            "your answer",
-            "Ann",
-            "Bo's",
-        ]
-        assert 'maxlength="40"' in page
+# --- people are asked
 
 
 def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: TestClient) -> None:
@@ -424,6 +253,7 @@ def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: Tes
     assert heads[: len(asked)] == list(asked)
     told = [unescape(re.sub("<b .*</b>&nbsp;", "", cell)) for cell in cells[: len(asked)]]
     assert told == [str(value) for value in asked.values()]
+    assert f"hobbes answer {run.id} --agent observer" in page
     on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
     card = pages.get(f"/{run.id}/0/observer").text
     shown = re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])
@@ -431,36 +261,15 @@ def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: Tes
     assert "be brave" in card.partition("<summary>rulings</summary>")[2]
 
 
-def test_an_answer_is_kept_though_its_process_is_lost(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_the_page_of_a_run_says_who_is_waited_for_and_how_each_answers(
+    opened: Store, pages: TestClient, cli: Cli
 ) -> None:
-    run = on(opened, begin(opened, game("human")))
-    with monkeypatch.context() as dead:
-        dead.setattr(viewing, "_play_on", lambda *_: None)
-        assert answer(pages, run, {GRANT: "0"}).status_code == 303
-    again = on(opened, run)
-    assert again.turns > run.turns
-
-
-def test_an_answer_is_refused_while_the_run_could_not_go_on_and_the_page_says_why(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def gone(*_: object, **__: object) -> None:
-        raise LabError("the provider is gone")
-
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
-        run = on(opened, begin(opened, game("human", models="openai:policy/beggar*2")))
-    refused = answer(pages, run, {GRANT: "0"})
-    assert refused.status_code == 400
-    assert "OPENAI_API_KEY" in refused.text
-    assert opened.runs.find(run.id).questions == run.questions
-    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1"), monkeypatch.context() as offline:
-        offline.setattr(viewing, "go_on", gone)
-        assert answer(pages, run, {GRANT: "0"}).status_code == 303
-        played_on()
-    assert "the provider is gone" in pages.get(f"/{run.id}").text
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
-        assert on(opened, opened.runs.find(run.id)).turns > run.turns
+    run = go(opened, begin(opened, RunOptions("mining", 3, models="human*2,policy:guided")))
+    page = pages.get(f"/{run.id}").text
+    assert "Waiting for miner-01, miner-02" in page
+    for said in re.findall(r"<code>hobbes (answer [^<]*)</code>", page):
+        cli(*shlex.split(unescape(said)), "claim=[]")
+    assert opened.runs.find(run.id).turns == 1
 
 
 # --- what a model says is text
@@ -560,7 +369,7 @@ def begging(opened: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> Run:
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
-def test_whatever_agents_ask_the_form_is_built_alike(
+def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
     text: str, opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = []
@@ -568,7 +377,7 @@ def test_whatever_agents_ask_the_form_is_built_alike(
         run = begging(opened, monkeypatch, asked)
         page = Pages(opened, link, live=True).run(run)
         assert open_questions(run)
-        assert page.count("<fieldset>") == len(open_questions(run))
+        assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
         built.append(structure(page))
     assert built[0] == built[1]

@@ -9,7 +9,6 @@ import httpx2
 from starlette.testclient import TestClient
 
 from hobbes.lab.show.viewing import PLAYING
-from hobbes.lab.store.run import Run
 
 LOCAL = "http://127.0.0.1"
 """Where the pages of a test are."""
@@ -47,11 +46,6 @@ class Form(HTMLParser):
             self._at = ""
 
 
-def hidden(page: str) -> dict[str, str]:
-    """Return what a form sends besides what a person writes."""
-    return {name: value for name, value in Form(page).fields.items() if not name.startswith("/")}
-
-
 def post(
     pages: TestClient, address: str, fields: Mapping[str, Any], origin: str | None = LOCAL
 ) -> httpx2.Response:
@@ -62,14 +56,6 @@ def post(
     }
     headers = {"origin": origin} if origin else {}
     return pages.post(address, data=sent, headers=headers, follow_redirects=False)
-
-
-def answer(
-    pages: TestClient, run: Run, fields: Mapping[str, Any], origin: str | None = LOCAL
-) -> httpx2.Response:
-    """Post the form of a run's page as it stands now, filled in."""
-    page = pages.get(f"/{run.id}").text
-    return post(pages, f"/{run.id}/answer", {**hidden(page), **fields}, origin)
 
 
 def played_on() -> None:

@@ -315,99 +315,6 @@ const hobbes = (() => {
     button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
   }
 
-  // Show how many seconds are left, and do something when none is.
-  function countDown(shown, over) {
-    const end = performance.now() + 1000 * Number(shown.dataset.left);
-    const ticking = setInterval(() => {
-      const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
-      shown.textContent = `${left} second${left === 1 ? "" : "s"}`;
-      if (left) return;
-      clearInterval(ticking);
-      over();
-    }, 500);
-  }
-
-  // --- a seat: what is chosen on the map stands in the fields in writing, which are what the form sends
-
-  function seat(form) {
-    const plots = all("[data-plot]", form);
-    const brushes = all("[data-brushes] input", form);
-    const budgets = all("[data-budget]", form);
-    for (const hidden of all("[data-brushes]", form)) hidden.hidden = false;
-
-    // A field in writing as plots with their numbers: `0 4` twice is 2, and so is `0 4 2` where numbers are written.
-    function chosen(brush) {
-      const numbers = new Map();
-      for (const entry of form.elements[brush.value].value.split(/[\n;]+/)) {
-        const parts = entry.trim().split(/[\s,]+/);
-        if (parts.length < 2) continue;
-        const plot = parts.slice(0, 2).join(" ");
-        numbers.set(plot, (numbers.get(plot) || 0) + (brush.dataset.counted ? Number(parts[2]) : 1));
-      }
-      return numbers;
-    }
-
-    function choose(button) {
-      const fields = button.dataset.fields.split(" ").filter(Boolean);
-      const wanted = brushes.find((brush) => brush.checked && fields.includes(brush.value));
-      const brush = wanted || brushes.find((one) => fields.includes(one.value));
-      if (!brush) return;
-      const numbers = chosen(brush);
-      const now = numbers.get(button.dataset.plot) || 0;
-      const limit = Number(brush.dataset.limit) || now + left(budgets[0]);
-      if (now < limit) numbers.set(button.dataset.plot, now + 1);
-      else numbers.delete(button.dataset.plot);
-      const lines = [...numbers].flatMap(([plot, n]) => (brush.dataset.counted ? [`${plot} ${n}`] : Array(n).fill(plot)));
-      form.elements[brush.value].value = lines.join("\n");
-      show();
-    }
-
-    // Whether an input is that of a field, of its value for one agent, or of the amount with the name of a budget.
-    function pays(input, field, budget) {
-      const amount = input.name.slice(field.length + 1).split("/")[1];
-      return input.name === field || (input.name.startsWith(`${field}/`) && (!amount || amount === budget));
-    }
-
-    function left(budget) {
-      const { name: own, amount, prices } = JSON.parse(budget.dataset.budget);
-      const spent = Object.entries(prices).map(([name, price]) => {
-        const brush = brushes.find((one) => one.value === name);
-        if (brush) return price * [...chosen(brush).values()].reduce((a, b) => a + b, 0);
-        const inputs = all("input", form).filter((input) => pays(input, name, own));
-        return price * inputs.reduce((sum, input) => sum + Number(input.value), 0);
-      });
-      return amount - spent.reduce((a, b) => a + b, 0);
-    }
-
-    function show() {
-      for (const plot of plots) plot.lastElementChild.textContent = "";
-      const words = new Map();
-      for (const brush of brushes) {
-        const name = brush.parentElement.textContent.trim();
-        for (const [at, n] of chosen(brush)) {
-          const plot = plots.find((one) => one.dataset.plot === at);
-          if (!plot) continue;
-          plot.lastElementChild.textContent += name[0].toUpperCase() + (n > 1 || brush.dataset.counted ? n : "");
-          words.set(plot, [...(words.get(plot) || []), n > 1 ? `${name} ${n}` : name]);
-        }
-      }
-      for (const plot of plots) {
-        plot.classList.toggle("chosen", words.has(plot));
-        plot.ariaLabel = [plot.dataset.words, ...(words.get(plot) || [])].join(", ");
-      }
-      for (const budget of budgets) {
-        const rest = left(budget);
-        budget.classList.toggle("warning", rest < 0);
-        const shown = budget.querySelector("output");
-        shown.textContent = rest < 0 ? `${-rest} too many` : `${rest} of ${JSON.parse(budget.dataset.budget).amount} left`;
-      }
-    }
-
-    for (const plot of plots) plot.addEventListener("click", () => choose(plot));
-    form.addEventListener("input", show);
-    show();
-  }
-
   // What is wider than the page can be scrolled by keyboard, too.
   function reachable() {
     for (const wide of all(".wide, pre")) {
@@ -450,7 +357,6 @@ const hobbes = (() => {
   document.addEventListener("DOMContentLoaded", () => {
     keys();
     for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
-    for (const form of all("form.seat")) seat(form);
     for (const answer of all("[data-emptied-by]")) emptied(answer);
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
@@ -476,8 +382,6 @@ const hobbes = (() => {
       }, 1000 * seconds);
     const seconds = Number(document.body.dataset.reload);
     if (seconds) reloadEvery(seconds);
-    const left = document.querySelector("[data-left]");
-    if (left) countDown(left, () => reloadEvery(2));
   });
 
   return { moment: (turn, html) => arriving.get(turn)?.(html) };
