@@ -17,12 +17,12 @@ from markupsafe import Markup
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import OBSERVER, deeds_told
-from hobbes.lab.errors import LabError, MissingError, UsageError
+from hobbes.engine.world import MAX_NAME, OBSERVER, deeds_told
+from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.play.people import requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import page_forms, probes, rejections, run_list, tracing
+from hobbes.lab.show import probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted
 from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
@@ -110,16 +110,11 @@ class Pages:
     live: bool
     script: str = "/static/hobbes.js"
     kept: Kept = field(default_factory=Kept)
-    form_token: str = ""
-    """What the forms of the pages send back, so that only they can change something."""
-    started: frozenset[str] = frozenset()
-    """The runs that are played behind the pages, or are about to be."""
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
         shown = {
             "command": None,
-            "form_token": self.form_token,
             "reload": None,
             "link": self.link,
             "live": self.live,
@@ -148,7 +143,7 @@ class Pages:
         if first is not None:
             stored_turn(self.store, run, first)
         looks = self._looks(run)
-        is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
+        is_played = run.status not in AT_REST and self.store.is_played(run.id)
         reloads = self.live and first is None and is_played
         shown = run.turns - 1 if first is None else first
         row = self.store.runs.row(run.id)
@@ -175,7 +170,6 @@ class Pages:
             reload=reload_after(monotonic() - began) if reloads else None,
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
-            tags=self.store.notes.tags(),
         )
 
     def now(self, runs: Sequence[Run], *, named: bool = False) -> Shown:
@@ -266,6 +260,7 @@ class Pages:
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
             command=self._command("trace", run.id, number),
+            commands=self._commands(run, number),
         )
 
     def turn(self, run: Run, number: int) -> str:
@@ -288,9 +283,9 @@ class Pages:
                 self._cards(run, number, (one["agent"] for one in card["agents"])),
             ),
             players=players_of(run.at(number), self._looks(run)),
+            commands=self._commands(run, number),
             note=self.store.notes.at(Place(run.id, number)),
             others=self._others_noted(run, number),
-            tags=self.store.notes.tags(),
         )
 
     def _others_noted(self, run: Run, number: int) -> list[Note]:
@@ -349,66 +344,8 @@ class Pages:
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
+            commands=self._commands(run, number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
-            tags=self.store.notes.tags(),
-        )
-
-    def fork(
-        self, run: Run, turn: int, agent: str, posted: page_forms.Fields | None = None, problem: str = ""
-    ) -> str:
-        """Return the form of a fork, with what it will cost, or with a problem that its fields have.
-
-        Without `posted`, the form is that of a fork that changes nothing. Raise MissingError if the run
-        has no such turn or agent.
-        """
-        fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
-        plan = None
-        try:
-            fields = page_forms.without_old_answer(self.store, run, fields)
-            plan = None if problem else page_forms.plan_fork(self.store, run, fields)
-        except LabError as error:
-            problem = problem or str(error)
-        full = self._full_turn(self.store, run, turn) if turn < run.turns else None
-        return self._page(
-            "fork.html",
-            run=run,
-            turn=turn,
-            fields=fields,
-            asked=plan,
-            problem=problem,
-            is_changed=posted is not None,
-            fingerprint=page_forms.fingerprint(fields) if plan else "",
-            variants=page_forms.available_prompts(self.store, run),
-            langs=page_forms.LANGS,
-            no_prompts=no_prompts(run.models.values()),
-            specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
-            agents=list(full.turn.record.intents) if full else [],
-            looks=self._looks(run),
-            command=page_forms.fork_command(self.store, run, fields, plan) if self.live and plan else None,
-        )
-
-    def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
-        self,
-        run: Run,
-        turn: int,
-        agent: str,
-        posted: page_forms.Fields | None = None,
-        problem: str = "",
-        files: Iterable[object] | None = None,
-    ) -> str:
-        """Return the form of a test of a turn, with the files that were written, if any."""
-        stored_turn(self.store, run, turn)
-        fields = posted or page_forms.default_test(run, turn, agent)
-        return self._page(
-            "pin.html",
-            run=run,
-            turn=turn,
-            fields=fields,
-            problem=problem,
-            files=[str(file) for file in files or ()],
-            agents=self._asked_in(run, turn),
-            looks=self._looks(run),
-            command=page_forms.test_command(self.store, run, fields),
         )
 
     def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
@@ -554,6 +491,19 @@ class Pages:
     def _command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""
         return self.store.command(*words) if self.live else None
+
+    def _commands(self, run: Run, number: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+        """Return what can be done from a turn: in words, the key that copies the command, and the command."""
+        if not self.live or number >= run.turns:
+            return []
+        name, whose = run.name or run.id, ["--agent", agent] if agent else []
+        test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
+        pinned = ["--turns", number, "--name", test, "--to", "tests", *whose]
+        return [
+            ("fork from here", "f", self.store.command("fork", name, "--turn", number)),
+            ("pin as a test", "t", self.store.command("make-test", name, *pinned)),
+            ("write a note", "w", self.store.command("note", name, number, agent or "all", "TEXT")),
+        ]
 
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""

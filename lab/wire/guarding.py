@@ -19,6 +19,9 @@ TOKEN = "token"  # noqa: S105  a name
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
+READING = frozenset({"GET", "HEAD"})
+"""The methods that change nothing."""
+
 USE_ADDRESS = "open the address that `hobbes view` printed"
 
 
@@ -28,7 +31,7 @@ def names_of(host: str, *, open_to_others: bool) -> frozenset[str]:
 
 
 class Guard:
-    """Refuses requests to other hosts, and requests without the token if there is one.
+    """Refuses requests to other hosts, those that would change something, and those without the token.
 
     An address with the token sets a cookie, which is enough from then on, and leads to the same address
     without it, so that it stays neither in the address bar nor in what is copied from there.
@@ -48,6 +51,8 @@ class Guard:
         cookie = f"hobbes-{scope['server'][1]}"  # a browser sends the cookies of all ports of a host
         if _host(request) not in {*self._names, scope["server"][0]}:
             await _refusal(400, USE_ADDRESS)(scope, receive, send)
+        elif request.method not in READING:
+            await _refusal(405, "the pages are read only")(scope, receive, send)
         elif self._token is not None and self._is_token(request.query_params.get(TOKEN)):
             await self._without_token(request, cookie)(scope, receive, send)
         elif self._token is None or self._is_token(request.cookies.get(cookie)):
@@ -61,7 +66,7 @@ class Guard:
 
     def _without_token(self, request: Request, cookie: str) -> Response:
         """Return what sets the cookie and leads to the address without the token."""
-        # Strict: no link on another site's page opens a page, and no form there answers for its reader.
+        # Strict: no link on another site's page opens a page.
         set_cookie = f"{cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
         to = quote(str(request.url.remove_query_params(TOKEN)), safe=":/%?=&@[]+,")
         # Not a redirect: after one, a browser sends no cookie if the link was on another site's page.

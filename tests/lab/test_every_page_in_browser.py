@@ -47,8 +47,6 @@ OF_A_RUN = {
     "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
-    "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
-    "/{run}/pin": ("/RUN/pin?turn=3",),
 }
 """The addresses that are opened, by those that the site has."""
 

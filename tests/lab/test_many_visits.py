@@ -30,8 +30,6 @@ EXAMPLES = {
     "/{run}/judgements": "/one/judgements?turn=1",
     "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
-    "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
-    "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
     "/{run}/{turn:number}": "/one/1",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",

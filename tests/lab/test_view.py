@@ -18,7 +18,6 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.play.people import open_questions
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.exporting import export
-from hobbes.lab.show.page_forms import FORK_FIELDS, PIN_FIELDS
 from hobbes.lab.show.pages import Pages, reload_after
 from hobbes.lab.show.templating import POLICY
 from hobbes.lab.show.timelines import MAX_POINTS, sample
@@ -229,8 +228,6 @@ def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestCl
         "/judgements",
         "/rejections",
         "/diary",
-        "/fork?turn=1",
-        "/pin?turn=1",
     ]
     for address in addresses:
         way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
@@ -340,15 +337,9 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages = {"runs": shown.runs({}), "run": shown.run(run), "turn": shown.turn(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
-            pages |= {f"fork {agent}": shown.fork(run, 1, agent) for agent in run.setting.agents}
-            pages |= {f"pin {agent}": shown.pin(run, 1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
             pages |= {"judgements": shown.judgements(run, 1), "diary": shown.diary(run, {})}
             pages["rejections"] = shown.rejections(run, {})
-            posted = dict.fromkeys(FORK_FIELDS, texts[0]) | {"turn": "1"}
-            pages["posted fork"] = shown.fork(run, 1, texts[0], posted, texts[0])
-            posted = dict.fromkeys(PIN_FIELDS, texts[0]) | {"turn": "1"}
-            pages["posted test"] = shown.pin(run, 1, texts[0], posted, texts[0], texts)
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))

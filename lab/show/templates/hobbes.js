@@ -29,7 +29,7 @@ const hobbes = (() => {
     document.addEventListener("keydown", (event) => {
       const at = event.target;
       const key = event.key === " " ? "Space" : event.key;
-      const types = at.matches("select, textarea, input:not([type=radio], [type=checkbox], [type=range])");
+      const types = at.matches("select, input:not([type=radio], [type=checkbox], [type=range])");
       if (event.ctrlKey || event.altKey || event.metaKey || types) return;
       if (key.startsWith("Arrow") && at.matches("[type=radio]")) return;
       if (key === "Space" && at.matches("button, a, summary, input:not([type=range])")) return;
@@ -323,17 +323,6 @@ const hobbes = (() => {
     }
   }
 
-  // --- a recorded answer does not stand under another prompt: it goes when one is chosen, and comes back with the old one
-
-  function emptied(answer) {
-    const fields = answer.dataset.emptiedBy.split(" ").map((name) => answer.form.elements[name]);
-    const recorded = answer.defaultValue;
-    answer.form.addEventListener("input", (event) => {
-      if (!fields.includes(event.target) || ![recorded, ""].includes(answer.value)) return;
-      answer.value = fields.some((field) => field.value.trim()) ? "" : recorded;
-    });
-  }
-
   // --- what happens now in a run that is played; a page that is not seen keeps no connection
 
   function listens(section, changed) {
@@ -356,8 +345,10 @@ const hobbes = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     keys();
-    for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
-    for (const answer of all("[data-emptied-by]")) emptied(answer);
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-copy]");
+      if (button) copy(button);
+    });
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
@@ -375,7 +366,7 @@ const hobbes = (() => {
       listens(live, () => {
         isChanged = true;
       });
-    // Those who look at an earlier turn, or write an answer, are left in peace.
+    // Those who look at an earlier turn, or write in a field, are left in peace.
     const reloadEvery = (seconds) =>
       setInterval(() => {
         if (isChanged && moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
