@@ -1,4 +1,4 @@
-"""The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
+"""The pages of `hobbes view` and `hobbes export --format html`: a run, one agent's turn, two runs.
 
 `lab.show.templating` has the templates and what they may use. Without the script, too, all that is on the
 pages can be read and reached.
@@ -34,9 +34,9 @@ from hobbes.lab.show.noting import notes_page
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
-from hobbes.lab.show.terminal import Rows, style_pictures
+from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
-from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
+from hobbes.lab.show.timelines import map_of, marks_drawn, timeline
 from hobbes.lab.show.told import EVERYBODY, board_of_view, by, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
@@ -161,16 +161,24 @@ class Pages:
             timeline=timeline(self.store, run, looks, self._marks(run)),
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
-            picture=style_pictures(words_of(run, looks), self._picture(run, run.turns))[0],
+            picture=style_picture(
+                words_of(run, looks), run.world.picture(state_before(self.store, run, run.turns))
+            ),
             is_whole=is_whole,
             first=first,
             **self._at(run, first),
             **(self._rest(run, first) if is_whole else {}),
             now=Markup(self.now([run])[0] if reloads else ""),  # noqa: S704  a template's
             reload=reload_after(monotonic() - began) if reloads else None,
+            unfinished=self._unfinished(run) if first is None and not is_played else "",
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
         )
+
+    def _unfinished(self, run: Run) -> Markup:
+        """Return the turn in which a run has stopped; empty if it has stopped between two turns."""
+        has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
+        return Markup(self.moment(run, run.turns) if has_calls else "")  # noqa: S704  a template's
 
     def now(self, runs: Sequence[Run], *, named: bool = False) -> Shown:
         """Return what happens now in those of some runs that are being played, as a part of a page."""
@@ -215,6 +223,8 @@ class Pages:
         kinds = {kind for turn in turns for kind in turn["events"]}
         return {
             "map": map_of(self.store, run, self._marks(run)),
+            "judged": judgements(self.store, run, self._looks(run), first) if run.turns else None,
+            "of_two": lambda one, other: self._diary(run, Asked(one, other)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
@@ -254,6 +264,8 @@ class Pages:
             number=number,
             board=board_svg(board, self._cards(run, number, record.intents if record else ())),
             record=record,
+            asked=self._asked_in(run, number),
+            calls=[] if full else self._calls_so_far(run, number),
             players=players_of(run.at(number), looks),
             done=done,
             said=messages,
@@ -261,32 +273,13 @@ class Pages:
             looks=looks,
             command=self._command("trace", run.id, number),
             commands=self._commands(run, number),
-        )
-
-    def turn(self, run: Run, number: int) -> str:
-        """Return the page of a turn: agents, the world before and after, events, draws, calls."""
-        card = tracing.turn_card(self.store, run, number, self._full_turn)
-        full = self._full_turn(self.store, run, number)
-        pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
-        before, after = style_pictures(words_of(run, self._looks(run)), *pictures)
-        return self._of_run(
-            "turn.html",
-            run,
-            number,
-            card=card,
-            counted_twice=tracing.counted_twice(run.world, [event["type"] for event in card["events"]]),
-            calls=tracing.all_calls(card),
-            before=before,
-            after=after,
-            board=board_svg(
-                tracing.board_in(run, full),
-                self._cards(run, number, (one["agent"] for one in card["agents"])),
-            ),
-            players=players_of(run.at(number), self._looks(run)),
-            commands=self._commands(run, number),
             note=self.store.notes.at(Place(run.id, number)),
             others=self._others_noted(run, number),
         )
+
+    def _calls_so_far(self, run: Run, number: int) -> list[tracing.Card]:
+        """Return the calls of a turn, each with its agent."""
+        return tracing.all_calls(tracing.turn_card(self.store, run, number, self._full_turn))
 
     def _others_noted(self, run: Run, number: int) -> list[Note]:
         """Return the notes of the agents and the events of a turn."""
@@ -383,21 +376,6 @@ class Pages:
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
-
-    def judgements(self, run: Run, turn: int | None) -> str:
-        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
-        shown = judgements(self.store, run, self._looks(run), turn)
-        number = shown["turn"]
-        turns = range(run.turns) if self.live else sample(run.turns, MAX_TURNS)
-        return self._of_run(
-            "judgements.html",
-            run,
-            number,
-            **shown,
-            before=max((one for one in turns if one < number), default=None),
-            after=min((one for one in turns if one > number), default=None),
-            of_two=lambda one, other: self._diary(run, Asked(one, other)),
-        )
 
     def rejections(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of what was rejected and corrected in the answers of a run, and why."""
@@ -541,7 +519,7 @@ class Pages:
         return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
-        """Return who was asked in a turn, in the order of the page of the turn."""
+        """Return who was asked in a turn, the observer last."""
         full = self._full_turn(self.store, run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
@@ -553,7 +531,3 @@ class Pages:
         if self.kept.turn is None or self.kept.turn[0] != number:
             self.kept.turn = number, tracing.full_turn(store, run, number)
         return self.kept.turn[1]
-
-    def _picture(self, run: Run, number: int) -> Rows:
-        """Return the picture of the world at the start of a turn."""
-        return run.world.picture(state_before(self.store, run, number))

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.lab.errors import LabError, UsageError
@@ -26,6 +26,7 @@ from hobbes.lab.show.live import Shown, events
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
 from hobbes.lab.show.terminal import remark
+from hobbes.lab.store.history import missing_turn
 from hobbes.lab.store.home import open_store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
@@ -73,14 +74,12 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
-    "/{run}/judgements": lambda pages, at: pages.judgements(_run(pages, at), _number(at, "turn")),
     "/{run}/rejections": lambda pages, at: pages.rejections(_run(pages, at), at),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
     # No agent can have a name that makes this the address of its page.
     "/{run}/{turn:number}.svg": lambda pages, at: pages.board(_run(pages, at), at["turn"]),
-    "/{run}/{turn:number}": lambda pages, at: pages.turn(_run(pages, at), at["turn"]),
     "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
 }
 
@@ -115,6 +114,15 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
             text = show(Pages(opened, link, live=True), at)
         return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
+    def turn(request: Request) -> Response:
+        """Lead to the page of a run, at a turn."""
+        number = request.path_params["turn"]
+        with open_store(home, writes=False) as opened:
+            run = opened.runs.find(request.path_params["run"])
+            if number > run.turns:
+                raise missing_turn(run, number)
+        return RedirectResponse(f"{link(run.id)}#{number}")
+
     def live(show: Callable[[Pages, At], Shown], request: Request) -> Response:
         """Return a stream of what happens now. Raise LabError if there is no such run or experiment."""
 
@@ -127,6 +135,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
     routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
+    routes.append(Route("/{run}/{turn:number}", turn))
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     return Starlette(
         routes=routes,

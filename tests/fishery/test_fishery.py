@@ -196,7 +196,7 @@ def test_it_is_exported(form: str, say: Say, opened: Store, tmp_path: Path) -> N
     told = json.loads(say("export", run.id, "--format", form, "--to", str(tmp_path / "out"), "--json"))
     made = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("**/*.*")}
     if form == "html":
-        assert made >= {"index.html", "2/index.html", "2/boat-01/index.html"}
+        assert made >= {"index.html", "moments/2.js", "2/boat-01/index.html"}
     else:
         assert made == told["files"].keys()
         assert told["files"][f"draws.{form}"] == ROUNDS
@@ -207,8 +207,8 @@ def test_it_is_viewed(opened: Store, pages: TestClient) -> None:
     for address, told in {
         "/": run.id,
         f"/{run.id}": "restraint",
-        f"/{run.id}/0": "before 0 + catch 30 = 30",
-        f"/{run.id}/1": "The mean of what you ask.",
+        f"/{run.id}/0.html": "The mean of what you ask.",
+        f"/{run.id}/0/boat-01": "before 0 + catch 30 = 30",
         f"/{run.id}/1/boat-01": '"world":"fishery"',
         f"/compare?a={run.id}&b={other.id}": "restraint",
     }.items():

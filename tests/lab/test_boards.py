@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -566,9 +567,10 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert found.headers["content-type"].startswith("image/svg+xml")
         assert "turn 2: " in found.text
         drawn = sorted(found.text.splitlines())
-        served = visitor.get(f"/{run.id}/2").text
-        written = (tmp_path / "pages" / "2" / "index.html").read_text(encoding="utf-8")
-        for page, cards in ((served, f"/{run.id}/2"), (written, "../2")):
+        served = visitor.get(f"/{run.id}/2.html").text
+        script = (tmp_path / "pages" / "moments" / "2.js").read_text(encoding="utf-8")
+        written = json.loads(script.partition(", ")[2].rpartition(")")[0])
+        for page, cards in ((served, f"/{run.id}/2"), (written, "2")):
             board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
             links = [line for line in board if line.startswith("<a ")]
             assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
@@ -587,7 +589,7 @@ def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> No
         missing = visitor.get(f"/{run.id}/0.svg")
         assert missing.status_code == 404
         assert "there is no board of turn 0" in missing.text
-        assert "<svg" not in visitor.get(f"/{run.id}/0").text
+        assert "<svg" not in visitor.get(f"/{run.id}/0.html").text
 
 
 def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> None:

@@ -40,11 +40,9 @@ OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/{run}": ("/RUN#3",),
-    "/{run}/{turn:number}": ("/RUN/3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
     "/{run}/results": ("/RUN/results",),
-    "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
 }
@@ -165,7 +163,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["results", "rejections", "judgements", "3/miner-01"])
+@pytest.mark.parametrize("of", ["results", "rejections", "3/miner-01"])
 def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
     """On a telephone and on a wide screen, all columns are in sight."""
     for size in (NARROW, WIDE):

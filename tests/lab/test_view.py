@@ -45,8 +45,8 @@ def dead_run(opened: Store) -> Run:
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     assert f'href="/{run.id}"' in pages.get("/").text
-    assert f'href="/{run.id}/3"' in pages.get(f"/{run.id}").text
-    assert f'href="/{run.id}/3/miner-02"' in pages.get("/last/3").text
+    assert f'href="/{run.id}#1"' in pages.get(f"/{run.id}").text
+    assert f'href="/{run.id}/1/miner-02"' in pages.get(f"/{run.id}/1.html").text
     card = pages.get(f"/{run.id}/3/miner-02").text
     (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
     shown = re.sub(r"<[^>]+>", "", card)
@@ -66,7 +66,7 @@ def test_failures_are_on_every_page(
     assert re.search(r"unreadable</td><td[^>]*>2<", of_run)
     assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
     assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)
-    assert pages.get(f"/{run.id}/1").text.count("✗ ") == 4  # of two decisions, and of their two calls
+    assert pages.get(f"/{run.id}/1.html").text.count("✗ ") == 2
     beside = pages.get("/compare", params={"a": mining(opened).id, "b": run.id}).text
     assert "A: 0.0% of calls failed" in beside
     assert "B: 50.0% of calls failed" in beside
@@ -107,8 +107,6 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
-        ("/last/judgements?turn=99", "has no turn 99; it has turns 0 to 3"),
-        ("/last/judgements?turn=x", "`turn` in the address is not the number of a turn"),
         ("/last/diary?agent=miner-1", "nobody in this run is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
@@ -138,11 +136,10 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) ->
         dead_run(opened)
     page = pages.get("/last").text
     assert "not finished" in page
-    assert 'href="/' in page.partition("not finished")[0]
-    of_turn = pages.get("/last/0").text
-    assert "This turn has not finished" in of_turn
-    assert of_turn.count("✗ provider-error") == 2
-    assert "HTTP 500" in of_turn
+    assert "This turn has not finished" in page
+    assert page.count("✗ provider-error") == 2
+    assert "HTTP 500" in page
+    assert re.search('href="/[^"]*/0/miner-02"', page)
     card = pages.get("/last/0/miner-02").text
     assert "✗ provider-error" in card
     assert "miner-02" in card.partition("<summary>prompt</summary>")[2]
@@ -162,9 +159,9 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
 
 
 def turns_on(page: str, run: Run) -> list[int]:
-    """Return the turns that the page of a run lists, each with a link to its page."""
+    """Return the turns that the page of a run lists, each with a link to it."""
     listed = page.partition("<h2>Turns</h2>")[2]
-    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}/(\d+)"', listed)]
+    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}#(\d+)"', listed)]
 
 
 def test_a_long_run_is_listed_part_by_part(
@@ -185,7 +182,16 @@ def test_a_long_run_is_listed_part_by_part(
     assert [turns_on(pages.get(address).text, run) for address in links] == [[0, 1, 2], [3], [1, 2, 3]]
     export(opened, run, "html", tmp_path / "pages")
     whole = (tmp_path / "pages" / "index.html").read_text().partition("<h2>Turns</h2>")[2]
-    assert re.findall(r'href="(\d+)/index.html"', whole) == ["0", "1", "2", "3"]
+    assert re.findall(r'href="index.html#(\d+)"', whole) == ["0", "1", "2", "3"]
+
+
+def test_the_address_of_a_turn_leads_to_the_page_of_its_run_at_that_turn(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    for reference in (run.id, "last"):
+        led = pages.get(f"/{reference}/2", follow_redirects=False)
+        assert (led.status_code, led.headers["location"]) == (307, f"/{run.id}#2")
 
 
 def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
@@ -223,9 +229,7 @@ def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestCl
     opened.runs.update(run.id, name="first-steps")
     addresses = [
         "",
-        "/1",
         "/1/miner-01",
-        "/judgements",
         "/rejections",
         "/diary",
     ]
@@ -334,11 +338,11 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
             run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
-            pages = {"runs": shown.runs({}), "run": shown.run(run), "turn": shown.turn(run, 1)}
+            pages = {"runs": shown.runs({}), "run": shown.run(run), "results": shown.results(run, 1)}
             pages["moment"] = shown.moment(run, 1)
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
-            pages |= {"judgements": shown.judgements(run, 1), "diary": shown.diary(run, {})}
+            pages["diary"] = shown.diary(run, {})
             pages["rejections"] = shown.rejections(run, {})
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
@@ -394,7 +398,7 @@ def title(page: str) -> str:
 def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = spoken(opened, monkeypatch, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
-    addresses = ("index.html", "1/index.html", "1/AgentB/index.html")
+    addresses = ("index.html", "1/AgentB/index.html")
     for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
         assert "owned" in page
         assert title(page).endswith("· hobbes")
