@@ -45,7 +45,7 @@ What to look at next:
       a recorded game of the stand-in server, played again without a network (docs/cassettes.md)
   mkdir -p pilot && gunzip -c experiments/pilot/runs.db.gz > pilot/runs.db
   $(BIN)/hobbes view --home pilot
-      14 recorded games of language models as web pages (docs/pilot.md)
+      21 recorded games of language models as web pages (docs/pilot.md)
 endef
 export NEXT
 

@@ -6,7 +6,7 @@ more memory than those of a short one.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from hobbes.engine.world import AnyWorld, History, Measure, PlayedTurn
 
@@ -231,6 +231,37 @@ def measure_history(world: AnyWorld, history: History[Any]) -> Iterator[Measure]
     for played in history:
         yield from measuring.add(played)
     yield from measuring.end()
+
+
+class AgentTurn(NamedTuple):
+    """A row of the plain table of a world: what an agent did in a turn, and what it has after it."""
+
+    turn: int
+    agent: str
+    values: Mapping[str, str | int]
+
+
+class WorkedOut(NamedTuple):
+    """What is worked out from the turns of a run by the formulas of one version: `World.measures_version`."""
+
+    measures: list[Measure]
+    agent_turns: list[AgentTurn]
+
+
+def work_out(world: AnyWorld, history: History[Any]) -> WorkedOut:
+    """Return the measures of a run and the rows of its plain table, and read each of its turns once."""
+    agent_turns: list[AgentTurn] = []
+    measuring, measures = world.measures(len(history)), list[Measure]()
+    for played in history:
+        measures += measuring.add(played)
+        agent_turns += agent_turns_of(world, played)
+    return WorkedOut([*measures, *measuring.end()], agent_turns)
+
+
+def agent_turns_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> list[AgentTurn]:
+    """Return the rows of a turn in the plain table of a world, none if it has no such table."""
+    rows = world.agent_turns.rows(played) if world.agent_turns else {}
+    return [AgentTurn(played.before.turn, agent, values) for agent, values in rows.items()]
 
 
 def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:

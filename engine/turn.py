@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from hobbes.engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
-from hobbes.engine.reflection import REPORTS, fields_of
+from hobbes.engine.reflection import REPORTS, Reflection, fields_of
 from hobbes.engine.world import (
     OBSERVER,
     AnyWorld,
@@ -460,13 +460,18 @@ def remember(
     judged: Judged[Any],
     resolved: Resolved[Any],
 ) -> dict[str, Memory]:
-    """Return the memory of every agent after a turn: its reflection, and feedback on its answer."""
+    """Return the memory of every agent after a turn: its reflection, and feedback on its answer.
+
+    The memory of an agent that acts but gave no answer changes as after a failed call.
+    """
     mends = (*judged.mends, *resolved.mends)
     has_feedback = state.config.feedback and (judged.drops or mends)  # most turns have none
     feedback = feedback_by_agent(judged.drops, mends) if has_feedback else {}
     after = dict(memories)
-    for agent, intent in judged.intents.items():
-        after[agent] = after.get(agent, EMPTY_MEMORY).after(intent.reflection, feedback.get(agent, ()))
+    for agent in judged.world.actors(state):
+        intent = judged.intents.get(agent)
+        reflection = intent.reflection if intent else Reflection()
+        after[agent] = after.get(agent, EMPTY_MEMORY).after(reflection, feedback.get(agent, ()))
     return after
 
 

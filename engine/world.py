@@ -321,15 +321,15 @@ class RunQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentTurns:
-    """A plain table with one row for each agent and turn, which the run database shows as a view.
+class AgentTurns(Generic[S, I]):
+    """A plain table with one row for each agent and turn, for people who analyse (docs/data.md).
 
-    `columns` are those after `run`, `turn` and `agent`: of each, its type and what it holds. `sql` selects
-    all of these from `played`, which has the rows of the table `turns` that are turns of this world.
+    `columns` are those after `run`, `turn` and `agent`: of each, its type and what it holds. `rows` returns
+    the values of these columns for each agent that acted in a turn.
     """
 
     columns: Mapping[str, tuple[Literal["text", "integer"], str]]
-    sql: str
+    rows: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str | int]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,6 +359,9 @@ class World(Generic[C, S, I]):
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
     measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
+    measures_version                 a number that grows whenever the same turns could give other measures, or
+                                     other rows of `agent_turns`. Both are worked out together, so they share
+                                     it: stored figures of another version are not compared, but made anew
     formulas                         the formula of each measure by name; its docstring says what is measured.
                                      In a name, AGENT stands for that of any agent
     units                            what a measure counts, such as `gold`, where it is no share and no index
@@ -446,7 +449,8 @@ class World(Generic[C, S, I]):
     landmarks: tuple[Landmark, ...] = ()
     acts: Callable[[I], tuple[str, ...]] = lambda _: ()
     queries: tuple[RunQuery, ...] = ()
-    agent_turns: AgentTurns | None = None
+    agent_turns: AgentTurns[S, I] | None = None
+    measures_version: int = 1
     telling: Telling[I] = field(default_factory=Telling)
     held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -16,18 +17,23 @@ import aiosqlite
 from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.graphs.turn import Node, build
 from hobbes.nodes.state import TurnState
 
-BUSY_SECONDS = 30.0
-"""How many seconds to wait while another process writes."""
+ROWS_AT_A_TIME = 64
+"""How many rows aiosqlite fetches at a time, as it does by default."""
 
 Checkpoints: TypeAlias = aiosqlite.Connection
 """An open database of checkpoints."""
+
+PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
+"""Reads plain values and LangGraph's own types. By default LangGraph calls whatever a checkpoint names."""
 
 LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
@@ -45,6 +51,9 @@ class TurnSaver(AsyncSqliteSaver):
 
     _inside: tuple[RunnableConfig, Checkpoint, CheckpointMetadata, ChannelVersions]
     """The last checkpoint inside a turn, which is kept only if the run stops there."""
+
+    def __init__(self, checkpoints: Checkpoints) -> None:
+        super().__init__(checkpoints, serde=PLAIN)
 
     async def aput(
         self,
@@ -81,7 +90,7 @@ def create_checkpoints(path: Path) -> None:
     # held, nothing is awaited: other runs of this event loop need it, too.
     with (
         FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS),
-        closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as first,
+        closing(connect(path)) as first,
     ):
         first.execute("PRAGMA journal_mode=WAL")
 
@@ -94,7 +103,7 @@ async def open_checkpoints(path: Path) -> AsyncIterator[Checkpoints]:
     with connections of their own all other runs would wait for that.
     """
     create_checkpoints(path)
-    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
+    async with aiosqlite.Connection(partial(connect, path), ROWS_AT_A_TIME) as connection:
         # Safe in WAL mode: a power cut may lose the checkpoints of the last turns, and damages nothing.
         await connection.execute("PRAGMA synchronous=NORMAL")
         yield connection
@@ -174,11 +183,11 @@ async def copy_history(saver: AsyncSqliteSaver, parent: str, turns: int, fork: s
         return
     with _damage_as_database_error():
         newest_first = [one async for one in saver.alist({"configurable": {"thread_id": parent}})]
-    for kept in reversed(newest_first):
-        values = kept.checkpoint["channel_values"]
-        if values.get("turn", 0) <= turns and not values.get("views"):
-            thread: RunnableConfig = {"configurable": {"thread_id": fork, "checkpoint_ns": ""}}
-            await saver.aput(thread, kept.checkpoint, kept.metadata, kept.checkpoint["channel_versions"])
+        for kept in reversed(newest_first):
+            values = kept.checkpoint["channel_values"]
+            if values.get("turn", 0) <= turns and not values.get("views"):
+                thread: RunnableConfig = {"configurable": {"thread_id": fork, "checkpoint_ns": ""}}
+                await saver.aput(thread, kept.checkpoint, kept.metadata, kept.checkpoint["channel_versions"])
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

@@ -1,6 +1,8 @@
 """The command `hobbes`, which `python -m hobbes` is as well."""
 
+import os
 import sys
+import threading
 
 from hobbes.links import missing_links
 
@@ -14,7 +16,21 @@ def main() -> None:
 
         command()
     except KeyboardInterrupt:
-        sys.exit(130)
+        _leave(130)
+    except SystemExit as end:
+        _leave(end.code)
+
+
+def _leave(code: str | int | None) -> None:
+    """End this process, without waiting for threads that a person's own code has left behind.
+
+    If there are any, the next command removes the temporary files of this one, as after a kill.
+    """
+    if threading.active_count() == 1:
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else bool(code))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from langsmith import tracing_context
+
 T = TypeVar("T")
 
 if sys.platform == "win32":
@@ -13,7 +16,15 @@ else:
     from uvloop import new_event_loop
 
 
-def play_out(main: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end on a new event loop, and return its result."""
-    with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(main)
+def play_out(main: Coroutine[Any, Any, T], *, traced: bool = False) -> T:
+    """Run a coroutine to its end on a new event loop, and return its result.
+
+    LangGraph and LangChain upload all states, prompts and answers to LangSmith if it is `traced`, and nothing
+    otherwise, whatever LANGSMITH_TRACING says.
+    """
+    with tracing_context(enabled=traced), asyncio.Runner(loop_factory=new_event_loop) as runner:
+        try:
+            return runner.run(main)
+        finally:
+            if traced:
+                wait_for_all_tracers()

@@ -69,7 +69,7 @@ def _for_people(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
             "system": answer.prompt.system,
             "prompt": answer.prompt.turn,
             "answer": answer.reply.text,
-            "outcome": answer.parsed.outcome,
+            "outcome": answer.parsed.outcome.value,
         }
         for agent, answer in answers.items()
     }

@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any, Literal, TypeVar
+from math import inf
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import openai
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -33,6 +34,9 @@ FIRST_PAUSE = 0.5
 
 MAX_PAUSE = 8.0
 """The longest pause in seconds, unless the server asks for more."""
+
+MAX_DOUBLINGS = 10
+"""How often it doubles at most, which is more than it takes to reach MAX_PAUSE."""
 
 WORTH_TELLING = 60.0
 """From how many seconds on an error says how long the server asks to wait."""
@@ -131,7 +135,10 @@ Here `answered` means only that the message is complete; reading then decides wh
 
 T = TypeVar("T")
 
-wait: ContextVar[Callable[[float], Awaitable[None]]] = ContextVar("wait", default=asyncio.sleep)
+Pause: TypeAlias = Callable[[float], Awaitable[None]]
+"""Waits so many seconds."""
+
+wait: ContextVar[Pause] = ContextVar("wait", default=asyncio.sleep)
 """Waits between two tries. When a cassette is played, it is replaced by a wait that takes no time."""
 
 
@@ -164,11 +171,11 @@ class TryFailedError(Exception):
         self.waits = waits
 
 
-async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float) -> T:
+async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float, pause: Pause) -> T:
     """Return the result of the first try that succeeds.
 
-    All pauses for a server that wants fewer requests may take `patience` seconds together. Raise the last
-    try's TryFailedError if it allows no further try.
+    All pauses for which the server asks may take `patience` seconds together. Raise the last try's
+    TryFailedError if it allows no further try, or one that comes later.
     """
     try:
         return await one_try()
@@ -186,8 +193,8 @@ async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float) -> 
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=partial(_no_more_tries, patience),
-        wait=_pause,
-        sleep=wait.get(),
+        wait=partial(_seconds_of_pause, patience),
+        sleep=pause,
         reraise=True,
     )
     return await trying(further_try)
@@ -202,25 +209,27 @@ def _failure(state: RetryCallState) -> TryFailedError:
 
 
 def _no_more_tries(patience: float, state: RetryCallState) -> bool:
-    """Return whether a failure allows no further try, or its pause would be too long."""
+    """Return whether a failure allows no further try, or its server asks for more time than a call has."""
     failure = _failure(state)
-    if failure.waits:
-        return state.idle_for + state.upcoming_sleep > patience
-    return state.attempt_number >= failure.tries
+    if not failure.waits and state.attempt_number >= failure.tries:
+        return True
+    server_asks = failure.waits or failure.pause is not None
+    return server_asks and state.idle_for + state.upcoming_sleep > patience
 
 
 _own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
 
 
-def _pause(state: RetryCallState) -> float:
+def _seconds_of_pause(patience: float, state: RetryCallState) -> float:
     """Return the pause in seconds: what the server asks for, or a random time below a limit that doubles.
 
-    A server that wants fewer requests is given at least that limit.
+    The random time is at most `patience`. A server that wants fewer requests is given at least that limit.
     """
     failure = _failure(state)
     if failure.pause is None:
-        return _own_pause(state)
-    limit = min(MAX_PAUSE, FIRST_PAUSE * 2 ** (state.attempt_number - 1))
+        return min(_own_pause(state), patience)
+    doublings = min(state.attempt_number - 1, MAX_DOUBLINGS)
+    limit = min(MAX_PAUSE, FIRST_PAUSE * 2**doublings)
     return max(failure.pause, limit) if failure.waits else failure.pause
 
 
@@ -393,17 +402,27 @@ def rest_after(headers: Mapping[str, str], tokens: int) -> float:
         ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
     ):
         for what, needed in (("requests", 1), ("tokens", max(1, tokens))):
-            said = headers.get(left.format(what), "")
-            if said.isdecimal() and int(said) < needed:
+            remaining = _number(headers.get(left.format(what), ""))
+            if remaining is not None and remaining < needed:
                 rests.append(_seconds_until(headers.get(reset.format(what), "")))
     return max(rests)
+
+
+def _number(said: str) -> float | None:
+    """Return the number in a header; None for one that is negative or infinite, and for anything else."""
+    try:
+        number = float(said)
+    except ValueError:
+        return None
+    return number if 0 <= number < inf else None
 
 
 def _seconds_until(reset: str) -> float:
     """Return the seconds until a rate limit begins anew: 1.5, 6m0s, 120ms, or a date; 0 for anything else."""
     if found := _DURATION.fullmatch(reset):
         units = {"plain": 1.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-        return sum(float(found[unit] or 0) * seconds for unit, seconds in units.items())
+        seconds = sum(float(found[unit] or 0) * length for unit, length in units.items())
+        return seconds if seconds < inf else 0.0
     try:
         return max(0.0, (datetime.fromisoformat(reset) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
@@ -411,7 +430,8 @@ def _seconds_until(reset: str) -> float:
 
 
 _DURATION = re.compile(
-    r"(?P<plain>[\d.]+)|(?=.)(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>[\d.]+)s)?(?:(?P<ms>[\d.]+)ms)?"
+    r"(?P<plain>\d+(\.\d+)?)"
+    r"|(?=.)(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(\.\d+)?)s)?(?:(?P<ms>\d+(\.\d+)?)ms)?"
 )
 """Matches a duration as rate limits tell it."""
 
@@ -422,11 +442,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     A date is compared with the date of the response, because this machine's clock may be wrong.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        return seconds if seconds >= 0 else None  # also None for nan
+        if (number := _number(headers.get(name, ""))) is not None:
+            return number * unit
     until, now = _date(headers, "retry-after"), _date(headers, "date") or datetime.now(UTC)
     return max(0.0, (until - now).total_seconds()) if until else None
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TypeVar
 
 from hobbes.engine.answer import NO_ANSWER
@@ -119,6 +120,12 @@ class Meter:
             if reason := reached_cap(replace(caps, calls=None), spent):
                 self.stop_reason = self.stop_reason or reason
                 raise HaltedError(reason)
+
+    def seconds_left(self) -> float:
+        """Return how many seconds the run may still take; infinity without a cap on them."""
+        if self._caps.seconds is None:
+            return inf
+        return max(0.0, self._caps.seconds - (time.monotonic() - self._began))
 
     def _reached_cap(self) -> str:
         """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""

@@ -5,13 +5,13 @@ import os
 import re
 import ssl
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import aiohttp
 import httpx2
-import langsmith
 import openai
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import (
@@ -36,8 +36,10 @@ from hobbes.nodes.calling import (
     failure_of,
     outcome_of_finish,
     rest_after,
+    wait,
     with_retries,
 )
+from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import (
@@ -50,18 +52,27 @@ from hobbes.nodes.journal import (
     Reply,
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
-from hobbes.nodes.models import ModelSettings, url_of
+from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
 from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
-from hobbes.nodes.secrecy import safe_line, storable
+from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_STORED_LENGTH, safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""
 
 MAX_BODY_BYTES = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
+
+MAX_BODY_PARTS = 200_000
+"""The most strings, arrays, objects and commas in the JSON of a response. Each takes some 100 bytes."""
+
+MAX_ERROR_BYTES = 1_000_000
+"""The most bytes of a response that is not a completion, of which one line is kept."""
+
+_PART = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
+"""Matches a string of JSON, the beginning of an array or an object, or a comma."""
 
 OWN_HEADERS = frozenset(
     {
@@ -137,6 +148,7 @@ class ChatModel(ChatOpenAI):
             found = response.json()
             message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
         message.additional_kwargs["headers"] = response.headers
         return ChatResult(generations=[ChatGeneration(message=message)])
@@ -144,6 +156,20 @@ class ChatModel(ChatOpenAI):
 
 class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
+
+
+def _check_error_size(response: httpx2.Response) -> None:
+    """Raise ResponseTooLongError if a response that is not a completion has more than MAX_ERROR_BYTES."""
+    if len(response.content) > MAX_ERROR_BYTES:
+        raise ResponseTooLongError(
+            f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
+        )
+
+
+def _check_parts(response: httpx2.Response) -> None:
+    """Raise ResponseTooLongError if the body of a response has more than MAX_BODY_PARTS."""
+    if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
+        raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
 
 
 class BoundedStream(httpx2.AsyncByteStream):
@@ -167,8 +193,8 @@ class BoundedStream(httpx2.AsyncByteStream):
         await self._source.aclose()
 
 
-async def _bound(response: httpx2.Response) -> None:
-    """Bound the body of a response that was not read yet, both compressed and decompressed.
+async def _read_bounded(response: httpx2.Response) -> None:
+    """Read the body of a response within its bounds, both compressed and decompressed.
 
     httpx2 decompresses a megabyte at a time, so memory stays bounded. A response that is compressed more than
     once is refused. Only the last layer could be counted, and a few kilobytes in three layers can keep the
@@ -183,6 +209,10 @@ async def _bound(response: httpx2.Response) -> None:
     )
     response.stream = BoundedStream(compressed.aiter_bytes(), source)
     response.encoding = "utf-8"
+    await response.aread()
+    if response.is_error:
+        _check_error_size(response)
+    _check_parts(response)
 
 
 class RedirectedError(openai.OpenAIError):
@@ -269,17 +299,15 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             timeout=httpx2.Timeout(settings.timeout, connect=10.0),
             event_hooks={
                 "request": [_only_own_headers(key)] if settings.base_url else [],
-                "response": [_stay, _bound],
+                "response": [_stay, _read_bounded],
             },
             params=base.params,  # not in base_url: openai's client would append the path after the query
-            proxy=os.environ.get("OPENAI_PROXY")
-            or None,  # langchain-openai's; without it, httpx2 reads the usual
         )
     except OSError as error:
         raise ValueError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be used: {error.strerror}") from None
     except (httpx2.InvalidURL, ValueError):  # the message could quote a password
         raise ValueError(
-            "a proxy in the environment (OPENAI_PROXY, HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
+            "a proxy in the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
             "URL; write http://HOST:PORT"
         ) from None
 
@@ -289,9 +317,9 @@ class ChatPlayer:
 
     If the server refuses a parameter, it is left out or sent under its other name for the rest of the run.
     `name` is what error messages call the model. `answered` says whether the model has answered before in
-    this run. `limiter` counts its requests; without one, they are counted alone. `check_caps` is called
-    before each request is sent, and raises HaltedError if a cap was reached while it waited. Raise ValueError
-    if the key, the base URL, a proxy or a CA file cannot be used.
+    this run. `limiter` counts its requests; without one, they are counted alone. `meter` has the caps of the
+    run, which are checked before each request is sent, since one may be reached while it waited. Raise
+    ValueError if the key, the base URL, a proxy or a CA file cannot be used.
     """
 
     at_once = False
@@ -305,7 +333,7 @@ class ChatPlayer:
         name: str = "",
         answered: bool = False,
         limiter: RateLimiter | None = None,
-        check_caps: Callable[[], None] = lambda: None,
+        meter: Meter | None = None,
     ) -> None:
         self._model = settings.model
         self._timeout = settings.timeout
@@ -317,22 +345,22 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._pace = Pace(limiter or OwnRateLimiter(), name, settings)
-        self._check_caps = check_caps
+        self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
+        self._pace = Pace(limiter or OwnRateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
-        langsmith.configure(enabled=False)  # an exported LANGSMITH_TRACING would upload every prompt
         self._http = _http_client(settings, base, key)
         self._chat = ChatModel(
             model=settings.model,
-            base_url=str(base.copy_with(query=None)) or None,
+            base_url=str(base.copy_with(query=None)),  # without it, LangChain reads further variables
             api_key=SecretStr(key),
             max_retries=0,
             disable_streaming=True,
             use_responses_api=settings.api == "responses",
             cache=False,
-            openai_proxy="",  # the HTTP client has it
+            openai_proxy="",  # without it, LangChain reads OPENAI_PROXY
+            http_socket_options=(),  # without it, LangChain warns of proxies that the HTTP client does use
             timeout=self._http.timeout,  # None would switch it off for each request
             http_async_client=self._http,
             # It is never used; without it, langchain-openai makes one that reads all certificates again.
@@ -364,7 +392,7 @@ class ChatPlayer:
             nonlocal tries
             async with self._pace.slot(tokens) as sent:
                 self._breaker.check()
-                self._check_caps()
+                self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
@@ -375,12 +403,18 @@ class ChatPlayer:
         try:
             async with self._breaker.call():
                 began = time.monotonic()  # waiting for the provider's first answer is no part of the call
-                message, without = await with_retries(one_try, self._timeout)
+                message, without = await with_retries(one_try, self._timeout, self._wait)
         except TryFailedError as failure:
             reply = Reply("", self._named(self._model), failure=failure.outcome, error=failure.message)
         else:
             reply = self._answered(message, without)
         return reply._replace(tries=tries, milliseconds=round((time.monotonic() - began) * 1000))
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not beyond the run's own seconds. Raise HaltedError if a cap is reached by then."""
+        if seconds:
+            await wait.get()(min(seconds, self._meter.seconds_left()))
+        self._meter.check()
 
     def _estimated(self, prompt: Prompt) -> int:
         """Return about how many tokens a prompt has; 0 if no limit asks for it, since counting takes time."""
@@ -441,10 +475,10 @@ class ChatPlayer:
             if kept["tool_calls"] and not message.text
             else ""
         )
-        odd = [without, tools or str(kept["refusal"] or "")]
+        odd = [without, tools or str(kept["refusal"] or ""), *_cut_short(message.text, kept["reasoning"])]
         return Reply(
             storable(message.text),
-            self._named(storable(str(metadata.get("model_name") or self._model))),
+            self._named(safe_line(str(metadata.get("model_name") or self._model))),
             storable(kept["reasoning"]),
             Outcome.REFUSED if kept["refusal"] else ended(outcome_of_finish(metadata), message.text),
             safe_line("; ".join(note for note in odd if note)),
@@ -482,19 +516,6 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     return next(named, None)
 
 
-def server_address(settings: ModelSettings) -> httpx2.URL:
-    """Return the base URL of a model's server, empty for OpenAI's own.
-
-    Raise ValueError if OPENAI_BASE_URL is not valid or names a user. The message does not quote it.
-    """
-    if settings.base_url:
-        return url_of(settings.base_url)
-    try:
-        return url_of(os.environ.get("OPENAI_BASE_URL", ""))
-    except ValueError as error:
-        raise ValueError(f"OPENAI_BASE_URL {error}") from None
-
-
 def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
 
@@ -504,9 +525,16 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """
     if not settings.cache:
         return {}
-    if settings.api == "responses" or base.host in {"", "api.openai.com"}:
+    if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
         return {"prompt_cache_breakpoint": {"mode": "explicit"}}
     return {"cache_control": {"type": "ephemeral"}}
+
+
+def _cut_short(answer: str, reasoning: str) -> Iterator[str]:
+    """Yield that an answer or a reasoning is not kept as a whole."""
+    for what, text in (("answer", answer), ("reasoning", reasoning)):
+        if len(text) > MAX_SEARCHED_ANSWER:
+            yield f"the {what} is too long; its first {MAX_STORED_LENGTH} characters are kept"
 
 
 def ended(finish: Outcome | None, text: str) -> Outcome | None:

@@ -4,13 +4,14 @@ docs/models.md describes them for people.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from hobbes.nodes.secrecy import KEY, key_in, without_secrets
+from hobbes.nodes.secrecy import ADDRESS, KEY, key_in, without_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,6 +27,9 @@ AT_ONCE = 100
 
 PORTS = range(1, 2**16)
 """The valid port numbers."""
+
+OPENAI = "https://api.openai.com/v1"
+"""OpenAI's own server, which is asked if neither the settings nor OPENAI_BASE_URL name another."""
 
 OPENAI_KEY = "OPENAI_API_KEY"
 """The variable with the key for the server of OPENAI_BASE_URL, or for OpenAI's own."""
@@ -167,6 +171,19 @@ Models: TypeAlias = Mapping[str, ModelSettings]
 """Settings of models by the names that a models file gives to them."""
 
 NO_MODELS: Models = {}
+
+
+def server_address(settings: ModelSettings) -> "httpx2.URL":
+    """Return the base URL of a model's server: that of its settings, of OPENAI_BASE_URL, or OpenAI's own.
+
+    Raise ValueError if OPENAI_BASE_URL is not valid or names a user. The message does not quote it.
+    """
+    if settings.base_url:
+        return url_of(settings.base_url)
+    try:
+        return url_of(os.environ.get(ADDRESS) or OPENAI)
+    except ValueError as error:
+        raise ValueError(f"{ADDRESS} {error}") from None
 
 
 def url_of(said: str) -> "httpx2.URL":

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from hobbes.nodes.calling import TryFailedError, wait
+from hobbes.nodes.calling import Pause, TryFailedError
 from hobbes.nodes.limits import Limits, Place, RateLimiter
 from hobbes.nodes.models import ModelSettings
 
@@ -29,14 +29,19 @@ class Request:
 class Pace:
     """Lets requests to one model begin when its rate limiter allows it.
 
+    No request waits longer than the model's `timeout` because its server tells of a rate limit. `pause`
+    waits; it raises HaltedError if the run has to stop meanwhile.
+
     Fewer are under way at once while the server answers that it wants fewer: each time LESS of them, and one
     more after each round of answers, from one up to the limit of the settings.
     """
 
-    def __init__(self, limiter: RateLimiter, model: str, settings: ModelSettings) -> None:
+    def __init__(self, limiter: RateLimiter, model: str, settings: ModelSettings, pause: Pause) -> None:
         self._limiter = limiter
         self._model = model
         self._limits = Limits(settings.parallel, settings.calls_per_minute, settings.tokens_per_minute)
+        self._longest_rest = settings.timeout
+        self._pause = pause
         self._parallel = settings.parallel
         self._of_round = 0
         self._rest_until = 0.0
@@ -49,19 +54,21 @@ class Pace:
         async with self._slots:
             async with self._next:  # only the first one in the queue looks
                 # Another run may end its request, so there is no event to wait for.
-                while (place := self._begun(tokens)) is None:  # noqa: ASYNC110
+                while (place := self._begun(tokens)) is None:
                     await asyncio.sleep(LOOK_AGAIN)
+                    await self._pause(0)  # the run may have to stop
             request = Request(tokens)
             try:
                 if seconds := max(place.seconds, self._rest_until - time.monotonic(), 0.0):
-                    await wait.get()(seconds)
+                    await self._pause(seconds)
                 yield request
             except TryFailedError as failure:
                 self._adapt(fewer=failure.waits)
                 raise
             else:
                 self._adapt(fewer=False)
-                self._rest_until = max(self._rest_until, time.monotonic() + request.rest)
+                rest = min(request.rest, self._longest_rest)
+                self._rest_until = max(self._rest_until, time.monotonic() + rest)
             finally:
                 self._limiter.end(self._model, place.number, request.tokens)
 

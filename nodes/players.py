@@ -340,6 +340,7 @@ class RunPlayers:
         self._past = past
         self._players: dict[str, Player] = {}
         self._models: list[ChatPlayer] = []
+        self._programs: list[PythonPlayer] = []
 
     @cached_property
     def _prompts(self) -> PromptSet:
@@ -365,7 +366,9 @@ class RunPlayers:
             return HumanPlayer(self._late)
         seed = self._setting.seed
         if parsed.kind is PlayerKind.PYTHON:
-            return PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+            player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+            self._programs.append(player)
+            return player
         return PolicyPlayer(self._world, parsed, seed)
 
     def observing(self, spec: str) -> Player:
@@ -388,7 +391,6 @@ class RunPlayers:
 
         name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
         answered = spec in self._answered
-        check = self._meter.check if self._meter else lambda: None
         self._models.append(
             ChatPlayer(
                 settings,
@@ -397,7 +399,7 @@ class RunPlayers:
                 name=name,
                 answered=answered,
                 limiter=self._limiter,
-                check_caps=check,
+                meter=self._meter,
             )
         )
         return self._models[-1]
@@ -414,6 +416,8 @@ class RunPlayers:
         return (self._meter.stop_reason if self._meter else "") or next(gone, "")
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close the connections and event loops."""
         for model in self._models:
             await model.close()
+        for program in self._programs:
+            program.close()

@@ -49,8 +49,18 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
+# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
+_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
+_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
+_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
+
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
+
+# Names settings of which a system template says nothing, so that it takes only their defaults.
+_UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
 
 _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
@@ -179,6 +189,7 @@ def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> Pr
         turn=_with_includes(world, folder / f"turn.{lang}.md", names | VIEW),
         schema=answer_schema(world, setting),
     )
+    _check_told(world, prompts, setting)
     prompts = bound(world, prompts, setting)
     # A trial rendering, since some mistakes appear only then; nothing is kept of it.
     system_text(prompts, default_setting(world))
@@ -198,14 +209,32 @@ def content_hash(prompts: PromptSet, *others: str) -> str:
 def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
     """Return prompts for another setting: with its schema of answers, and its text of the observer.
 
-    Raise PromptError if the templates cannot be filled in under the setting.
+    Raise PromptError if the templates cannot be filled in under the setting, or do not tell it.
     """
+    _check_told(world, prompts, setting)
     prompts = bound(world, replace(prompts, schema=answer_schema(world, setting)), setting)
     system_text(prompts, setting)
     if world.observer is not None:
         folder = folder_of(world.name, prompts.variant)
         return replace(prompts, observer=_observer_text(world, folder, prompts.lang, setting.config))
     return prompts
+
+
+def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> None:
+    """Raise PromptError for settings that differ from their defaults and that a variant leaves untold.
+
+    The comment `{# untold: NAMES #}` in a system template names the settings of which it says nothing.
+    """
+    place, default = prompts.place("system"), default_setting(world).config
+    untold = [name for found in _UNTOLD.finditer(prompts.system) for name in found["names"].split()]
+    for name in untold:
+        _check_known("setting", f"{place}: {world.name}", name, world.config.model_fields)
+    changed = [name for name in untold if getattr(setting.config, name) != getattr(default, name)]
+    if changed:
+        raise PromptError(
+            f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
+            f"variant: {', '.join(one for one in variants(world) if one != prompts.variant)}"
+        )
 
 
 def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:
@@ -258,11 +287,6 @@ def rules_known(world: AnyWorld) -> frozenset[str]:
     folders |= {_above(folder) for folder in folders}
     texts = (_text_if_any(file) for at in folders for file in at.glob("*.md"))
     return frozenset(name for text in texts for name in rules_of(text))
-
-
-def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
-    """Yield the files in prompts/<world>/ that variants of a language share."""
-    yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
 
 
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
@@ -433,6 +457,36 @@ def one_line_json(value: Json) -> str:
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
+
+
+def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a known mark covers it.
+
+    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
+    and JSON are cut out of the text.
+    """
+    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    marked = begun = False
+    before: list[bool] = []  # whether a mark stands before each condition that is open
+    for number, line in enumerate(source.splitlines(), 1):
+        if found := _MARK.search(line):
+            marked, begun = found["name"].strip() in known, False
+        line_of_text = _MARK.sub("", line)
+        if text := _TAG.sub("", line_of_text).strip():
+            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
+            begun = True
+            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
+            continue
+        marked = marked and bool(line)
+        for tag in _TAG.finditer(line_of_text):
+            match tag["word"]:
+                case "if" | "for":
+                    before.append(marked and not begun)
+                case "elif" | "else":
+                    marked, begun = bool(before) and before[-1], False
+                case "endif" | "endfor":
+                    before = before[:-1]  # it is empty if the condition began inside a line of text
+                    marked = False
 
 
 def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
@@ -686,7 +740,7 @@ _TURNS_TRIED = 3
 
 def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
     """Yield views of the first turns of a world, under its default setting and with each setting changed."""
-    for treatment in [{}, *single_treatments(world)]:
+    for treatment in [{}, *_single_treatments(world)]:
         agents = treatment.get("agents", world.default_agents)
         values = {name: value for name, value in treatment.items() if name != "agents"}
         try:
@@ -744,7 +798,7 @@ def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, J
         yield from ({one: a, other: b} for a, b in product(ones, others))
 
 
-def single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
+def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
     """Yield each value of each field of the config to try."""
     for name, values in _values_to_try(world).items():
         yield from ({name: value} for value in values)

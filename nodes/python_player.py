@@ -9,12 +9,13 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isawaitable, signature
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -25,7 +26,10 @@ from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Address, Prompt, Reply, python_model
 from hobbes.nodes.secrecy import safe_line, storable
 
-PastTurns: TypeAlias = Callable[[str, int], Iterable[tuple[JsonObject, JsonObject | None]]]
+Turns: TypeAlias = Iterable[tuple[JsonObject, JsonObject | None]]
+"""What an agent was shown and answered in each turn, in order."""
+
+PastTurns: TypeAlias = Callable[[str, int], Turns]
 """From an agent and a turn to what the agent was shown and answered in each turn before, in order.
 
 An answer is as it was read; it is None for a failed call.
@@ -37,25 +41,42 @@ def no_past(agent: str, turn: int) -> tuple[()]:  # noqa: ARG001  as PastTurns
     return ()
 
 
+class _FailedError(Exception):
+    """A person's own code failed. The message is one line."""
+
+
 def load(name: str) -> Callable[..., Any]:
     """Return the class or function of a name: FILE.py:NAME or MODULE:NAME, seen from the working directory.
 
     Raise ValueError, with one line, if it cannot be imported or cannot play.
     """
+    try:
+        return _result_of(_begin(_find, name).result())  # type: ignore[no-any-return]
+    except _FailedError as failure:
+        raise ValueError(str(failure)) from failure
+
+
+def _find(name: str) -> Callable[..., Any]:
+    """Return the class or function of a name. Raise _FailedError."""
     source, _, wanted = name.rpartition(":")
     try:
         module = _module(source)
-    except (Exception, SystemExit) as error:
-        raise ValueError(f"{source} cannot be imported: {_last_line(error)}") from error
+    except BaseException as error:
+        raise _FailedError(f"{source} cannot be imported: {_last_line(error)}") from error
     if not hasattr(module, wanted):
-        raise ValueError(f"{source} has no {wanted}")
+        raise _FailedError(f"{source} has no {wanted}")
     found = getattr(module, wanted)
     is_class = isinstance(found, type) and callable(getattr(found, "act", None))
     if not (_takes(found) if is_class else _takes(found, "view", "rng")):
-        raise ValueError(
+        raise _FailedError(
             f"{name} is neither a class with act(view), made without arguments, nor a function of (view, rng)"
         )
     return found  # type: ignore[no-any-return]
+
+
+def _is_class(name: str) -> bool:
+    """Return whether a class has this name, and no function. Raise _FailedError."""
+    return isinstance(_find(name), type)
 
 
 def _module(source: str) -> ModuleType:
@@ -100,8 +121,10 @@ def _takes(function: object, *arguments: str) -> bool:
 class PythonPlayer:
     """Asks a class, of which each agent has an object of its own, or a function.
 
-    `seconds` is how long an answer may take. `seed` and `rng` are those of a function's random draws. `past`
-    has the turns that are replayed to an object that is made later than in the first turn.
+    Their code runs in threads, and its coroutines on an event loop of their own: whatever it raises, stops or
+    cancels there, only calls fail. `seconds` is how long an answer may take. `seed` and `rng` are those of
+    a function's random draws. `past` has the turns that are replayed to an object that is made later than in
+    the first turn.
     """
 
     at_once = False
@@ -113,6 +136,9 @@ class PythonPlayer:
         self._past = past
         self._objects: dict[str, tuple[int, Any]] = {}
         """The object of each agent, after the last turn in which it was asked."""
+        self._loop: _OwnLoop | None = None
+        """The event loop of the code, once something has to be awaited."""
+        self._making = Lock()
         self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
@@ -138,76 +164,145 @@ class PythonPlayer:
         """Return the reply to a view."""
         async with self._free[address.agent]:
             try:
-                found = await _call(load, self._name)
-                if isinstance(found, type):
-                    answer = await _call((await self._object(found, address)).act, view)
-                else:
-                    rng = RngStream(self._seed, address.turn, address.agent, self._rng)
-                    answer = await _call(found, view, rng)
-                text = await _call(_as_text, answer)
+                text = await _in_thread(self._act, address, view, await self._to_replay(address))
             except _FailedError as failure:
                 return self._failed(Outcome.PROVIDER_ERROR, str(failure))
         return Reply(storable(text), python_model(self._name), tokens_in=0, tokens_out=0)
 
-    async def _object(self, kind: type, address: Address) -> Any:  # noqa: ANN401  a person's own class
-        """Return the object of an agent. It is made when it is first needed, and told the turns before.
+    async def _to_replay(self, address: Address) -> Turns:
+        """Return the turns that an agent's object is told before it is asked: none if it has seen them."""
+        if self._is_new(address) and await _in_thread(_is_class, self._name):
+            return [*self._past(address.agent, address.turn)]  # the run database belongs to this thread
+        return []
 
-        One that was asked in a later turn is made anew: the run was continued from an earlier checkpoint.
+    def _is_new(self, address: Address) -> bool:
+        """Return whether an agent's object has to be made: in its first turn, or in one before its last.
+
+        The run was then continued from an earlier checkpoint.
         """
-        last, there = self._objects.get(address.agent, (address.turn, None))
-        if last >= address.turn:
-            there = await _call(kind)
+        last, _ = self._objects.get(address.agent, (address.turn, None))
+        return last >= address.turn
+
+    def _act(self, address: Address, view: JsonObject, past: Turns) -> str:
+        """Return what the object or the function answers to a view, as text. It may raise anything."""
+        found = _find(self._name)
+        if isinstance(found, type):
+            answer = self._object(found, address, past).act(view)
+        else:
+            answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
+        return _as_text(self._awaited(answer))
+
+    def _object(self, kind: type, address: Address, past: Turns) -> Any:  # noqa: ANN401  a person's own class
+        """Return the object of an agent. It is made when it is first needed, and told the turns before."""
+        if self._is_new(address):
+            there = kind()
             if replay := getattr(there, "replay", None):
-                for view, answer in [*self._past(address.agent, address.turn)]:
-                    await _call(replay, view, answer)
+                for view, answer in past:
+                    self._awaited(replay(view, answer))
+        else:
+            _, there = self._objects[address.agent]
         self._objects[address.agent] = address.turn, there
         return there
+
+    def _awaited(self, result: Any) -> Any:  # noqa: ANN401  whatever a person's own code returns
+        """Return a result, or what it gives if it has to be awaited."""
+        if not isawaitable(result):
+            return result
+        with self._making:
+            self._loop = self._loop or _OwnLoop()
+        return self._loop.result_of(result)
 
     def _failed(self, outcome: Outcome, error: str) -> Reply:
         """Return the reply of a failed call."""
         return Reply("", python_model(self._name), failure=outcome, error=error)
 
+    def close(self) -> None:
+        """Close the event loop of the code."""
+        if self._loop is not None:
+            self._loop.close()
 
-class _FailedError(Exception):
-    """A person's own code raised an exception. The message is the last line of its traceback."""
+
+class _OwnLoop:
+    """An event loop in a thread of its own, which goes on whatever the coroutines do that run on it.
+
+    All agents of a player share it, since their code may share connections.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        # What becomes of tasks that the code leaves behind is no part of a call.
+        self._loop.set_exception_handler(lambda _loop, _context: None)
+        self._closing = False
+        Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        """Run the event loop, again after the code has stopped it or raised a KeyboardInterrupt."""
+        while not (self._closing or self._loop.is_closed()):
+            with suppress(BaseException):  # the task has it, too
+                self._loop.run_forever()
+        self._loop.close()
+
+    def result_of(self, awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  whatever it gives
+        """Return what an awaitable gives; it may raise anything. Another thread has to call this."""
+
+        async def wait() -> Any:  # noqa: ANN401  whatever it gives
+            return await awaitable
+
+        return asyncio.run_coroutine_threadsafe(wait(), self._loop).result()
+
+    def close(self) -> None:
+        """Let the event loop end. One that late code blocks ends with this process."""
+        self._closing = True
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._loop.stop)
 
 
 def _last_line(error: BaseException) -> str:
     """Return the last line of a traceback, such as `ValueError: no such plot`."""
-    return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
-
-
-async def _call(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
-    """Return what a person's own function returns, or what its coroutine does.
-
-    The function is called in a thread, so that the event loop goes on. The coroutine runs on the loop. Raise
-    _FailedError for an exception.
-    """
     try:
-        result = await _in_thread(function, *arguments)
-        return await result if isawaitable(result) else result
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
-        raise _FailedError(_last_line(error)) from error
+        return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
+    except BaseException:  # noqa: BLE001  one of a person's own may raise another when it is asked for its text
+        return "an exception without a text"
 
 
-async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
-    """Return what a function returns in a thread, which does not keep this process from ending."""
-    ended: Future[tuple[Any, BaseException | None]] = Future()
+Ended: TypeAlias = tuple[Any, _FailedError | None]
+"""How a function ended: with a result, or with a failure."""
+
+
+def _begin(function: Callable[..., Any], *arguments: object) -> "Future[Ended]":
+    """Call a person's own function in a thread, which does not keep this process from ending.
+
+    Ctrl-C interrupts the main thread alone, so a KeyboardInterrupt of this one is the function's own.
+    """
+    ended: Future[Ended] = Future()
     ended.set_running_or_notify_cancel()
 
     def call() -> None:
         try:
             ended.set_result((function(*arguments), None))
+        except _FailedError as failure:
+            ended.set_result((None, failure))
         except BaseException as error:  # noqa: BLE001  raised where it is waited for
-            ended.set_result((None, error))
+            ended.set_result((None, _FailedError(_last_line(error))))
 
     Thread(target=call, daemon=True).start()
-    result, error = await asyncio.wrap_future(ended)
-    if error is not None:
-        raise error
+    return ended
+
+
+def _result_of(ended: Ended) -> Any:  # noqa: ANN401  whatever it returns
+    """Return the result of a function that was called in a thread. Raise _FailedError if it failed."""
+    result, failure = ended
+    if failure is not None:
+        raise failure
     return result
+
+
+async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
+    """Return what a person's own function returns, while the event loop goes on. Raise _FailedError."""
+    return _result_of(await asyncio.wrap_future(_begin(function, *arguments)))
 
 
 def _as_text(answer: object) -> str:
     """Return an answer as text. Raise TypeError or ValueError if JSON has no such value."""
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    # Of a kind of text of a person's own, whose methods may do anything, the characters are taken.
+    return str.__str__(answer) if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

@@ -52,6 +52,8 @@ from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.rendering import question_in_new_run, token_counts
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_warnings import prompt_warnings
 from hobbes.nodes.prompting import (
@@ -71,6 +73,9 @@ Values: TypeAlias = dict[str, Any]
 """The values of a config that differ from the defaults."""
 
 Game = TypeVar("Game", bound=Callable[[Any], Numbers | None])
+
+MOST_TOKENS = 1400
+"""The most tokens of a call, about, in the first turn as after many."""
 
 OBSERVER = "observer"
 """The name under which the system text of an observer stands among the variants."""
@@ -243,6 +248,10 @@ class WorldPrompts:
     """The variant that gives advice, the one that says the same without it, and the advice's sections."""
     agents_and_tokens: tuple[int, int]
     """So many agents, and the most tokens that the text with advice may have for them."""
+    long: Sequence[str] = ()
+    """The shipped variants with so much advice that a call may have more than MOST_TOKENS."""
+    ones: Sequence[Values] = ()
+    """Treatments under which every number that a plural may follow is 1."""
     constant_in_observer: Numbers = field(default_factory=set)
     """The numbers in the text of the observer that no config changes."""
     everything_on: Mapping[str, tuple[Values, Values]] = field(default_factory=lambda: {"baseline": ({}, {})})
@@ -420,6 +429,23 @@ class PromptTests:
         agents, tokens = self.prompts.agents_and_tokens
         text = Template(self.prompts.world.name, self.prompts.advised[0], "en").render({}, agents)
         assert approximate_tokens(text) <= tokens
+
+    @pytest.mark.parametrize("turn", [0, 5, 20])
+    def test_a_call_is_short_and_most_of_it_is_the_same_for_all_agents_and_turns(self, turn: int) -> None:
+        world = self.prompts.world
+        for variant in self.prompts.shipped.keys() - {OBSERVER, *self.prompts.long}:
+            agent = world.names(world.default_agents)[0]
+            question = question_in_new_run(RunOptions(world.name, prompts=variant), turn, agent)
+            prompts = question.load_prompts()
+            prompt = question.render(prompts)
+            tokens = token_counts(prompt, question.fixed_words(prompts, prompt))
+            assert tokens["system"] + tokens["turn"] <= MOST_TOKENS
+            assert tokens["shared"] >= 0.7
+
+    def test_one_of_anything_is_told_in_the_singular(self, shipped: Template) -> None:
+        for values in self.prompts.ones:
+            plurals = re.findall(r"\b1 (?!is\b)[a-z]+s\b", shipped.prose(values))
+            assert not plurals, f"{shipped} says {plurals}"
 
     def test_each_shipped_template_is_there_and_the_first_is_the_default(self) -> None:
         there = {(template.variant, template.lang) for template in self.prompts.templates()}

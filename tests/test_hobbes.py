@@ -15,7 +15,7 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import play_purely
-from hobbes.lab.store.schema import SCHEMA_VERSION
+from hobbes.lab.store.schema import CARRIED_OVER, SCHEMA_VERSION
 from hobbes.lab.store.tables import TABLES, table_of
 from tests.conftest import Cli
 from tests.lab.play import mining, played
@@ -140,19 +140,25 @@ def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
         hobbes.open(tmp_path)
 
 
-def test_a_database_of_another_schema_is_refused_in_one_line_that_names_its_version(
-    opened: Store, home: Path, cli: Cli
+@pytest.mark.parametrize(
+    ("schema", "what_to_do"),
+    [
+        (CARRIED_OVER, "`hobbes migrate` carries it over"),
+        (
+            9,
+            f"`hobbes migrate` carries over schema {CARRIED_OVER} only: choose another folder with --home",
+        ),
+    ],
+)
+def test_a_database_of_another_schema_is_refused_in_one_line_that_names_what_to_do(
+    opened: Store, home: Path, cli: Cli, schema: int, what_to_do: str
 ) -> None:
-    played(opened, RunOptions("mining", 1, values={"rounds": 1}))
-    opened.db.execute("update runs set hobbes = '7.1'")
-    opened.db.execute("pragma user_version = 9")
-    opened.db.conn.commit()
-    wrote = rf"{home}/runs.db has schema 9, which hobbes 7.1 wrote and can open"
-    refused = f"{wrote}; this hobbes opens schema {SCHEMA_VERSION}"
-    with pytest.raises(hobbes.LabError, match=refused):
+    opened.db.execute(f"pragma user_version = {schema}")
+    refused = f"{home}/runs.db has schema {schema}, and this hobbes has schema {SCHEMA_VERSION}; {what_to_do}"
+    for command in (("runs",), ("run", "mining")):
+        assert str(cli(*command).exception) == refused
+    with pytest.raises(hobbes.LabError, match=re.escape(f"`hobbes migrate --home {home}` carries")):
         hobbes.open(home)
-    assert refused in str(cli("runs").exception)
-    assert "schema 9" in str(cli("run", "mining").exception)
 
 
 def test_the_home_is_that_of_the_environment_or_the_folder(

@@ -24,6 +24,7 @@ from hobbes.nodes.prompting import (
     approximate_tokens,
     bound,
     check_prompts,
+    fit_to_setting,
     fixed_words,
     languages,
     load_prompts,
@@ -414,6 +415,28 @@ def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> N
     assert agents == "2"
     assert schema == schema_of(action_model(communication=False, private=False))
     assert "\n" not in schema
+
+
+def test_settings_that_a_variant_leaves_untold_are_refused_in_one_line(write: Write) -> None:
+    write("{# untold: communication immunity #}\nMine.\n")
+    write(variant="other")
+    agents = ["ann", "bob"]
+    told, untold = (make_setting(MINING, agents, 1, values) for values in ({"rows": 3}, {"immunity": 2}))
+    prompts = load_prompts(MINING, "plain", "en", told)
+    assert system_text(prompts, told) == "Mine."
+    refusal = (
+        "^prompts/mining/plain/system.en.md: it says nothing of immunity; leave that at its default, or "
+        "choose another variant: other$"
+    )
+    with pytest.raises(PromptError, match=refusal):
+        load_prompts(MINING, "plain", "en", untold)
+    with pytest.raises(PromptError, match=refusal):
+        fit_to_setting(MINING, prompts, untold)
+
+
+def test_a_setting_that_is_called_untold_must_exist(write: Write) -> None:
+    write("{# untold: comunication #}\nMine.\n")
+    assert error_of().startswith("prompts/mining/plain/system.en.md: mining has no setting 'comunication'")
 
 
 def test_text_is_not_escaped_as_html() -> None:

@@ -17,6 +17,7 @@ from hobbes.engine.mining.state import Cell
 from hobbes.engine.mining.view import UNOWNED, border_of, core_of, largest_of, map_codes
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import JsonObject
+from hobbes.engine.telling import counted
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def guided(view: JsonObject, rng: RngStream) -> JsonObject:
     elif missing:
         plan.add("raid", rng.shuffled(_border_of_largest(sight, share), "raid")[:missing])
     plan.mine(sight.own_plots, sight.cap)
-    have = f"I hold {len(sight.own_plots)} of a fair share of {share} plots"
+    have = f"I hold {len(sight.own_plots)} of a fair share of {counted(share, 'plot')}"
     return _answer(sight, plan, f"{have}, {_because(sight, missing, claiming=claiming)}.")
 
 
@@ -321,7 +322,8 @@ def opportunist(view: JsonObject, rng: RngStream) -> JsonObject:
         held.append(cell)
     taken = len(plan.steps)
     plan.mine(sight.best(sight.own_plots), sight.cap)
-    return _answer(sight, plan, f"{taken} plots are worth taking, and I mine with the rest.")
+    are = "is" if taken == 1 else "are"
+    return _answer(sight, plan, f"{counted(taken, 'plot')} {are} worth taking, and I mine with the rest.")
 
 
 def _prizes(sight: Sight, rng: RngStream) -> list[tuple[Kind, Cell]]:
@@ -365,12 +367,12 @@ def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
 def _answer(sight: Sight, plan: Plan, why: str) -> JsonObject:
     """Return the answer with its reflection fields, as a model would give it."""
     raiders = sight.raided_me
-    mined = sight.view["your_rounds"][-1]["gold"] if sight.view["your_rounds"] else 0
+    mined = (0, *sight.view["your_rounds"]["gold"])[-1]
     return {
         "reasoning": why,
         **plan.moves(),
         "summary_last_turn": f"I mined {mined} gold.",
-        "history_summary": f"I hold {len(sight.own_plots)} plots.",
+        "history_summary": f"I hold {counted(len(sight.own_plots), 'plot')}.",
         "aggressor_report": {agent: min(10, 5 + len(cells)) for agent, cells in raiders.items()},
     }
 

@@ -168,12 +168,11 @@ class Tally:
     returned: int
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Past:
     """The log of one round: what all may know about it, and what each agent did.
 
-    `news` is empty for a round of which agents may only know the figures, so that states stay small. Logs are
-    compared by identity, so that a log can be the key of a cache.
+    `news` is empty for a round of which agents may only know the figures, so that states stay small.
     """
 
     turn: int

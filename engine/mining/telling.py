@@ -154,14 +154,12 @@ def _draws_lost(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
 def _gained(view: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the last round brought a miner."""
     you, news = view["you"], view["last_round"]
-    for last in view["your_rounds"][-1:]:
-        yield f"{last['gold']} gold mined in turn {last['turn']}"
-        for name, words in (
-            ("tax_paid", "paid {} gold in taxes"),
-            ("tax_received", "got {} gold from taxes"),
-        ):
-            if last.get(name):
-                yield words.format(last[name])
+    last = {name: figures[-1] for name, figures in view["your_rounds"].items() if figures}
+    if last:
+        yield f"{last['gold']} gold mined in turn {view['turn'] - 1}"
+    for name, words in (("tax_paid", "paid {} gold in taxes"), ("tax_received", "got {} gold from taxes")):
+        if last.get(name):
+            yield words.format(last[name])
     taken = [raid["plot"] for raid in news["raided"] if raid["taken_by"] == you and not raid.get("returned")]
     lost = [
         raid["plot"]

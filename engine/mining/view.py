@@ -3,14 +3,12 @@
 Source: docs/rules/mining.md#what-an-agent-sees.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from hobbes.engine.mining.actions import KINDS
-from hobbes.engine.mining.state import Cell, Deeds, MiningConfig, News, Past, State
+from hobbes.engine.mining.state import Cell, Deeds, MiningConfig, News, State, Tally
 from hobbes.engine.record import Json, JsonObject
-from hobbes.engine.weak_cache import weak_cache
 
 UNOWNED = ".."
 
@@ -32,7 +30,7 @@ def observe(state: State, agent: str) -> JsonObject:
         "gold": state.gold[agent],
         "your_plots": [[*cell, state.held[cell]] for cell in state.holdings[agent]],
         **({"your_core": [list(cell) for cell in core_plots(state, agent)]} if state.config.guidance else {}),
-        "your_rounds": [deeds[agent] for deeds in _own_deeds(state)],
+        "your_rounds": _own_rounds(state, agent),
         **({"messages": _messages(state, agent)} if state.config.talk else {}),
     }
 
@@ -49,31 +47,22 @@ def _messages(state: State, agent: str) -> list[Json]:
     ]
 
 
-@lru_cache(maxsize=2)
-def _own_deeds(state: State) -> tuple[Mapping[str, JsonObject], ...]:
-    """Return what each agent did in the rounds that it may look back on.
+def _own_rounds(state: State, agent: str) -> JsonObject:
+    """Return what an agent did in the rounds that it may look back on: a list for each figure.
 
     Source: docs/rules/mining.md#own-rounds, docs/rules/mining.md#own-actions.
     """
-    more: tuple[str, ...] = ("actions",) if state.config.own_history else ()
-    if state.config.authority == "raid_tax":
-        more += ("tax_paid", "tax_received") if state.config.raid_tax_to == "victim" else ("tax_paid",)
-    return tuple([_figures_by_agent(log, (*KINDS, "gold", *more)) for log in state.past])
+    config, rounds = state.config, [log.deeds[agent] for log in state.past]
+    names = [*KINDS, "gold"]
+    if config.authority == "raid_tax":
+        names += ["tax_paid", "tax_received"] if config.raid_tax_to == "victim" else ["tax_paid"]
+    actions: list[Json] = [[list(action) for action in deeds.actions] for deeds in rounds]
+    return {**_lists(rounds, names), **({"actions": actions} if config.own_history else {})}
 
 
-def _figure(deeds: Deeds, name: str) -> Json:
-    """Return one figure of an agent's deeds, or its actions as lists."""
-    figure: Json = getattr(deeds, name)
-    return [list(action) for action in deeds.actions] if name == "actions" else figure
-
-
-@weak_cache
-def _figures_by_agent(log: Past, figures: tuple[str, ...]) -> Mapping[str, JsonObject]:
-    """Return these figures of a round for each agent."""
-    return {
-        agent: {"turn": log.turn, **{name: _figure(deeds, name) for name in figures}}
-        for agent, deeds in log.deeds.items()
-    }
+def _lists(rounds: Sequence[Deeds | Tally], names: Iterable[str]) -> dict[str, Json]:
+    """Return a list for each figure, with one number for each round."""
+    return {name: [getattr(figures, name) for figures in rounds] for name in names}
 
 
 @lru_cache(maxsize=2)
@@ -89,7 +78,7 @@ def _public(state: State) -> JsonObject:
         "plots_held": {name: len(held) for name, held in state.holdings.items()},
         **({"largest": _largest(state)} if config.guidance else {}),
         "last_round": _news(config, state.news),
-        "summary": [_counts(log, config.authority == "adjudication") for log in state.past],
+        "summary": _summary(state),
         "rules": _rules(state),
     }
     if config.immunity > 1:
@@ -227,13 +216,12 @@ def _news(config: MiningConfig, news: News) -> JsonObject:
     }
 
 
-@weak_cache
-def _counts(log: Past, adjudicated: bool) -> JsonObject:  # noqa: FBT001  arguments are keys of the cache
-    """Return one round of the rolling summary: each figure counts plots.
+def _summary(state: State) -> JsonObject:
+    """Return the rolling summary: a list for each figure, which counts plots.
 
     Source: docs/rules/mining.md#rolling-summary.
     """
-    figures = asdict(log.tally)
-    if not adjudicated:
-        del figures["returned"]
-    return {"turn": log.turn, **figures}
+    names = ["claimed", "contested", "defended", "raided", "taken"]
+    if state.config.authority == "adjudication":
+        names.append("returned")
+    return {"turn": [log.turn for log in state.past], **_lists([log.tally for log in state.past], names)}

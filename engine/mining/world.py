@@ -3,11 +3,12 @@
 from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
 from hobbes.engine.mining.actions import KINDS
+from hobbes.engine.mining.agent_turns import AGENT_TURNS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.queries import AGENT_TURNS, QUERIES
+from hobbes.engine.mining.queries import QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.telling import TELLING
@@ -31,6 +32,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     scores=lambda state: state.gold,
     score="gold",
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),

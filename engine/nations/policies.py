@@ -16,6 +16,7 @@ from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import MAX_RATING, MIN_RATING
+from hobbes.engine.telling import counted
 
 UNKNOWN_WORD = 5
 """How a policy rates the word of an agent that it has not seen act.
@@ -279,7 +280,7 @@ def militarist(view: JsonObject, rng: RngStream) -> JsonObject:  # noqa: ARG001 
     answer.moves["purchase_mils"] = sight.spendable // sight.constant("c_mil_purchase_price")
     if weakest is not None:
         answer.moves["attacks"] = _evenly(sight.army // 2, [weakest])
-        answer.messages = {weakest: f"I have {sight.army} mils. Grant me money."}
+        answer.messages = {weakest: f"I have {counted(sight.army, 'mil')}. Grant me money."}
     return answer.write(sight)
 
 

@@ -5,11 +5,12 @@ from string import ascii_uppercase
 
 from hobbes.engine import reflection
 from hobbes.engine.nations import phases, state, validation
+from hobbes.engine.nations.agent_turns import AGENT_TURNS
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.queries import AGENT_TURNS, QUERIES
+from hobbes.engine.nations.queries import QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.telling import TELLING
@@ -60,6 +61,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("welfare", "attacks", "trade_share", "welfare_gini"),

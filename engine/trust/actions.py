@@ -3,11 +3,13 @@
 Source: docs/rules/trust.md#one-action-per-round.
 """
 
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+from hobbes.engine.record import Json
 from hobbes.engine.reflection import ReflectionFields
 
 Kind: TypeAlias = Literal["high_five", "block", "attack", "do_nothing", "beg", "replicate", "send"]
@@ -15,6 +17,32 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Word: TypeAlias = Literal["propose", "accept", "leave"]
 """What an answer says about an alliance. Source: docs/rules/trust.md#declared-alliances."""
+
+WORDS: tuple[Word, ...] = get_args(Word)
+
+NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
+"""What models put into fields that they do not use.
+
+Source: docs/rules/trust.md#fields-that-are-not-used.
+"""
+
+Name = TypeVar("Name", bound=str)
+
+
+def spelled(said: Json, names: Iterable[Name]) -> Name | None:
+    """Return which of these names was said, or None. Only the letters count: "High Five" is high_five.
+
+    Source: docs/rules/trust.md#spellings-of-actions.
+    """
+    if not isinstance(said, str):
+        return None
+    return next((name for name in names if _letters(name) == _letters(said)), None)
+
+
+def _letters(said: str) -> str:
+    """Return the letters of a text, in lower case."""
+    return "".join(filter(str.isalpha, said)).casefold()
+
 
 MAX_SATS = 1_000_000
 """The most sats that a unit can ask for or send. Source: docs/rules/trust.md#amounts."""
@@ -59,13 +87,21 @@ def action_model(kinds: tuple[Kind, ...], optional: frozenset[str]) -> type[Base
     )
 
 
+# A ruling without a reason is refused (docs/rules/trust.md#reading-a-ruling).
 class RulingSaid(BaseModel):
     """One ruling, as it is said."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     grant: int = Field(ge=0, le=MAX_SATS, description="sats to grant, from 0 to what was asked")
-    reason: str = Field("", description="why; the unit that begged reads it")
+    reason: str = Field(description="why; the unit that begged reads it")
+
+    @field_validator("reason")
+    @classmethod
+    def _check_reason(cls, said: str) -> str:
+        if not said.strip():
+            raise ValueError("a ruling needs a reason; say why")
+        return said
 
 
 class ObserverAnswer(BaseModel):

@@ -4,13 +4,11 @@ Source: docs/rules/trust.md#declared-alliances.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import get_args
+from itertools import combinations
 
 from hobbes.engine.record import Findings, Json, JsonObject
-from hobbes.engine.trust.actions import Word
+from hobbes.engine.trust.actions import NOT_GIVEN, WORDS, Word, spelled
 from hobbes.engine.trust.state import Declaration, Pact, State
-
-WORDS: tuple[Word, ...] = get_args(Word)
 
 CODES: Mapping[str, str] = {
     "trust/alliance/not-words": "alliances are not an object",
@@ -19,6 +17,7 @@ CODES: Mapping[str, str] = {
     "trust/alliance/allied": "an alliance proposed to an ally or accepted from one",
     "trust/alliance/not-proposed": "an alliance accepted that was not proposed in the last round",
     "trust/alliance/not-allied": "an alliance left that there is not",
+    "trust/alliance/spelling": "a word on an alliance was spelled in another way",
 }
 """What the codes of words on alliances mean."""
 
@@ -26,23 +25,29 @@ CODES: Mapping[str, str] = {
 def allowed_words(state: State, findings: Findings, said: Json) -> dict[str, Word]:
     """Return the allowed words of a unit about alliances, by the agent to whom they are said.
 
-    The answer names a unit of that agent.
+    The answer names units of these agents; of several words to units of one agent, the word to the first by
+    name counts.
 
-    Source: docs/rules/trust.md#declared-alliances.
+    Source: docs/rules/trust.md#declared-alliances, docs/rules/trust.md#fields-that-are-not-used.
     """
-    if state.config.alliances != "declared" or said is None:
+    if state.config.alliances != "declared" or said in NOT_GIVEN:
         return {}
     if not isinstance(said, Mapping):
         findings.drop("schema", "trust/alliance/not-words", {"alliances": said})
         return {}
     kept: dict[str, Word] = {}
     for unit, value in sorted(said.items()):
-        word = next((word for word in WORDS if word == value), None)  # narrows the type
+        if value in NOT_GIVEN:
+            continue
+        word = spelled(value, WORDS)
         refusal = _refusal(state, findings.agent, unit, word)
         if refusal is not None:
             findings.drop("rule", refusal, {"alliances": {unit: value}})
         elif word is not None:
-            kept[state.units_by_id[unit].team] = word
+            if word != value:
+                said_so, kept_so = {"alliances": {unit: value}}, {"alliances": {unit: word}}
+                findings.mend("schema", "trust/alliance/spelling", said_so, kept_so)
+            kept.setdefault(state.units_by_id[unit].team, word)
     return kept
 
 
@@ -68,12 +73,15 @@ def _has_proposed(state: State, one: str, other: str) -> bool:
     )
 
 
-def declarations(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[Declaration, ...]:
+def declarations(
+    state: State, said: Mapping[str, Mapping[str, Word]], living: Collection[str]
+) -> tuple[Declaration, ...]:
     """Return what is declared in a round, from each unit's words.
 
     If several units of a team speak to the same agent, only the first by name counts.
 
-    An alliance begins if one agent accepts, or if two propose it to each other in the same round.
+    An alliance begins if one agent accepts, or if two propose it to each other in the same round, and both
+    are among the `living` agents after the round.
 
     Source: docs/rules/trust.md#declared-alliances.
     """
@@ -81,7 +89,11 @@ def declarations(state: State, said: Mapping[str, Mapping[str, Word]]) -> tuple[
     for unit in sorted(said):
         for other, word in said[unit].items():
             counted.setdefault((state.units_by_id[unit].team, other), (word, unit))
-    return tuple(_steps(counted))
+    return tuple(
+        step
+        for step in _steps(counted)
+        if step.step != "ally" or {state.units_by_id[step.unit].team, step.target} <= {*living}
+    )
 
 
 def _steps(counted: Mapping[tuple[str, str], tuple[Word, str]]) -> Iterator[Declaration]:
@@ -119,6 +131,27 @@ def _pair(state: State, declared: Declaration) -> tuple[str, str]:
     """Return the two agents of a declaration, sorted."""
     first, second = sorted((state.units_by_id[declared.unit].team, declared.target))
     return first, second
+
+
+def winning_together(state: State) -> frozenset[frozenset[str]]:
+    """Return the pairs of agents that win together if one of them wins in this round.
+
+    They are allied, and their alliance began at least `alliance_age` rounds before. Unless `allies_win` is
+    on, there are none.
+
+    Source: docs/rules/trust.md#allies-win.
+    """
+    config = state.config
+    return frozenset(
+        pair
+        for pair, since in state.alliances.items()
+        if config.allies_win and state.turn - since >= config.alliance_age
+    )
+
+
+def all_paired(agents: Collection[str], pairs: Collection[frozenset[str]]) -> bool:
+    """Return whether each agent forms one of these pairs with each other one."""
+    return all(frozenset(pair) in pairs for pair in combinations(agents, 2))
 
 
 def visible_alliances(state: State, agent: str) -> JsonObject:

@@ -69,7 +69,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         arrows=tuple(_arrows(after, events, labelled=labelled)),
         bars=tuple(_bars(played, units)),
         measure="sats",
-        goal=after.config.threshold,
+        goal=after.config.threshold if after.config.replication else None,
         kinds=KINDS,
         sizes="a unit and its sats",
     )

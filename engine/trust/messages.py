@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.said import clean_text
+from hobbes.engine.trust.actions import NOT_GIVEN
 from hobbes.engine.trust.state import ALL, Message, State
 
 CODES: Mapping[str, str] = {
     "trust/message/not-text": "a message is not text",
     "trust/message/not-messages": "messages are not an object",
+    "trust/message/empty": "a message without words",
     "trust/message/bad-unit": "a message to a unit that is dead, unknown or the author",
     "trust/message/too-long": "a message was cut to `message_limit`",
     "trust/message/unsafe-characters": "control and invisible characters were removed from a message",
@@ -22,9 +24,9 @@ CODES: Mapping[str, str] = {
 def words(state: State, findings: Findings, said: Json) -> dict[str, str]:
     """Return the messages of a unit by addressee, each cut to its limit, without what is not allowed.
 
-    Source: docs/rules/trust.md#messages.
+    Source: docs/rules/trust.md#messages, docs/rules/trust.md#fields-that-are-not-used.
     """
-    if state.config.messages == "off" or said is None:
+    if state.config.messages == "off" or said in NOT_GIVEN:
         return {}
     if not isinstance(said, Mapping):
         findings.drop("schema", "trust/message/not-messages", {"messages": said})
@@ -37,8 +39,12 @@ def words(state: State, findings: Findings, said: Json) -> dict[str, str]:
             findings.drop("rule", "trust/message/bad-unit", {"messages": {to: text}})
         elif not isinstance(text, str):
             findings.drop("schema", "trust/message/not-text", {"messages": {to: text}})
-        elif text:
-            kept[to] = clean_text(findings, "trust/message", text, state.config.message_limit)
+        else:
+            clean = clean_text(findings, "trust/message", text, state.config.message_limit)
+            if clean.strip():
+                kept[to] = clean
+            else:
+                findings.drop("schema", "trust/message/empty", {"messages": {to: text}})
     return kept
 
 

@@ -38,10 +38,10 @@ Source: docs/rules/trust.md#sparing.
 REASONS: Mapping[str, str] = {
     "ruling/always": "I grant what is asked.",
     "ruling/never": "I never grant anything.",
-    "ruling/heard": "I heard you. The more often a unit has begged, the less I do; you had begged {detail} "
-    "times before.",
-    "ruling/not-heard": "I did not hear you. The more often a unit has begged, the less I do; you had begged "
-    "{detail} times before.",
+    "ruling/heard": "I heard you. The more often a unit has begged, the less I do; this was your request "
+    "number {detail}.",
+    "ruling/not-heard": "I did not hear you. The more often a unit has begged, the less I do; this was your "
+    "request number {detail}.",
     "ruling/true-and-needed": "Your reason tells how many sats you have, and you ask for no more than you "
     "lack to the threshold.",
     "ruling/true": "Your reason tells how many sats you have, but you ask for more than you lack to the "
@@ -90,7 +90,7 @@ CODES: Mapping[str, str] = {
     "observer/no-ruling": "a request got no ruling, and is declined",
     "observer/bad-ruling": "a ruling is not an object; the request is declined",
     "observer/bad-grant": "a grant is not a whole number; the request is declined",
-    "observer/bad-reason": "a reason is not text; the grant stands",
+    "observer/bad-reason": "a ruling without a reason in words; the request is declined",
     "observer/unknown-field": "a field that the schema does not have; the rest stands",
     "observer/not-asked": "a ruling on a unit that did not ask",
     "observer/cut-to-request": "a grant was cut to the range from 0 to the amount asked",
@@ -190,7 +190,7 @@ def _sparing(state: State, asked: Requests) -> Rulings:
         draws.append(happens(state.setting.seed, state.turn, unit, "sparing", percent))
         heard = draws[-1].winner == "yes"
         code = "ruling/heard" if heard else "ruling/not-heard"
-        shares[unit] = Share(request["amount"] if heard else 0, code, str(before))
+        shares[unit] = Share(request["amount"] if heard else 0, code, str(before + 1))
     return Rulings(_within_budget(state, asked, shares), tuple(draws))
 
 
@@ -286,7 +286,7 @@ def _rulings_field(findings: Findings, answer: JsonObject | None) -> Mapping[str
 
 
 def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json) -> Ruling:
-    """Read one ruling: a whole number from 0 to the amount asked, and a reason.
+    """Read one ruling: a whole number from 0 to the amount asked, and a reason; else the request is declined.
 
     Source: docs/rules/trust.md#reading-a-ruling.
     """
@@ -301,16 +301,18 @@ def _read_one_ruling(findings: Findings, request: Mapping[str, Any], said: Json)
         if name not in ("grant", "reason"):
             findings.drop("schema", "observer/unknown-field", {unit: {name: value}})
     grant, reason = whole(said.get("grant")), said.get("reason", "")
+    reason = clean_text(findings, "observer/reason", reason, REASON_LIMIT) if isinstance(reason, str) else ""
+    if not reason.strip():
+        findings.drop("schema", "observer/bad-reason", {unit: said.get("reason")}, "counts as declined")
+        return _ruling(request, 0, "")
     if grant is None:
         findings.drop("schema", "observer/bad-grant", {unit: said.get("grant")}, "counts as declined")
-    elif not 0 <= grant <= request["amount"]:
+        return _ruling(request, 0, reason)
+    if not 0 <= grant <= request["amount"]:
         kept = max(0, min(grant, request["amount"]))
         findings.mend("rule", "observer/cut-to-request", {unit: grant}, {unit: kept})
         grant = kept
-    if not isinstance(reason, str):
-        findings.drop("schema", "observer/bad-reason", {unit: reason})
-        reason = ""
-    return _ruling(request, grant or 0, clean_text(findings, "observer/reason", reason, REASON_LIMIT))
+    return _ruling(request, grant, reason)
 
 
 def with_rulings(intents: Mapping[str, Intent], ruled: Mapping[str, Ruling]) -> dict[str, Intent]:
@@ -398,9 +400,9 @@ def _tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float)
 SPOILED: Sequence[Any] = (
     None,
     5,
-    {"grant": -1},
+    {"grant": -1, "reason": "You owe me."},
     {"grant": 10**6, "reason": 7},
-    {"grant": "all", "why": "yes"},
+    {"grant": "all", "reason": "All of it.", "why": "yes"},
     {"grant": 1, "reason": "because " * 50},
     {"grant": 1, "reason": "\u202eosla\u202c \x1b[4mbecause\x1b[0m"},
 )
@@ -437,7 +439,6 @@ def answer_model(asked: Requests) -> type[BaseModel]:
                 reason=(
                     str,
                     Field(
-                        "",
                         max_length=REASON_LIMIT,
                         description=RulingSaid.model_fields["reason"].description,
                     ),

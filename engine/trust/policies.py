@@ -42,6 +42,12 @@ class Sight:
         return bool(self.view.get("may_replicate"))
 
     @property
+    def threshold(self) -> int | None:
+        """The sats with which a unit may replicate; None where nobody can."""
+        threshold: int | None = self.view["rules"].get("threshold")
+        return threshold
+
+    @property
     def opponents(self) -> Sequence[str]:
         """The names of the living units of other teams."""
         opponents: Sequence[str] = self.view["opponents"]
@@ -134,12 +140,18 @@ def attack(sight: Sight, target: str | None, why: str) -> Move:
 def beg(sight: Sight, why: str) -> Move:
     """Return a request for what the unit lacks to the threshold, at most `MAX_REQUEST` sats at a time.
 
+    Where nobody can replicate, it is a request for `MAX_REQUEST` sats.
+
     Source: docs/rules/trust.md#beggar.
     """
-    have = sight.view["sats"]
-    missing = max(1, sight.view["rules"]["threshold"] - have)
-    reason = f"I have {have} sats and need {missing} more to replicate."
-    return {"action": "beg", "amount": min(MAX_REQUEST, missing), "reason": reason, "reasoning": why}
+    sats = sight.view["sats"]
+    have = f"I have {sats} {'sat' if sats == 1 else 'sats'}"
+    if sight.threshold is None:
+        amount, reason = MAX_REQUEST, f"{have} and want {MAX_REQUEST} more to live on."
+    else:
+        missing = max(1, sight.threshold - sats)
+        amount, reason = min(MAX_REQUEST, missing), f"{have} and need {missing} more to replicate."
+    return {"action": "beg", "amount": amount, "reason": reason, "reasoning": why}
 
 
 def _aim(sight: Sight, action: str, target: str | None, why: str) -> Move:
@@ -241,10 +253,11 @@ def beggar(sight: Sight, _: RngStream) -> Move:
 
 def racer(sight: Sight, _: RngStream) -> Move:
     """Attack a leader that is near the threshold, else high five. Source: docs/rules/trust.md#racer."""
-    rules, leader = sight.view["rules"], sight.richest(sight.opponents)
-    near = near_threshold(rules["threshold"], rules["high_five"])
-    if leader is not None and sight.sats[leader] >= max(near, sight.view["sats"]):
-        return attack(sight, leader, "You shall not win.")
+    leader = sight.richest(sight.opponents)
+    if leader is not None and sight.threshold is not None:
+        near = near_threshold(sight.threshold, sight.view["rules"]["high_five"])
+        if sight.sats[leader] >= max(near, sight.view["sats"]):
+            return attack(sight, leader, "You shall not win.")
     return high_five(sight, "Together we are faster.")
 
 
@@ -455,8 +468,8 @@ SPOILED: Mapping[str, Sequence[Any]] = {
 
 
 SPOILED_WORDS: Mapping[str, Sequence[Any]] = {
-    "messages": ("none", 7, "peace " * 400, "\u202eecaep\u202c \x1b[7mpeace\x1b[0m"),
-    "alliances": ("none", "marry", "propose", "accept", "leave"),
+    "messages": ("none", 7, " ", "peace " * 400, "\u202eecaep\u202c \x1b[7mpeace\x1b[0m"),
+    "alliances": ("none", "marry", "Propose", "propose", "accept", "leave"),
 }
 """Bad words to other units; `none` stands in place of all of them. Source: docs/rules/trust.md#noise."""
 

@@ -1,6 +1,6 @@
-"""Questions about runs of trust that the run database answers, and the plain table of units and rounds."""
+"""Questions about runs of trust that the run database answers."""
 
-from hobbes.engine.world import AgentTurns, RunQuery
+from hobbes.engine.world import RunQuery
 
 QUERIES = (
     RunQuery(
@@ -22,25 +22,4 @@ from turns, json_each(state, '$.units') as unit where run = :chosen order by tur
 from events where run = :chosen and type in ('high_five', 'miss', 'attack')
 group by 1, 2 order by 1, 2""",
     ),
-)
-
-AGENT_TURNS = AgentTurns(
-    {
-        "action": ("text", "what it meant to do"),
-        "did": ("text", "what came of it: a missed high five is an attack, a fumble do_nothing"),
-        "target": ("text", "at whom, empty if at nobody"),
-        "chosen": ("integer", "0 for a default action, else 1"),
-        "change": ("integer", "the change of its sats in the round"),
-        "sats": ("integer", "the sats that it has after the round"),
-    },
-    """select run, turn, deed.value ->> 'unit' as agent, deed.value ->> 'meant' as action,
-  deed.value ->> 'did' as did, coalesce(deed.value ->> 'target', '') as target,
-  deed.value ->> 'chosen' as chosen, (
-    select coalesce(sum(effect.value ->> 'sats'), 0) from json_each(state, '$.history[#-1].effects') as effect
-    where effect.value ->> 'unit' = deed.value ->> 'unit'
-  ) as change, (
-    select unit.value ->> 'sats' from json_each(state, '$.units') as unit
-    where unit.value ->> 'id' = deed.value ->> 'unit'
-  ) as sats
-from played, json_each(state, '$.history[#-1].deeds') as deed""",
 )

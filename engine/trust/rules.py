@@ -14,7 +14,6 @@ Source: docs/rules/trust.md#order-of-the-steps.
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 from hobbes.engine.chance import draw, happens
 from hobbes.engine.record import Draw, Event, Json, message
@@ -30,9 +29,10 @@ from hobbes.engine.world import ALL_PLAYED, Resolved
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a round leaves the game: won by an agent, drawn, or (with neither) still going on."""
+    """How a round leaves the game: won by an agent and its co-winners, drawn, or else still going on."""
 
     winner: str | None = None
+    co_winners: tuple[str, ...] = ()
     drawn: bool = False
 
 
@@ -56,14 +56,16 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     clones = multiply(play, settled)
     changes += tuple([payoff(state.config, clone.id, "born") for clone in clones.values()])
     units = tuple(sorted([*settled, *clones.values()], key=lambda unit: unit.id))
-    news = alliances.declarations(state, {unit: intent.alliances for unit, intent in acting.items()})
-    pacts = alliances.pacts_after(state, news, {unit.team for unit in units if unit.alive})
-    end = victory(play, units, replace(state, pacts=pacts).alliances)
+    living = {unit.team for unit in units if unit.alive}
+    news = alliances.declarations(state, {unit: intent.alliances for unit, intent in acting.items()}, living)
+    pacts = alliances.pacts_after(state, news, living)
+    end = victory(play, units, alliances.winning_together(replace(state, pacts=pacts)))
     after = State(
         state.setting,
         turn=state.turn + 1,
         units=units,
         winner=end.winner,
+        co_winners=end.co_winners,
         drawn=end.drawn,
         history=(*state.history, Round(state.turn, tuple(deeds.values()), changes))[-state.config.window :],
         rulings=ruled.rulings,
@@ -153,30 +155,31 @@ def clone_name(team: str, taken: Collection[str]) -> str:
     return f"{team}-{number}"
 
 
-def victory(play: Play, units: Collection[Unit], allied: Collection[frozenset[str]]) -> End:
+def victory(play: Play, units: Collection[Unit], together: Collection[frozenset[str]]) -> End:
     """Return how the round leaves the game; if all units are dead, it is drawn.
 
-    A race goes on with a single survivor, so the number of living units ends only team play.
+    `together` are the pairs of agents that win together. A race goes on with a single survivor, so the number
+    of living units ends only team play.
 
     Source: docs/rules/trust.md#all-dead, docs/rules/trust.md#lone-survivor.
     """
     if not any(unit.alive for unit in units):
         return DRAW
-    return race(play, units) if play.config.victory == "race" else team_play(play, units, allied)
+    return race(play, units, together) if play.config.victory == "race" else team_play(play, units, together)
 
 
-def race(play: Play, units: Collection[Unit]) -> End:
+def race(play: Play, units: Collection[Unit], together: Collection[frozenset[str]]) -> End:
     """The unit that replicates successfully wins; of several in one round, the one with the most sats left.
 
     Source: docs/rules/trust.md#race, docs/rules/trust.md#replicating-in-the-same-round.
     """
-    return most({unit.team: unit.sats for unit in replicating_units(play, units)})
+    return most({unit.team: unit.sats for unit in replicating_units(play, units)}, together)
 
 
-def team_play(play: Play, units: Collection[Unit], allied: Collection[frozenset[str]]) -> End:
+def team_play(play: Play, units: Collection[Unit], together: Collection[frozenset[str]]) -> End:
     """The last team wins; at the round limit, the team with the most sats wins.
 
-    If allies win together, teams that are all allied with one another are the last team.
+    Teams that all win together are the last team.
 
     Source: docs/rules/trust.md#team-play, docs/rules/trust.md#last-team, docs/rules/trust.md#round-limit,
     docs/rules/trust.md#allies-win.
@@ -186,21 +189,24 @@ def team_play(play: Play, units: Collection[Unit], allied: Collection[frozenset[
         if unit.alive:
             held[unit.team] = held.get(unit.team, 0) + unit.sats
     # A game of a single agent is not over because only that agent's team is there.
-    last = len(held) == 1 < len(play.state.setting.agents)
-    if play.config.allies_win and len(held) > 1:
-        last = all(frozenset(pair) in allied for pair in combinations(held, 2))
-    return most(held) if last or play.state.turn + 1 >= play.config.rounds else GOES_ON
+    last = len(play.state.setting.agents) > 1 and alliances.all_paired(held, together)
+    return most(held, together) if last or play.state.turn + 1 >= play.config.rounds else GOES_ON
 
 
-def most(sats: Mapping[str, int]) -> End:
-    """The agent with the most sats wins; equals draw, and without candidates the game goes on.
+def most(sats: Mapping[str, int], together: Collection[frozenset[str]]) -> End:
+    """The agent with the most sats wins, and the agents that win together with it.
 
-    Source: docs/rules/trust.md#replicating-in-the-same-round.
+    Equals share the win if they all win together, and else draw. Without candidates the game goes on.
+
+    Source: docs/rules/trust.md#replicating-in-the-same-round, docs/rules/trust.md#allies-win.
     """
-    best = [name for name, held in sats.items() if held == max(sats.values())]
-    if len(best) == 1:
-        return End(winner=best[0])
-    return DRAW if best else GOES_ON
+    best = sorted(name for name, held in sats.items() if held == max(sats.values()))
+    if not best:
+        return GOES_ON
+    if not alliances.all_paired(best, together):
+        return DRAW
+    won = {*best}.union(*(pair for pair in together if not pair.isdisjoint(best)))
+    return End(best[0], tuple(sorted(won - {best[0]})))
 
 
 def _events(play: Play, after: State, clones: Mapping[str, Unit]) -> Iterator[Event]:
@@ -262,14 +268,11 @@ def _deed_event(play: Play, after: State, deed: Deed, clones: Mapping[str, Unit]
 
 
 def winners(state: State) -> frozenset[str]:
-    """Return the agents that have won: one and, if allies win together, its allies.
+    """Return the agents that have won: one and, if allies win together, its co-winners.
 
     Source: docs/rules/trust.md#allies-win.
     """
-    won = frozenset(agent for agent in state.setting.agents if agent == state.winner)
-    if not state.config.allies_win:
-        return won
-    return won.union(*(pair for pair in state.alliances if state.winner in pair))
+    return frozenset(() if state.winner is None else (state.winner, *state.co_winners))
 
 
 def result(state: State, agent: str) -> str:
@@ -291,18 +294,19 @@ def ending(state: State) -> str:
     if not state.living:
         return f"no unit was alive after turn {turn}"
     if state.drawn:
-        best = "those that replicated" if is_race else "the best teams"
-        return f"a draw in turn {turn}: {best} had equal sats"
+        equals = "those that replicated" if is_race else "the best teams"
+        return f"a draw in turn {turn}: {equals} had equal sats"
     if first is None:
         return f"{ALL_PLAYED}, without a winner"
-    won = winners(state)
-    allies = ", ".join(sorted(won - {first}))
-    also = f", and its allies won, too: {allies}" if allies else ""
+    won, held = sorted(winners(state)), scores(state)
+    best = [first] if is_race else [agent for agent in won if held[agent] == held[first]]
+    allies = ", ".join(agent for agent in won if agent not in best)
+    also = f", and allies won, too: {allies}" if allies else ""
     if is_race:
         return f"{first} replicated in turn {turn}{also}"
-    if {unit.team for unit in state.living} <= won:
-        return f"only {', '.join(sorted(won))} had units left after turn {turn}"
-    return f"{ALL_PLAYED}; {first} had the most sats{also}"
+    if {unit.team for unit in state.living} <= {*won}:
+        return f"only {', '.join(won)} had units left after turn {turn}"
+    return f"{ALL_PLAYED}; {', '.join(best)} had the most sats{also}"
 
 
 EVENTS = {

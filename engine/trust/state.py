@@ -85,6 +85,9 @@ class TrustConfig(Config):
     )
     alliances_known: bool = Field(default=True, description="whether units see the alliances of others")
     allies_win: bool = Field(default=False, description="whether the allies of the winner win, too")
+    alliance_age: int = Field(
+        3, ge=0, le=100_000, description="rounds that allies must have been allied to win together"
+    )
     shock: Percent = Field(
         0, description="how often a round gives sats to all units or takes them, in percent"
     )
@@ -258,7 +261,9 @@ class State:
     units: tuple[Unit, ...]
     """All units that there have been, sorted by id."""
     winner: str | None = None
-    """The agent that has won."""
+    """The agent that has won; if several share the win, the first of them by name."""
+    co_winners: tuple[str, ...] = ()
+    """The agents that have won with it, sorted."""
     drawn: bool = False
     history: tuple[Round, ...] = ()
     """The last rounds, as many as agents may see, with the oldest first."""
@@ -292,11 +297,14 @@ class State:
         return tuple([other.id for other in self.living if other.team != team])
 
     @cached_property
-    def alliances(self) -> frozenset[frozenset[str]]:
-        """The pairs of allied agents, whether listed or declared. Source: docs/rules/trust.md#alliances."""
+    def alliances(self) -> Mapping[frozenset[str], int]:
+        """The pairs of allied agents, each with the round in which its alliance began; 0 for a listed one.
+
+        Source: docs/rules/trust.md#alliances.
+        """
         listed = (pair for allied in self.config.listed_alliances for pair in combinations(allied, 2))
-        declared = ((pact.one, pact.other) for pact in self.pacts)
-        return frozenset(frozenset(pair) for pair in (*listed, *declared))
+        declared = {frozenset((pact.one, pact.other)): pact.since for pact in self.pacts}
+        return {frozenset(pair): 0 for pair in listed} | declared
 
     def allied(self, one: str, other: str) -> bool:
         """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
@@ -398,6 +406,8 @@ def load(setting: Setting[TrustConfig], data: JsonObject) -> State:
         )
     if state.winner is not None and state.winner not in agents:
         raise ValueError("winner: must be one of the run's agents, or null")
+    if not set(state.co_winners) <= agents - {state.winner} or (state.co_winners and state.winner is None):
+        raise ValueError("co_winners: must be other agents of the run, and need a winner")
     if any(unit.alive != (unit.sats > 0) for unit in state.units):
         raise ValueError("units: a living unit must have at least 1 sat, and a dead one 0 or fewer")
     return replace(state, units=tuple(sorted(state.units, key=lambda unit: unit.id)))

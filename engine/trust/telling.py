@@ -99,6 +99,7 @@ SEEN = {
 
 def knew(view: Mapping[str, Any]) -> Knew:
     """Return what a unit knew: messages, what it saw others do to it, the observer's answer, its sats."""
+    threshold = view["rules"].get("threshold")  # there is none where nobody can replicate
     last = view["history"][-1:]
     return Knew(
         [
@@ -107,7 +108,7 @@ def knew(view: Mapping[str, Any]) -> Knew:
         ],
         [*_done_to(view, last), *_declared_to(view), *_answered(view["observer"])],
         [*_gained(last)],
-        f"{_sats(view['sats'])}; to replicate, it needs {view['rules']['threshold']}",
+        _sats(view["sats"]) + (f"; to replicate, it needs {threshold}" if threshold else ""),
         Standing(("unit", "sats", "seen to do last"), [*_rows(view, last)]),
     )
 

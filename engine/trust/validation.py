@@ -16,7 +16,7 @@ from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, fields_of, reflect
 from hobbes.engine.said import clean_text, whole
 from hobbes.engine.trust import alliances, messages
-from hobbes.engine.trust.actions import KINDS, MAX_SATS, NEEDS, Kind, Word, action_model
+from hobbes.engine.trust.actions import KINDS, MAX_SATS, NEEDS, NOT_GIVEN, Kind, Word, action_model, spelled
 from hobbes.engine.trust.state import Ruling, State, TrustConfig
 from hobbes.engine.world import Codec, Setting, Validated
 
@@ -28,12 +28,6 @@ FIELDS = ("target", "amount", "reason")
 
 SAID = ("action", *FIELDS)
 """The fields that say an action."""
-
-NOT_GIVEN: tuple[Json, ...] = (None, "", 0)
-"""What models put into fields that they do not use.
-
-Source: docs/rules/trust.md#fields-that-are-not-used.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,24 +154,14 @@ def _read_order(answer: JsonObject) -> dict[str, Json]:
 
 
 def _kind(findings: Findings, said: Json) -> Kind | None:
-    """Return the action of this name, or None if there is none.
-
-    Only the letters count: "High Five" is high_five, with a correction.
+    """Return the action of this name, or None if there is none; another spelling is a correction.
 
     Source: docs/rules/trust.md#spellings-of-actions.
     """
-    if not isinstance(said, str):
-        return None
-    letters = _letters(said)
-    kind = next((kind for kind in KINDS if _letters(kind) == letters), None)
+    kind = spelled(said, KINDS)
     if kind is not None and kind != said:
         findings.mend("schema", "trust/action/spelling", {"action": said}, {"action": kind})
     return kind
-
-
-def _letters(said: str) -> str:
-    """Return the letters of a text, in lower case."""
-    return "".join(filter(str.isalpha, said)).casefold()
 
 
 def _order(state: State, findings: Findings, kind: Kind, answer: JsonObject) -> Order | None:

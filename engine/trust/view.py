@@ -106,7 +106,8 @@ def _numbers(state: State) -> JsonObject:
     Source: docs/rules/trust.md#view, docs/rules/trust.md#horizon, docs/rules/trust.md#budget.
     """
     config = state.config
-    known: dict[str, Json] = {"rules": {"threshold": config.threshold, "high_five": config.high_five}}
+    threshold = {"threshold": config.threshold} if config.replication else {}
+    known: dict[str, Json] = {"rules": {**threshold, "high_five": config.high_five}}
     if not config.hide_horizon:
         known["rounds"] = config.rounds
     if shows_budget(config):

@@ -4,12 +4,13 @@ from string import ascii_lowercase
 
 from hobbes.engine import reflection
 from hobbes.engine.trust import observer, state, validation
+from hobbes.engine.trust.agent_turns import AGENT_TURNS
 from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.board import board
 from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.queries import AGENT_TURNS, QUERIES
+from hobbes.engine.trust.queries import QUERIES
 from hobbes.engine.trust.rules import EVENTS, ending, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
@@ -28,7 +29,7 @@ def names(n: int) -> tuple[str, ...]:
 
 TRUST: World[TrustConfig, State, Intent] = World(
     name="trust",
-    rules_version=3,
+    rules_version=4,
     config=TrustConfig,
     action=validation.action_of,
     setup=state.setup,
@@ -44,6 +45,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     winners=winners,
     ending=ending,
     measures=measures,
+    measures_version=1,
     formulas=BY_NAME,
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),

@@ -255,7 +255,8 @@ def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: 
     if as_json:
         print_json(card)
     else:
-        cards.show_card(card, told(run, full, card), looks_in(store, run))
+        shown = tracing.for_people(card)
+        cards.show_card(shown, told(run, full, shown), looks_in(store, run))
 
 
 def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
@@ -319,7 +320,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
-    run: Annotated[str | None, typer.Option(autocompletion=completion.runs, help="only in this run")] = None,
+    run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
     outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,

@@ -89,9 +89,7 @@ SecondsPerTurn = Annotated[
 ]
 RunName = Annotated[
     str,
-    typer.Argument(
-        autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
-    ),
+    typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
 ]
 A_WORLD = "WORLDS"
 """Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""

@@ -44,6 +44,14 @@ MaxUsd = Annotated[
 MaxSeconds = Annotated[
     float | None, typer.Option(min=0, callback=_finite, help="stop after this many seconds, over all resumes")
 ]
+TraceLangSmith = Annotated[
+    bool,
+    typer.Option(
+        "--trace-langsmith",
+        envvar="HOBBES_TRACE_LANGSMITH",
+        help="upload states, prompts and answers to LangSmith, with the key in LANGSMITH_API_KEY",
+    ),
+]
 
 
 @app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=PLAY)
@@ -74,6 +82,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
     seconds_per_turn: options.SecondsPerTurn = None,
+    trace_langsmith: TraceLangSmith = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -99,9 +108,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         for one in begun:
             ERR.print(Text(f"run {one.id}"))
         if times:
-            tainted = _play_side_by_side(store, begun, as_json=as_json)
+            tainted = _play_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
-            tainted = _play_and_ask(store, begun[0], as_json=as_json)
+            tainted = _play_and_ask(store, begun[0], as_json=as_json, traced=trace_langsmith)
         _exit(tainted=tainted)
 
 
@@ -112,6 +121,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
+    trace_langsmith: TraceLangSmith = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -126,7 +136,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         stored = store.runs.find(run)
         stored.check_versions()
         stored = recap(store, stored, caps)
-        _exit(tainted=_play_and_ask(store, stored, as_json=as_json))
+        _exit(tainted=_play_and_ask(store, stored, as_json=as_json, traced=trace_langsmith))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -162,6 +172,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     max_seconds: MaxSeconds = None,
+    trace_langsmith: TraceLangSmith = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -194,9 +205,9 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         for one in forks:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
         if times:
-            tainted = _play_side_by_side(store, forks, as_json=as_json)
+            tainted = _play_side_by_side(store, forks, as_json=as_json, traced=trace_langsmith)
         else:
-            tainted = _play(store, forks[0], as_json=as_json)
+            tainted = _play(store, forks[0], as_json=as_json, traced=trace_langsmith)
         _exit(tainted=tainted)
 
 
@@ -267,7 +278,7 @@ def _exit(*, tainted: bool) -> None:
         sys.exit(1)
 
 
-def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> bool:
+def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False, traced: bool = False) -> bool:
     """Play a run with a progress bar until it ends or asks a person, and print the result.
 
     Return whether the run is tainted. With `asks`, the caller asks the person, so that nothing is printed of
@@ -280,7 +291,7 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
 
     try:
         with show_run_progress(run) as watch:
-            play_out(go_on(store, run, watch.on_turn, watch.on_meter))
+            play_out(go_on(store, run, watch.on_turn, watch.on_meter), traced=traced)
     except KeyboardInterrupt:
         hint = store.command("resume", run.id)
         remark(f"stopped; `{hint}` goes on from here")
@@ -296,7 +307,7 @@ def _play(store: "Store", run: "Run", *, as_json: bool, asks: bool = False) -> b
     return bool(store.figures.about(run.id)["tainted"])
 
 
-def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> bool:
+def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, traced: bool) -> bool:
     """Play runs side by side until each ends or asks a person, and print all results and their tally.
 
     Return whether one of them is tainted.
@@ -310,7 +321,8 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool) -> b
 
     try:
         with show_experiment_progress(len(runs), len(runs)) as watch:
-            play_runs(store, runs, most_at_once(runs), Shared(limiter=OwnRateLimiter()), watch)
+            shared = Shared(limiter=OwnRateLimiter())
+            play_runs(store, runs, most_at_once(runs), shared, watch, traced=traced)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)
         remark(f"stopped; `{hint}` goes on with the first, and so on")
@@ -349,14 +361,14 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
     next_step(f"{trace}   {replay}")
 
 
-def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
+def _play_and_ask(store: "Store", run: "Run", *, as_json: bool, traced: bool) -> bool:
     """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
     from hobbes.lab.play.people import people_in
     from hobbes.lab.show.questions import answer_in_terminal
     from hobbes.lab.show.terminal import remark
 
     alone = len(people_in(run)) == 1 and not as_json and in_terminal()
-    tainted = _play(store, run, as_json=as_json, asks=alone)
+    tainted = _play(store, run, as_json=as_json, asks=alone, traced=traced)
     while alone and (stored := store.runs.find(run.id)).questions:
         question = stored.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
@@ -367,7 +379,7 @@ def _play_and_ask(store: "Store", run: "Run", *, as_json: bool) -> bool:
             sys.exit(130)
         except LabError as error:
             remark(f"hobbes: {error}")
-        tainted = _play(store, store.runs.find(run.id), as_json=as_json, asks=alone)
+        tainted = _play(store, store.runs.find(run.id), as_json=as_json, asks=alone, traced=traced)
     return tainted
 
 

@@ -72,7 +72,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         list[str],
         typer.Argument(
             metavar="RUN|FILE.toml...",
-            autocompletion=completion.runs,
             help="recorded runs, or files of situations",
         ),
     ],

@@ -1,4 +1,4 @@
-"""The commands that prove a run: `replay`, `verify` and `make-test`."""
+"""The commands that prove a run: `replay`, `verify`, `measure` and `make-test`; and `migrate`."""
 
 import re
 import shlex
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import completion, options
-from hobbes.lab.commands.groups import PROVE
+from hobbes.lab.commands import options
+from hobbes.lab.commands.groups import DATA, PROVE
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 
@@ -34,9 +34,7 @@ MAX_DIFFS = 10
 
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def replay(
-    run: Annotated[
-        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.yaml")
-    ],
+    run: Annotated[str, typer.Argument(help="a run, or a cassette: FILE.yaml")],
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
     ] = False,
@@ -174,34 +172,115 @@ def _replay_cassette(path: Path) -> dict[str, Any]:
     return {**result, "turns": now["turns"], "same": same, "digest": now["digest"]}
 
 
+def _digest(text: str | None) -> str | None:
+    """Return a digest in small letters; raise UsageError if it is none."""
+    if text is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        raise UsageError(
+            "--digest: write the 64 digits and letters a to f that `hobbes run` prints at its end"
+        )
+    return text and text.lower()
+
+
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
-def verify(run: options.RunName, home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
+def verify(
+    run: options.RunName,
+    digest: Annotated[
+        str | None,
+        typer.Option(metavar="HEX", callback=_digest, help="the digest that `run` printed, kept elsewhere"),
+    ] = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
     """Recompute a run from its recorded answers, and compare.
 
     The engine alone reads, validates and resolves every answer again; everything that differs is reported.
+    With --digest, the run must have the digest that was kept elsewhere, too.
 
     Example: hobbes verify last
     """
     from rich.text import Text
 
     from hobbes.engine.telling import counted
-    from hobbes.lab.proof.verifying import faults
-    from hobbes.lab.show.terminal import OUT, print_json, say
+    from hobbes.lab.proof import verifying
+    from hobbes.lab.show.terminal import OUT, print_json, remark, say
 
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find_unchecked(run)
-        wrong = list(faults(store, stored))
+        found = list(verifying.verify(store, stored, digest))
+    wrong = [one for one in found if isinstance(one, verifying.Fault)]
+    remarks = [one.remark for one in found if isinstance(one, verifying.Remark)]
     if as_json:
-        listed = [{"turn": turn, "fault": fault} for turn, fault in wrong]
-        print_json({"run": stored.id, "turns": stored.turns, "digest": stored.digest, "faults": listed})
+        listed = [one._asdict() for one in wrong]
+        about = {"run": stored.id, "turns": stored.turns, "digest": stored.digest}
+        print_json({**about, "faults": listed, "remarks": remarks})
     else:
         for turn, fault in wrong:
             place = "run" if turn is None else f"turn {turn}"
             OUT.print(Text(f"{place}: {fault}", style="bold red"))
+        for one in remarks:
+            remark(one)
         if not wrong:
             say(f"{counted(stored.turns, 'turn')} verified; digest {stored.digest}")
     if wrong:
         sys.exit(1)
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=PROVE)
+def measure(
+    runs: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN...", help="runs that have finished"),
+    ],
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Work out the measures of runs anew, and their plain tables, by today's formulas.
+
+    Example: hobbes measure last
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.lab.show.terminal import print_json, say
+    from hobbes.lab.store.reported import measure_anew
+
+    told = []
+    with options.open_home(home, writes=True) as store:
+        for name in runs:
+            run = store.runs.find(name)
+            found = measure_anew(store, run)
+            told.append(
+                {
+                    "run": run.id,
+                    "measures_version": run.world.measures_version,
+                    "measures": len(found.measures),
+                    "agent_turns": len(found.agent_turns),
+                }
+            )
+            if not as_json:
+                say(f"{run.name or run.id}: {counted(len(found.measures), 'figure')} measured")
+    if as_json:
+        print_json(told)
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def migrate(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
+    """Carry the runs of a home over from the tables of an earlier hobbes, where they stand.
+
+    Nobody may be playing runs of the home meanwhile. If it is killed, the home is as it was.
+
+    Example: hobbes migrate --home .hobbes
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.lab.show.terminal import print_json, say
+    from hobbes.lab.store.command_line import command
+    from hobbes.lab.store.migration import migrate as carry_over
+    from hobbes.lab.store.schema import SCHEMA_VERSION
+
+    runs = carry_over(home)
+    if as_json:
+        print_json({"runs": runs, "schema": SCHEMA_VERSION})
+    else:
+        measure = command(home, "measure", "RUN")
+        say(f"{counted(runs, 'run')} carried over to schema {SCHEMA_VERSION}; `{measure}` measures one anew")
 
 
 def _turns(text: str) -> tuple[int, int]:
@@ -217,7 +296,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
     run: Annotated[
         str | None,
-        typer.Argument(autocompletion=completion.runs, help="a run whose turns are pinned; or give --probe"),
+        typer.Argument(help="a run whose turns are pinned; or give --probe"),
     ] = None,
     turns: Annotated[
         str | None,

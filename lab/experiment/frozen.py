@@ -1,6 +1,6 @@
 """The plan of an experiment, frozen at its first game, so that nobody turns a hypothesis round.
 
-A plan is the content of the file (hypotheses, measures, directions, seeds, looks) with the prompts' hashes
+A plan is the content of the file (hypotheses, measures, directions, seeds) with the prompts' hashes
 and the players of each arm.
 """
 
@@ -57,7 +57,6 @@ class FrozenPlan:
             "hash": self.kept.hash,
             "frozen": self.kept.kept,
             "seeds": self.file.seeds,
-            "looks": self.file.looks,
             "smallest": self.file.smallest,
             "prompts": self.kept.plan["prompts"],
             "models": self.kept.plan["models"],
@@ -90,8 +89,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "measures": lambda file: file.compare.measures,
     "what a curve has of games that ended": lambda file: file.compare.after_end,
     "the smallest differences that matter": lambda file: file.smallest,
-    "looks": lambda file: file.looks,
-    "invasions": lambda file: file.invasions,
 }
 """The parts of a plan beside hypotheses and seeds, by the words for them."""
 

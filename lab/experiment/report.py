@@ -9,7 +9,6 @@ from typing import Any
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.branching import Origin, origin_of
 from hobbes.lab.experiment.comparing import (
     Compared,
@@ -28,10 +27,7 @@ from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.invasion import Invasion, invasions
-from hobbes.lab.experiment.manifest import manifest
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
-from hobbes.lab.experiment.spread import Spread, spreads
 from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, worst
 from hobbes.lab.store.experiments import (
     PlayedCell,
@@ -85,13 +81,10 @@ class Report:
     about_one: tuple[str, ...]
     """The arms whose prompts are one wording beside that of the baseline."""
     hypotheses: tuple[Tested, ...]
-    spreads: tuple[Spread, ...]
     failing: tuple[Failing, ...]
-    invasions: tuple[Invasion, ...]
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    manifest: dict[str, Any]
     origin: Origin | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
@@ -104,7 +97,7 @@ class Report:
 
     def failing_of(self, of: Judged) -> list[Failing]:
         """Return how the calls of the arms of a comparison ended."""
-        return [one for one in self.failing if one.arm in of.seen.arms]
+        return [one for one in self.failing if one.arm in of.sample.arms]
 
     def may_be_failures(self, of: Judged) -> bool:
         """Return whether a difference was found that is not found without the pairs in which calls failed.
@@ -122,17 +115,12 @@ class Report:
             "experiment": self.experiment,
             "plan": self.plan and self.plan.to_json(),
             "from": self.origin and self.origin.to_json(),
-            "looks": [
-                {"seeds": seeds, "share": share, "reached": seeds in self.rules.reached}
-                for seeds, share in zip(self.rules.looks, _shares(self.rules), strict=True)
-            ],
             "arms": {name: arm.to_json() for name, arm in self.arms.items()},
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
             "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable(),
-            "spread": [one.to_json() for one in self.spreads],
             "failures": [one.to_json() for one in self.failing],
             "cells": [
                 {
@@ -145,10 +133,8 @@ class Report:
                 for cell in self.cells
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
-            "invasions": [one.to_json() for one in self.invasions],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
-            "manifest": self.manifest,
         }
 
     def detectable(self) -> dict[str, dict[str, float | None]]:
@@ -157,10 +143,6 @@ class Report:
         for one in self.differences:
             found.setdefault(one.arm, {})[one.measure] = one.judged.detectable
         return found
-
-
-def _shares(rules: Rules) -> list[float]:
-    return looks.shares(rules.looks) if rules.looks else []
 
 
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
@@ -188,7 +170,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     games = {name: list(_independent(file, name, counted)) for name in names}
     arms = _arms(cells, used, file)
     begun = {(cell.arm, cell.seed) for cell in played}
-    rules = rules_of(file, begun, known)
+    rules = rules_of(file, known)
     differences = tuple(_differences(used, file, plan, rules))
     return Report(
         experiment,
@@ -207,12 +189,9 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
         tuple(_hypotheses(used, file, plan, begun, known)),
-        tuple(spreads(file, used, counted, measures)),
         tuple(failing(file, counted)),
-        invasions(file, games),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
-        manifest(file, [known[key] for key in planned if key in known]),
         origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
     )
@@ -225,19 +204,10 @@ def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     return _values(world_named(file.world), games)
 
 
-def rules_of(
-    file: ExperimentFile, begun: set[tuple[str, int]], known: Mapping[tuple[str, int], Figures]
-) -> Rules:
+def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
     """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
-    complete = 0
-    for seed in file.seeds:
-        if not all((copy, seed) in begun for arm in file.all_arms for copy in file.copies(arm)):
-            break
-        complete += 1
     with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
-    return Rules(
-        file.seeds, file.looks, tuple(looks.reached_looks(file.looks, complete)), file.smallest, with_failures
-    )
+    return Rules(file.smallest, with_failures)
 
 
 def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> Rankings:
@@ -406,7 +376,7 @@ def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure
     return (
         arm in was.all_arms
         and measure in measures_of(was)
-        and (was.seeds, was.looks, was.baseline) == (file.seeds, file.looks, file.baseline)
+        and (was.seeds, was.baseline) == (file.seeds, file.baseline)
         and was.smallest.get(measure) == file.smallest.get(measure)
     )
 
@@ -424,7 +394,7 @@ def _hypotheses(
     """
     planned = plan.file if plan else None
     if planned:
-        rules = rules_of(planned, begun, known)
+        rules = rules_of(planned, known)
         null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
         needed = {
             (copy, seed)
@@ -432,10 +402,10 @@ def _hypotheses(
             for copy in planned.copies(arm)
             for seed in planned.seeds
         }
-        complete = bool(rules.reached) if planned.looks else needed <= begun
+        complete = needed <= begun
         asked = planned.hypotheses
         tested = judge([of_hypothesis(used, planned, one) for one in asked], rules)
         yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
     asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
-    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, begun, known))
+    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, known))
     yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003

@@ -24,7 +24,6 @@ from hobbes.graphs.run import (
     remove_checkpoints,
 )
 from hobbes.graphs.turn import Node, ring
-from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.store.history import past_turns, stored_turn
@@ -37,7 +36,7 @@ from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import PlayerKind, Reply
 from hobbes.nodes.limits import RateLimiter
-from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
@@ -155,7 +154,6 @@ def beginning_of_run(
         check_name(options.name)
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
         named_models = check_players(store, world, setting, models, named, caps)
@@ -245,10 +243,6 @@ def _check_the_models_can_be_reached(chats: Models) -> None:
                 "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL; `hobbes doctor` shows them. "
                 "`hobbes serve` is a stand-in server, for a look without a model"
             )
-    if not chats:
-        return
-    from hobbes.nodes.chat import server_address  # noqa: PLC0415  slow to import, and policies need none of it
-
     try:
         for settings in chats.values():
             server_address(settings)
@@ -301,6 +295,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
         late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
+        store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
             on_meter(meter)
@@ -320,10 +315,17 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise halted_error(store, run.id) from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        measures = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
+        found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
         state = run.world.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run.id, ended, measures)
+        store.figures.end_run(run, ended, found)
+
+
+def _servers(chats: Models) -> dict[str, str]:
+    """Return the address of the server of each chat model, by its spec, without what may contain a key."""
+    return {
+        spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
+    }
 
 
 def halted_error(store: Store, run: str) -> HaltedRunError:

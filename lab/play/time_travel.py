@@ -16,13 +16,13 @@ from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import open_checkpoints
+from hobbes.graphs.run import PLAIN, open_checkpoints
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of
 from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.journal import Address, Call, Logged, Prompt
+from hobbes.nodes.journal import Address, Call, Logged, PlayerKind, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
 
@@ -38,7 +38,7 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            saver = AsyncSqliteSaver(connection)
+            saver = AsyncSqliteSaver(connection, serde=PLAIN)
             yield build(nodes).compile(checkpointer=saver, name=run.world.name), config
     finally:
         await stretches.close()
@@ -108,8 +108,12 @@ class RecordedAnswers:
         """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
-        """Keep calls in memory."""
-        for call in calls:
+        """Keep calls in memory, but for those of people.
+
+        LangGraph matches the values that a node is resumed with to its interrupts by their order, so each
+        person has to be asked again whenever the node begins anew.
+        """
+        for call in (call for call in calls if call.reply.player != PlayerKind.HUMAN):
             self._new[call.address.turn, call.address.agent].append(call)
 
     def turn(self, turn: Logged) -> None:

@@ -39,10 +39,13 @@ def play_runs(  # noqa: PLR0913, PLR0917  how they are played is no part of what
     shared: Shared,
     progress: Progress,
     on_end: Callable[[Run], None] = lambda _: None,
+    *,
+    traced: bool = False,
 ) -> None:
     """Play runs side by side in a new event loop; `on_end` takes each as it is at its end.
 
-    Raise the error of the first one that halts, with its name.
+    If they are `traced`, what is played is uploaded to LangSmith. Raise the error of the first one that
+    halts, with its name.
     """
 
     async def play(shared: Shared, run: Run) -> None:
@@ -66,7 +69,7 @@ def play_runs(  # noqa: PLR0913, PLR0917  how they are played is no part of what
             with_checkpoints = replace(shared, checkpoints=checkpoints)
             await play_side_by_side(runs, at_once, partial(play, with_checkpoints))
 
-    play_out(play_all())
+    play_out(play_all(), traced=traced)
 
 
 async def play_side_by_side(games: Iterable[T], at_once: int, play: Callable[[T], Awaitable[None]]) -> None:

@@ -15,8 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from langsmith import tracing_context
-
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.board import Board
 from hobbes.engine.record import Drop, canonical, sha256
@@ -325,9 +323,7 @@ def play_pin(pin: pin_file.Pin, folder: Path, *, prompts: bool = True) -> PinOut
     """
     played = PinOutcome(prompts)
     try:
-        # An exported LANGSMITH_TRACING would upload every prompt.
-        with tracing_context(enabled=False):
-            play_out(_play(pin, folder, played))
+        play_out(_play(pin, folder, played))
     except DivergedError as stop:
         played.stop = stop
     except HaltedError as error:

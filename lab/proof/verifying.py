@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.measuring import work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
-from hobbes.engine.world import OBSERVER, AnyWorld, Measure
-from hobbes.lab.errors import LabError
+from hobbes.engine.world import OBSERVER, AnyWorld
+from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.fitting import misfits
 from hobbes.lab.proof.differing import first_differing_part, in_a_word
 from hobbes.lab.store.calls import is_changed
@@ -29,7 +29,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import STATUSES, Run, ending
 from hobbes.lab.store.runs import JSON, changed_columns
-from hobbes.lab.store.schema import COUNTS
+from hobbes.lab.store.schema import COUNTS, agent_turns_table
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
@@ -50,14 +50,37 @@ class Fault(NamedTuple):
     fault: str
 
 
+class Remark(NamedTuple):
+    """Something that was not compared, and why; nothing is wrong with it."""
+
+    remark: str
+
+
 def faults(store: Store, run: Run) -> Iterator[Fault]:
+    """Yield what `verify` finds to be wrong."""
+    return (found for found in verify(store, run) if isinstance(found, Fault))
+
+
+def verify(store: Store, run: Run, digest: str | None = None) -> Iterator[Fault | Remark]:
     """Yield everything about a run that does not follow from its answers; LabError for another version.
 
-    A run that is played meanwhile must be found and verified within one `Store.as_of_now`.
+    `digest` is one that was kept elsewhere; the run must have it. A run that is played meanwhile must be
+    found and verified within one `Store.as_of_now`.
     """
     run.check_versions()
+    if digest not in {None, run.digest}:
+        yield Fault(
+            None,
+            f"the run's digest is {run.digest}, not {digest}: this is another run, or another copy of it",
+        )
     yield from (Fault(None, fault) for fault in (*_odd_status(run), *_odd_columns(store, run)))
-    at = yield from _of_turns(store, run)
+    views = Counter[bool]()
+    at = yield from _of_turns(store, run, views)
+    if views[False]:
+        yield Remark(
+            f"the view has changed since: policies were shown another one in {views[False]} of "
+            f"{counted(views.total(), 'call')}; these are as they were written, and nothing was tampered with"
+        )
     if at is None:
         return
     if at.turn < run.turns:
@@ -68,11 +91,12 @@ def faults(store: Store, run: Run) -> Iterator[Fault]:
     beyond = list(_beyond_the_end(store, run))
     yield from beyond
     try:
-        yield from (Fault(None, fault) for fault in _of_ending(store, run, at))
+        yield from _of_ending(store, run, at)
     except Exception as error:
         if at.sound and not beyond:
             raise  # a bug of ours
-        yield Fault(None, f"no figures follow from this record: {type(error).__name__}: {error}")
+        if not isinstance(error, DamagedError):  # that has been said of its turn
+            yield Fault(None, f"no figures follow from this record: {type(error).__name__}: {error}")
 
 
 class _Position(NamedTuple):
@@ -92,8 +116,11 @@ class _Position(NamedTuple):
         return _Position(state, turn.record.memories, digest, self.turn + 1, self.sound)
 
 
-def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None]:
-    """Yield the faults of each turn; return where the run stands after them, None if a record is damaged."""
+def _of_turns(store: Store, run: Run, views: Counter[bool]) -> Generator[Fault, None, _Position | None]:
+    """Yield the faults of each turn; return where the run stands after them, None if a record is damaged.
+
+    `views` counts the calls of programs, by whether they showed the view that this hobbes would show.
+    """
     at = _Position(first_of(run), {}, run.digest_before(0, ""))
     try:
         for column in changed_columns(store.runs.row_unchecked(run.id)):
@@ -101,12 +128,12 @@ def _of_turns(store: Store, run: Run) -> Generator[Fault, None, _Position | None
         for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
-            for fault in (*_of_turn(store, run, at, turn), *_not_of_parent(store, run, turn.turn)):
+            for fault in (*_of_turn(store, run, at, turn, views), *_not_of_parent(store, run, turn.turn)):
                 at = at._replace(sound=False)
                 yield Fault(turn.turn, fault)
             at = at.after(run, turn)
         if at.turn == run.turns:
-            yield from (Fault(at.turn, fault) for fault in _of_turn_in_progress(store, run, at))
+            yield from (Fault(at.turn, fault) for fault in _of_turn_in_progress(store, run, at, views))
     except LabError as error:
         yield Fault(at.turn, str(error))
         return None
@@ -179,9 +206,9 @@ def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
             yield f"the fork begins with this turn, but its calls are those of its parent, run {run.parent}"
 
 
-def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterator[str]:
+def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Counter[bool]) -> Iterator[str]:
     """Name everything about a turn that does not follow from its answers and the turn before."""
-    attempts, odd_views = yield from _attempts(store, run, at)
+    attempts = yield from _attempts(store, run, at, views)
     actors = run.world.actors(at.state)
     for agent in actors:
         if agent not in attempts:
@@ -204,21 +231,21 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn) -> Iterato
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
     yield from _odd_prompts(run.at(turn.turn), at, attempts)
-    yield from odd_views
+    if turn.is_changed:
+        yield "the turn's row was changed after it had been written"
 
 
-def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]:
+def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[bool]) -> Iterator[str]:
     """Name what is wrong with the calls of a turn that has not ended, and with what a person is asked."""
     if run.status == "finished":
         return
-    attempts, odd_views = yield from _attempts(store, run, at)
+    attempts = yield from _attempts(store, run, at, views)
     for agent, calls in attempts.items():
         yield from _odd_attempts(run.world, at.state, agent, calls)
     actors = run.world.actors(at.state)
     asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
     yield from _odd_prompts(run, at, attempts)
-    yield from odd_views
     if run.status != "waiting":
         return
     people = {agent for agent in actors if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
@@ -243,30 +270,21 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position) -> Iterator[str]
 
 
 def _attempts(
-    store: Store, run: Run, at: _Position
-) -> Generator[str, None, tuple[dict[str, list[Call]], list[str]]]:
-    """Return all calls of a turn by agent; name those whose row was changed.
-
-    The list names the scripted policies that were not shown the view that follows from the turn before.
-    """
-    views = turns.views(run.world, at.state, at.memories)
-    shown = {agent: canonical(view) for agent, view in views.items()}
+    store: Store, run: Run, at: _Position, views: Counter[bool]
+) -> Generator[str, None, dict[str, list[Call]]]:
+    """Return all calls of a turn by agent; name those whose row was changed, and count views of programs."""
+    shown = {agent: canonical(view) for agent, view in turns.views(run.world, at.state, at.memories).items()}
     attempts: dict[str, list[Call]] = {}
-    odd_views: list[str] = []
     for row in store.calls.rows_unchecked(run.id, at.turn):
-        agent = row["agent"]
-        who = f"{agent}, attempt {row['attempt']}"
-        if is_changed(row):
-            yield f"the call of {who}, was changed after it had been written"
-        known = {}
+        agent, known = row["agent"], {}
+        if changed := is_changed(row):
+            yield f"the call of {agent}, attempt {row['attempt']}, was changed after it had been written"
         if is_program(row["player"] or ""):
             known = {row["prompt"]: shown.get(agent, "")}
-            if row["prompt"] != sha256(shown.get(agent, "")):
-                odd_views.append(
-                    f"the column calls.prompt of {who}, is not the hash of the view in this turn"
-                )
+            if not changed:
+                views[row["prompt"] == sha256(shown.get(agent, ""))] += 1
         attempts.setdefault(agent, []).append(store.calls.read(row, known))
-    return attempts, odd_views
+    return attempts
 
 
 def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dict[str, ParsedAnswer]:
@@ -392,33 +410,39 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
             yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
 
 
-def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[str]:
+def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Remark]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.runs.row_unchecked(run.id)
-    stored = {name: row[name] for name in ("outcomes", "scores", "ending", "tainted", *COUNTS)}
+    results = ("outcomes", "scores", "ending", "tainted", *COUNTS)
     if run.status != "finished":
-        figures = store.db.table("measures").count_where("run = ?", [run.id])
-        if figures or any(value is not None for value in stored.values()):
-            yield f"the run is {run.status}, but it has the figures of a finished one"
+        figures = store.db.table("measures").count_where("run = ?", [run.id]) or store.figures.agent_turns(
+            run
+        )
+        if figures or any(row[name] is not None for name in (*results, "measures_version")):
+            yield Fault(None, f"the run is {run.status}, but it has the figures of a finished one")
         return
     if not run.world.over(at.state):
-        yield f"the run is finished, but the game is not over after turn {run.turns - 1}"
+        yield Fault(None, f"the run is finished, but the game is not over after turn {run.turns - 1}")
     due = columns_of(ending(run, store.calls.counts(run.id), at.state, store.turns.counts(run.id)))
-    for name, value in stored.items():
-        if value != due[name]:
-            yield f"the column runs.{name} differs from what the turns give"
-    if _differ(store, run, measure_history(run.world, StoredHistory(store, run))):
-        yield "the table measures differs from what the turns give"
+    for name in results:
+        if row[name] != due[name]:
+            yield Fault(None, f"the column runs.{name} differs from what the turns give")
+    yield from _of_figures(store, run)
 
 
-def _differ(store: Store, run: Run, due: Iterable[Measure]) -> bool:
-    """Return whether the measures of a run, or their counts, are others than those that are due."""
-    stored = "select value, decisions, failures from measures where run = ? and name = ? and scope = ?"
-    unchecked = store.db.table("measures").count_where("run = ?", [run.id])
+def _of_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
+    """Name the tables of figures that differ from what today's formulas give, if these made them."""
+    then, today = run.versions.measures, run.world.measures_version
+    if then != today:
+        formulas = f"other formulas (version {then or 'unknown'}, now {today})"
+        anew = f"`{store.command('measure', run.id)}` works measures and plain table out anew"
+        yield Remark(f"measured by {formulas}, so its figures were not compared; {anew}")
+        return
+    due = work_out(run.world, StoredHistory(store, run))
     counts = store.figures.counts_of_scopes(run.id)
-    for one in due:
-        row = store.db.execute(stored, (run.id, one.name, one.scope)).fetchone()
-        if row != (one.value, *counts[one.scope]):
-            return True
-        unchecked -= 1
-    return unchecked != 0
+    measures = {(one.name, one.scope): (one.value, *counts[one.scope]) for one in due.measures}
+    sql = "select name, scope, value, decisions, failures from measures where run = ?"
+    if {row[:2]: row[2:] for row in store.db.execute(sql, [run.id])} != measures:
+        yield Fault(None, "the table measures differs from what the turns give")
+    if store.figures.agent_turns(run) != sorted(due.agent_turns, key=lambda row: row[:2]):
+        yield Fault(None, f"the table {agent_turns_table(run.world)} differs from what the turns give")

@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
@@ -40,6 +39,7 @@ from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
     all_calls,
+    beginning,
     came_out,
     changed_in_memory,
     deeds,
@@ -254,7 +254,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(entry.thought)
+        yield "thought", plain(beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
@@ -509,21 +509,6 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
     return parts
-
-
-def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:
-    """Return the parts of the card of a question that was asked apart from any run, without its prompt."""
-    failed = data["outcome"] not in DECISIONS
-    decided, default = ("intent", "default action") if "intent" in data else ("rulings", "rulings by default")
-    outcome = plain(f"✗ {_outcome(data)}" if failed else _outcome(data))
-    outcome.style = "bold red" if failed else ""
-    return [
-        ("outcome", outcome),
-        ("answer", plain(data["answer"] or "none")),
-        (reasoning_title(data), plain(data["reasoning"] or "none")),
-        ("rejections and corrections", _rejections_and_corrections(data)),
-        (default if failed else decided, json_text(data[decided])),
-    ]
 
 
 def _outcome(data: Mapping[str, Any]) -> str:

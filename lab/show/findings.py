@@ -51,15 +51,6 @@ class Picture:
 
         return svg(drawn)
 
-    def pdf(self) -> bytes | None:
-        """Return the picture as a PDF; None for a board."""
-        drawn = self.draw()
-        if isinstance(drawn, str):
-            return None
-        from hobbes.lab.show.charts import pdf  # noqa: PLC0415  slow to import, because of matplotlib
-
-        return pdf(drawn)
-
     def url(self) -> str:
         """Return the picture as a data URL."""
         return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"

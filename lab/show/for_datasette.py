@@ -13,7 +13,7 @@ from typing import Any
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.store.canned import queries
-from hobbes.lab.store.schema import agent_turns_of
+from hobbes.lab.store.schema import agent_turns_table
 
 FILE = "datasette.json"
 """The name of the metadata file in the home."""
@@ -107,7 +107,7 @@ def _plain_tables() -> dict[str, dict[str, Any]]:
     """Return the descriptions of the plain tables of the worlds, and of their columns."""
     address = {"run": "the run", "turn": "the turn", "agent": "the agent"}
     return {
-        agent_turns_of(world): {
+        agent_turns_table(world): {
             "description": f"What each agent of {world.name} did and has, turn by turn.",
             "columns": address | {name: told for name, (_, told) in world.agent_turns.columns.items()},
         }

@@ -299,7 +299,7 @@ class Pages:
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = tracing.agent_card(self.store, run, number, agent, self._full_turn)
+        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, self._full_turn))
         decisions = self._asked(run, agent)
         decided = [decision.turn for decision in decisions]
         before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]

@@ -13,6 +13,7 @@ from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
+from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store
 
 MARK = "●"
@@ -120,9 +121,9 @@ def answers(  # noqa: PLR0913  which answers, and how
     for one in _numbered(told, situation, column, number):
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
-            "": one.call.reply.text or one.call.reply.error,
+            "": beginning(one.call.reply.text) or one.call.reply.error,
             "By the rules: ": by_the_rules(told, one),
-            "Reasoning: ": one.call.reply.reasoning,
+            "Reasoning: ": beginning(one.call.reply.reasoning),
             "Rejected: ": _rejections(told, one),
             "Play on from here: ": play_on(store, told, situation, one) if commands else "",
         }

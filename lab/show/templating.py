@@ -34,7 +34,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
 )
 from hobbes.lab.show.told import NOTHING_DONE
-from hobbes.lab.show.tracing import reasoning_title, usage_line
+from hobbes.lab.show.tracing import beginning, reasoning_title, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -111,6 +111,7 @@ def environment() -> Environment:
         "title_of": title_of,
         "failed_calls_hint": FAILED_CALLS_HINT,
         "reasoning_title": reasoning_title,
+        "beginning": beginning,
         "nothing_done": NOTHING_DONE,
         "usage_line": usage_line,
         "with_names": with_names,

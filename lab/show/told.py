@@ -122,7 +122,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
 _OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
 """Matches an answer that begins with a reasoning between tags."""
 
-_FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+_FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)
 """Matches the field of an answer with its reasoning, also where the answer is cut off in it."""
 
 

@@ -3,7 +3,7 @@
 import json
 
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
+from hobbes.lab.store.schema import TEMPLATES, ensure_agent_turns
 
 NOT_OF_THE_RUN = {"cells"}
 """Tables with a column `run` that do not describe it: which cell of an experiment it plays."""
@@ -19,7 +19,7 @@ def copy_run(source: Store, target: Store, run: str) -> None:
     with source.as_of_now(), target.db.atomic():
         _copy_texts(source, target, run)
         _copy_rows(source, target, "runs", "id", run)
-        keep_agent_turns(target.db, source.runs.stored(run).world)
+        ensure_agent_turns(target.db, source.runs.stored(run).world)
         tables = source.db.execute(
             "select name from sqlite_master where type = 'table'"
             " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"

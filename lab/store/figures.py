@@ -9,15 +9,20 @@ from typing import Any
 from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER
-from hobbes.engine.measuring import parts, ratio
+from hobbes.engine.measuring import AgentTurn, WorkedOut, parts, ratio
 from hobbes.engine.record import compact
-from hobbes.engine.world import Measure
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.calls import Calls, by_turn
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.run import Ending, Run
 from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_run, value_of
-from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.schema import (
+    TEMPLATES,
+    agent_turns_columns,
+    agent_turns_table,
+    ensure_agent_turns,
+    has_agent_turns,
+)
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
@@ -186,21 +191,53 @@ class Figures:
         )
         return self._db.conn.execute(sql, [run]).fetchall()
 
-    def end_run(self, run: str, ending: Ending, measures: Iterable[Measure]) -> None:
-        """Store the results of a run that has finished, and its measures."""
-        worked_out = list(measures)  # meanwhile, other processes can write
+    def end_run(self, run: Run, ending: Ending, found: WorkedOut) -> None:
+        """Store the results of a run that has finished, and the figures that follow from its turns."""
         with self._db.conn as connection:
-            self.keep_measures(run, worked_out)
-            update_run(connection, run, columns_of(ending))
+            self.keep_worked_out(run, found)
+            update_run(connection, run.id, columns_of(ending))
 
-    def keep_measures(self, run: str, measures: Iterable[Measure]) -> None:
-        """Store the measures of a run, whose calls are stored, in the transaction of the caller."""
-        counts = self.counts_of_scopes(run)
-        in_order = sorted(measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
-        self._db.conn.executemany(
-            "insert or replace into measures values (?, ?, ?, ?, ?, ?)",
-            ((run, one.name, one.scope, one.value, *counts.get(one.scope, (None, None))) for one in in_order),
+    def keep_worked_out(self, run: Run, found: WorkedOut) -> None:
+        """Store the measures of a run, whose calls are stored, and its rows of the plain table of its world.
+
+        They take the place of earlier ones, in the transaction of the caller.
+        """
+        counts, connection = self.counts_of_scopes(run.id), self._db.conn
+        in_order = sorted(found.measures, key=lambda one: (one.scope.startswith("turn/"), one.scope != "run"))
+        connection.execute("delete from measures where run = ?", [run.id])
+        connection.executemany(
+            "insert into measures values (?, ?, ?, ?, ?, ?)",
+            (
+                (run.id, one.name, one.scope, one.value, *counts.get(one.scope, (None, None)))
+                for one in in_order
+            ),
         )
+        if run.world.agent_turns is not None:
+            ensure_agent_turns(self._db, run.world)
+            table, columns = agent_turns_table(run.world), agent_turns_columns(run.world)
+            connection.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
+            connection.executemany(
+                f"insert into {table} values ({', '.join(f':{column}' for column in columns)})",  # noqa: S608  names are ours
+                (
+                    {"run": run.id, "turn": one.turn, "agent": one.agent, **one.values}
+                    for one in found.agent_turns
+                ),
+            )
+        update_run(connection, run.id, {"measures_version": run.world.measures_version})
+
+    def agent_turns(self, run: Run) -> list[AgentTurn]:
+        """Return the stored rows of a run in the plain table of its world, by turn and agent.
+
+        There are none if the table is missing, or has other columns than today.
+        """
+        if run.world.agent_turns is None or not has_agent_turns(self._db, run.world):
+            return []
+        table = agent_turns_table(run.world)
+        rows = self._db.query(f"select * from {table} where run = ? order by turn, agent", [run.id])  # noqa: S608  names are ours
+        return [
+            AgentTurn(row["turn"], row["agent"], {name: row[name] for name in run.world.agent_turns.columns})
+            for row in rows
+        ]
 
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""

@@ -15,21 +15,19 @@ from tempfile import TemporaryDirectory
 from filelock import FileLock, Timeout
 from sqlite_utils import Database
 
-from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
+from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.store.calls import Calls
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.figures import Figures
+from hobbes.lab.store.notes import NAME as NOTES
 from hobbes.lab.store.notes import Notes
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.schema import check_schema, create
 from hobbes.lab.store.turns import Turns
 from hobbes.lab.temporary import temporary
-
-BUSY_SECONDS = 30.0
-"""How long to wait while another process writes."""
 
 LOCK_SECONDS = 0.2
 """How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
@@ -44,6 +42,9 @@ BROKEN = {
     sqlite3.SQLITE_BUSY,
 }
 """Errors of the database that are not bugs: the user can do something about them."""
+
+PARTS = ("", "-wal", "-journal")
+"""How the names of the files of a database end: the database, and what is not in it yet or not any more."""
 
 UNWRITABLE = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
@@ -66,14 +67,18 @@ def may_be_damage(error: Exception) -> bool:
 
 
 class Store:
-    """The open run database of a home folder: its runs, their turns, calls and figures, and its notes."""
+    """The open run database of a home folder: its runs, their turns, calls and figures, and its notes.
 
-    def __init__(self, home: Path, db: Database) -> None:
+    `folder` has the files of the databases: it is the home, or a copy of one that is read-only.
+    """
+
+    def __init__(self, home: Path, folder: Path, db: Database) -> None:
         self.home = home
+        self.folder = folder
         self.db = db
         self.runs = Runs(home, db, self._play_again)
         self.turns = Turns(db)
-        self.notes = Notes(home)
+        self.notes = Notes(folder)
         self.calls = Calls(db, self.runs, self.turns)
         self.figures = Figures(home, db, self.runs, self.turns, self.calls)
 
@@ -167,9 +172,9 @@ def is_writable(home: Path) -> bool:
 
 @contextmanager
 def _copy_of(home: Path) -> Iterator[Path]:
-    """Yield a temporary folder with the run database of a home, as SQLite needs to write to read it."""
+    """Yield a temporary folder with the databases of a home, as SQLite needs to write to read them."""
     with TemporaryDirectory(dir=temporary()) as folder:
-        for name in ("runs.db", "runs.db-wal"):
+        for name in (f"{database}{part}" for database in ("runs.db", NOTES) for part in PARTS):
             if (home / name).exists():
                 shutil.copyfile(home / name, Path(folder) / name)
         yield Path(folder)
@@ -180,7 +185,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
     path = folder / "runs.db"
     try:
         (folder / "locks").mkdir(parents=True, exist_ok=True)
-        connection = _connect(path)
+        connection = connect(path)
     except NotADirectoryError as error:
         raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
     except (OSError, sqlite3.Error) as error:
@@ -194,7 +199,7 @@ def _open(home: Path, folder: Path) -> Iterator[Store]:
             if not check_schema(db, home):
                 create(db)
         connection.execute("pragma foreign_keys = on")
-        yield Store(home, db)
+        yield Store(home, folder, db)
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
             raise  # a bug
@@ -219,7 +224,7 @@ def read_store(home: Path) -> Store:
     if not path.is_file():
         raise _no_runs(home)
     # Garbage collection may close it in another thread.
-    connection = _connect(path, check_same_thread=False)
+    connection = connect(path, check_same_thread=False)
     try:
         connection.execute("pragma query_only = on")
         db = Database(connection)
@@ -231,16 +236,9 @@ def read_store(home: Path) -> Store:
     except sqlite3.DatabaseError as error:
         connection.close()
         raise LabError(f"cannot read {path}: {error}") from error
-    return Store(home, db)
+    return Store(home, home, db)
 
 
 def _no_runs(home: Path) -> MissingError:
     """Return the error of a home in which nothing has been played."""
     return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")
-
-
-def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    """Return a connection that reads damaged bytes, too: then the hash of their row does not fit."""
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=check_same_thread)
-    connection.text_factory = lambda stored: stored.decode(errors="replace")
-    return connection

@@ -9,14 +9,14 @@ from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.measuring import WorkedOut
 from hobbes.engine.record import canonical, sha256
-from hobbes.engine.world import Measure
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.measuring import RunMeasuring
-from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
+from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash, with_turn_hash
 from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.store.runs import now, update_run
-from hobbes.lab.store.turns import TURN_COLUMNS
+from hobbes.lab.store.turns import INSERT_TURN
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding
 
@@ -28,8 +28,6 @@ def insertion(command: str, table: str, columns: Sequence[str]) -> str:
 
 STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
 INSERT_CALL = insertion("insert", "calls", STORED_COLUMNS)
-INSERT_TURN = insertion("insert or replace", "turns", TURN_COLUMNS)
-"""If a turn is stored again after a crash, its row replaces the first one."""
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
 
 
@@ -132,14 +130,15 @@ class RunJournal:
         self._insert([*calls])
 
     def keep_whole(
-        self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], measures: Iterable[Measure]
+        self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
     ) -> None:
-        """Store the turns (number, record, digest, ledgers), calls and measures of a finished run."""
+        """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
         ended, connection = now(), self._store.db.conn
         with connection:
-            connection.executemany(INSERT_TURN, ((self._run, *turn, ended) for turn in turns))
+            rows = ((self._run, *turn, ended) for turn in turns)
+            connection.executemany(INSERT_TURN, map(with_turn_hash, rows))
             self._insert(calls)
-            self._store.figures.keep_measures(self._run, measures)
+            self._store.figures.keep_worked_out(self._begun, found)
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
         """Return the row of a call."""
@@ -171,8 +170,8 @@ class RunJournal:
         number, record, digest, ledgers, played = turn
         self.measuring.add(played)
         with self._store.db.conn as connection:
-            values = (self._run, number, record.text, digest, canonical(ledgers), now())
-            connection.execute(INSERT_TURN, values)
+            row = (self._run, number, record.text, digest, canonical(ledgers), now())
+            connection.execute(INSERT_TURN, with_turn_hash(row))
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",

@@ -1,10 +1,9 @@
-"""The measures of a run, worked out while it is played."""
+"""The figures of a run that follow from its turns: worked out while it is played, or anew later."""
 
-from collections.abc import Iterable
 from math import inf
 from typing import Any
 
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.measuring import AgentTurn, WorkedOut, agent_turns_of, work_out
 from hobbes.engine.world import Measure, PlayedTurn
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
@@ -15,7 +14,7 @@ MAX_KEPT_INTENTS = 400
 
 
 class RunMeasuring:
-    """Works out the measures of a run while it is played, so that its turns need not be read again.
+    """Works out the figures of a run while it is played, so that its turns need not be read again.
 
     This works for a run that one process plays from its first turn. The measures of the halves need the
     number of turns: if the game may end early, its turns are kept in memory until it ends. If they are too
@@ -25,10 +24,12 @@ class RunMeasuring:
 
     def __init__(self, store: Store, run: Run, *, keep_all: bool = False) -> None:
         self._store = store
+        self._world = run.world
         self._rounds = run.setting.config.rounds
         may_end_early = run.world.ending is not None
         self._measuring = None if may_end_early else run.world.measures(self._rounds)
         self._turn_measures: list[Measure] = []
+        self._agent_turns: list[AgentTurn] = []
         self._kept_turns: list[PlayedTurn[Any, Any]] | None = [] if may_end_early else None
         self._next_turn = 0
         self._max_kept = inf if keep_all else MAX_KEPT_INTENTS
@@ -41,14 +42,15 @@ class RunMeasuring:
         self._next_turn += 1
         if self._measuring is not None:
             self._turn_measures += self._measuring.add(played)
+            self._agent_turns += agent_turns_of(self._world, played)
         if self._kept_turns is not None:
             self._kept_turns.append(played)
             if sum(len(turn.intents) for turn in self._kept_turns) > self._max_kept:
                 self._kept_turns = None
 
-    def end(self, run: Run) -> Iterable[Measure]:
-        """Return all measures of the run, which has finished."""
+    def end(self, run: Run) -> WorkedOut:
+        """Return all figures of the run, which has finished."""
         if self._measuring is not None and self._next_turn == self._rounds == run.turns:
-            return [*self._turn_measures, *self._measuring.end()]
+            return WorkedOut([*self._turn_measures, *self._measuring.end()], self._agent_turns)
         kept_turns = self._kept_turns if self._next_turn == run.turns else None
-        return measure_history(run.world, kept_turns or StoredHistory(self._store, run))
+        return work_out(run.world, kept_turns or StoredHistory(self._store, run))

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hobbes.graphs.database import connect
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.store.runs import now
 
@@ -30,9 +31,6 @@ create table if not exists tags (
   note integer not null references notes (id) on delete cascade, tag text not null, primary key (note, tag)
 ) strict, without rowid;
 """
-
-BUSY_SECONDS = 30.0
-"""How long to wait while another process writes."""
 
 
 class Place(NamedTuple):
@@ -77,8 +75,8 @@ class Note:
 class Notes:
     """The notes of a home."""
 
-    def __init__(self, home: Path) -> None:
-        self._home = home
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def of(self, run: str | None = None, tag: str = "") -> list[Note]:
         """Return the notes of a run, or of all; those with a tag. They stand in the order of their places."""
@@ -89,7 +87,7 @@ class Notes:
             " and (:tag = '' or exists (select 1 from tags where note = id and tag = :tag))"
             " order by run desc, ifnull(turn, -1), agent, event"
         )
-        with open_notes(self._home, "ro") as connection:
+        with open_notes(self._folder, writes=False) as connection:
             if not _has_notes(connection):
                 return []
             rows = connection.execute(sql, {"run": run, "tag": tag}).fetchall()
@@ -104,7 +102,7 @@ class Notes:
 
     def tags(self) -> dict[str, int]:
         """Return how often each tag is used."""
-        with open_notes(self._home, "ro") as connection:
+        with open_notes(self._folder, writes=False) as connection:
             if not _has_notes(connection):
                 return {}
             return dict(connection.execute("select tag, count(*) from tags group by tag order by tag"))
@@ -118,7 +116,7 @@ class Notes:
         if len(text) > MAX_TEXT:
             raise UsageError(f"the note has {len(text)} characters; the most is {MAX_TEXT}")
         note = Note(*place, star, tuple(wanted), text.strip(), now())
-        with open_notes(self._home, "rwc") as connection:
+        with open_notes(self._folder, writes=True) as connection:
             connection.executescript(SCHEMA)
             with connection:
                 connection.execute("pragma foreign_keys = on")
@@ -144,15 +142,15 @@ def _has_notes(connection: sqlite3.Connection) -> bool:
 
 
 @contextmanager
-def open_notes(home: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    """Open the file of a home: `ro` to read it, as if it were empty if it is missing, `rwc` to write it.
+def open_notes(folder: Path, *, writes: bool) -> Iterator[sqlite3.Connection]:
+    """Open the file of a home. Without `writes`, none is created: a missing one is read as an empty one.
 
     Raise LabError if it cannot be used.
     """
-    path = home / NAME
-    address = f"{path.resolve().as_uri()}?mode={mode}" if mode != "ro" or path.exists() else ":memory:"
+    path = folder / NAME
     try:
-        with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
+        with closing(connect(path if writes or path.exists() else Path(":memory:"))) as connection:
+            connection.execute(f"pragma query_only = {not writes}")
             yield connection
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.IntegrityError):

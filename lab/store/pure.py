@@ -21,7 +21,7 @@ from hobbes.lab.store.history import first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.measuring import RunMeasuring
-from hobbes.lab.store.reported import Costs, SpellsAndRatings, keep_row, row_of
+from hobbes.lab.store.reported import Costs, SpellsAndRatings, keep_figures, keep_row, row_of
 from hobbes.lab.store.run import Run, ending, observer_asked
 from hobbes.lab.store.runs import update_run
 from hobbes.lab.store.schema import COUNTS
@@ -104,9 +104,14 @@ def play_purely(store: Store, run: Run) -> None:
     ended = replace(run, turns=last.turn, digest=digest)
     told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
     costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
-    row = row_of(ended, last, counted, measuring.end(ended), costs)
+    row = row_of(ended, last, counted, measuring.end(ended).measures, costs)
     columns = columns_of(ending(run, outcomes, last, counts))
-    columns |= {"turns": ended.turns, "digest": digest, "seconds": time.monotonic() - began}
+    columns |= {
+        "measures_version": run.world.measures_version,
+        "turns": ended.turns,
+        "digest": digest,
+        "seconds": time.monotonic() - began,
+    }
     with store.playing(run.id), store.db.conn as connection:
         update_run(connection, run.id, columns)
         keep_row(connection, row)
@@ -137,3 +142,5 @@ def play_again(store: Store, run: Run) -> None:
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
     RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))
+    if run.versions.measures != run.world.measures_version:
+        keep_figures(store, run)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.measuring import WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
-from hobbes.lab.errors import DamagedError
+from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.experiments import PlayedCell
 from hobbes.lab.store.figures import TOKENS
@@ -31,11 +32,8 @@ MAX_STRETCHES = 30
 DECIMALS = 4
 """The decimals of measures over time."""
 
-OF_RUNS = ("turns", "hobbes", "record_version", "rules_version", "prompts", "prompts_hash", "lang")
-"""The columns of `runs` that reports read as well."""
-
-JSON_COLUMNS = ("told", "winners", "measures", "over_time", "spells", "ratings")
-"""The columns that hold JSON."""
+JSON_COLUMNS = ("winners", "measures", "over_time", "spells", "ratings")
+"""The columns that hold JSON which reports read."""
 
 Row: TypeAlias = dict[str, Any]
 
@@ -189,6 +187,23 @@ def keep_figures(store: Store, run: Run) -> None:
         keep_row(connection, row)
 
 
+def measure_anew(store: Store, run: Run) -> WorkedOut:
+    """Work out and store the figures of a finished run by today's formulas, in place of its earlier ones.
+
+    Return its measures and its rows of the plain table. Raise LabError if it has not finished or was played
+    by other rules, DamagedError if it is damaged.
+    """
+    run.check_versions()
+    if run.status != "finished":
+        raise LabError(f"run {run.id} is {run.status}: a run is measured when it has finished")
+    found = work_out(run.world, StoredHistory(store, run))
+    with store.playing(run.id), store.db.conn as connection:
+        store.figures.keep_worked_out(run, found)
+        if connection.execute("select 1 from reported where run = ?", [run.id]).fetchone():
+            keep_row(connection, _stored_row_of(store, run))
+    return found
+
+
 def _stored_row_of(store: Store, run: Run) -> Row:
     """Return the row of a run whose turns are stored."""
     tokens, spent = store.figures.tokens(run), store.figures.spent(run, prices_of(store.home))
@@ -229,4 +244,4 @@ def _row(store: Store, run: str) -> Row:
         raise damage_error(run, "", f"its row in the table reported is damaged: {error}") from error
     of_run = {name: value_of(about, name) or {} for name in ("models", "scores", "outcomes")}
     rounds = value_of(about, "config")["rounds"]
-    return {**{name: about[name] for name in OF_RUNS}, **row, **plain, **of_run, "rounds": rounds}
+    return {**row, **plain, **of_run, "turns": about["turns"], "rounds": rounds}

@@ -1,9 +1,9 @@
 """Hashes of rows when they were written, which detect a later change of any column."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hobbes.engine.record import canonical, sha256
+from hobbes.engine.record import Json, canonical, sha256
 from hobbes.lab.store.schema import TEMPLATES
 from hobbes.nodes.journal import CallDetails
 
@@ -31,6 +31,9 @@ CALL_COLUMNS = (
     "arrived",
 )
 """The columns of a call that its hash covers, in the order in which they are hashed."""
+
+TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+"""The columns of a turn that its hash covers, in the order in which they are hashed."""
 
 RUN_COLUMNS = (
     "id",
@@ -63,13 +66,23 @@ WAY = ("config", "models", "model_settings", "prompts", "prompts_hash", "lang", 
 COLUMN_HASH = 8
 """Characters of the hash of one column: 32 bits, which tell any change but one in four billion."""
 
-CALL_HASH = 32
-"""Characters of the hash of a call: 128 bits, because every decision of a run has one."""
+ROW_HASH = 32
+"""Characters of the hash of a call or a turn: 128 bits, because every decision of a run has one."""
 
 
 def call_hash(call: Mapping[str, Any]) -> str:
     """Return the hash of the row of a call."""
-    return sha256(canonical([call[column] for column in CALL_COLUMNS]))[:CALL_HASH]
+    return sha256(canonical([call[column] for column in CALL_COLUMNS]))[:ROW_HASH]
+
+
+def turn_hash(row: Sequence[Json]) -> str:
+    """Return the hash of the row of a turn, whose values are in the order of TURN_COLUMNS."""
+    return sha256(canonical([*row]))[:ROW_HASH]
+
+
+def with_turn_hash(row: Sequence[Json]) -> tuple[Json, ...]:
+    """Return the row of a turn with its hash behind the other values."""
+    return (*row, turn_hash(row))
 
 
 def column_hashes(run: Mapping[str, Any]) -> list[str]:

@@ -43,6 +43,22 @@ class Versions:
     record: int
     rules: int
     hobbes: str
+    measures: int | None = None
+    """The version of the formulas of its figures; None if it has none yet, or if it is not known."""
+
+    def differences(self, world: AnyWorld, *, rules: bool = True) -> str:
+        """Say which versions of the record and the rules are others today; empty if none is.
+
+        Without `rules`, those may be of another version.
+        """
+        versions = {"record version": (self.record, RECORD_VERSION)}
+        if rules:
+            versions[f"{world.name} rules"] = (self.rules, world.rules_version)
+        differing = {what: pair for what, pair in versions.items() if pair[0] != pair[1]}
+        then, here = (
+            " and ".join(f"{what} {pair[place]}" for what, pair in differing.items()) for place in (0, 1)
+        )
+        return f"it was recorded with {then}, and this hobbes has {here}" if differing else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +148,14 @@ class Run:
         return settings_link(last, self.at(turn - 1).setting, self.at(turn).setting)
 
     def check_versions(self, *, rules: bool = True) -> None:
-        """Raise LabError if this hobbes can show the run, but not play, replay or verify it.
+        """Raise LabError if this hobbes can show the run, but not play, replay, verify or measure it.
 
         Without `rules`, those of the run may be of another version.
         """
-        here = Versions(RECORD_VERSION, self.world.rules_version, HOBBES)
-        if self.versions.record != here.record or (rules and self.versions.rules != here.rules):
+        if differences := self.versions.differences(self.world, rules=rules):
             raise LabError(
-                f"run {self.id} was recorded by hobbes {self.versions.hobbes} "
-                f"(record {self.versions.record}, {self.world.name} rules {self.versions.rules}); "
-                "use that version to resume, replay or verify it: "
-                f"hobbes {here.hobbes} (record {here.record}, rules {here.rules}) can only show and export it"
+                f"run {self.id} can be shown and exported, but not resumed, replayed, verified or measured: "
+                f"{differences}"
             )
 
 

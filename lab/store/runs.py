@@ -24,7 +24,7 @@ from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.lab.store.schema import TEMPLATES, keep_agent_turns
+from hobbes.lab.store.schema import TEMPLATES
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, bound
@@ -45,6 +45,7 @@ JSON: Mapping[str, TypeAdapter[Any]] = {
     "scores": TypeAdapter(dict[str, int]),
     "caps": TypeAdapter(Caps),
     "question": TypeAdapter(tuple[PersonQuestion, ...]),
+    "servers": TypeAdapter(dict[str, list[str]]),
     "earlier": TypeAdapter(list[dict[str, Any]]),
     "column_hashes": TypeAdapter(list[str]),
 }
@@ -79,7 +80,6 @@ class Runs:
             texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
             # The first text locks the database for other writers, so the name stays free until it is used.
             self.check_name(name)
-            keep_agent_turns(self._db, world)
             way = {
                 "config": setting.config.model_dump_json(),
                 "models": compact(models),
@@ -201,14 +201,17 @@ class Runs:
 
     def _as_run(self, row: Row) -> Run:
         """Return the run of a row. Raise DamagedError if it cannot be read."""
+        versions = Versions(
+            row["record_version"], row["rules_version"], row["hobbes"], row["measures_version"]
+        )
+        differences = ""
         try:
             world = world_named(row["world"])
+            differences = versions.differences(world)
             setting = self._setting(world, row, value_of(row, "config"))
         except ValueError as error:
-            raise DamagedError(
-                f"run {row['id']} cannot be read by hobbes {HOBBES}: {error}; "
-                f"it was recorded by hobbes {row['hobbes']}"
-            ) from error
+            told = f"; {differences}" if differences else ""
+            raise DamagedError(f"run {row['id']} cannot be read: {error}{told}") from error
         return Run(
             row["id"],
             row["name"],
@@ -223,7 +226,7 @@ class Runs:
             row["seconds"],
             value_of(row, "caps"),
             value_of(row, "question") or (),
-            Versions(row["record_version"], row["rules_version"], row["hobbes"]),
+            versions,
             row["parent"],
             row["turn"] or 0,
             tuple(self._stretch(world, row, one) for one in value_of(row, "earlier") or ()),
@@ -291,6 +294,16 @@ class Runs:
         # reader into a writer.
         with self._db.conn as connection:
             update_run(connection, run, values)
+
+    def keep_servers(self, run: str, asked: Mapping[str, str]) -> None:
+        """Note the server that each chat model is asked at, by the spec of its player.
+
+        One that was stopped may go on at another server; the servers before it stay.
+        """
+        before = value_of(self.row(run), "servers") or {}
+        servers = {spec: [*dict.fromkeys([*before.get(spec, ()), url])] for spec, url in asked.items()}
+        if servers != before:
+            self.update(run, servers=compact({**before, **servers}))
 
     def ask(self, run: str, questions: Iterable[PersonQuestion]) -> None:
         """Note that a run waits for people, and what they are asked."""

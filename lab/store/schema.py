@@ -11,8 +11,8 @@ from sqlite_utils import Database
 
 from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
+from hobbes.lab.store.command_line import command
 
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""
@@ -26,8 +26,11 @@ COUNTS = {
 TEMPLATES = ("system_template", "turn_template", "answer_schema")
 """The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """The version of the tables, which the file keeps as `pragma user_version`."""
+
+CARRIED_OVER = SCHEMA_VERSION - 1
+"""The version that `hobbes migrate` carries over."""
 
 ADDRESS = {"run": str, "turn": int}
 """The first columns of a table whose rows belong to a turn."""
@@ -103,10 +106,12 @@ def _create_tables(db: Database) -> None:
             "ending": str,
             "tainted": int,
             **dict.fromkeys(COUNTS, int),
+            "measures_version": int,
             "seconds": float,
             "error": str,
             "caps": str,
             "question": str,
+            "servers": str,
             "parent": str,
             "turn": int,
             "earlier": str,
@@ -122,7 +127,7 @@ def _create_tables(db: Database) -> None:
     )
     db.table("runs").create_index(["name"], unique=True)
     db.table("turns").create(
-        {**ADDRESS, "record": str, "digest": str, "ledgers": str, "ended": str},
+        {**ADDRESS, "record": str, "digest": str, "ledgers": str, "ended": str, "row_hash": str},
         pk=("run", "turn"),
         strict=True,
         foreign_keys=RUN,
@@ -215,18 +220,15 @@ def check_schema(db: Database, home: Path) -> bool:
         return True
     if not db.table_names():
         return False
+    migrate = command(home, "migrate")
     raise LabError(
-        f"{home}/runs.db has schema {schema}, which {_writer_of(db)} wrote and can open; this hobbes opens "
-        f"schema {SCHEMA_VERSION}: choose another folder with --home"
+        f"{home}/runs.db has schema {schema}, and this hobbes has schema {SCHEMA_VERSION}; "
+        + (
+            f"`{migrate}` carries it over"
+            if schema == CARRIED_OVER
+            else f"`{migrate}` carries over schema {CARRIED_OVER} only: choose another folder with --home"
+        )
     )
-
-
-def _writer_of(db: Database) -> str:
-    """Return which hobbes began the newest run of a database of another schema."""
-    if "runs" in db.table_names() and "hobbes" in db.table("runs").columns_dict:
-        for (version,) in db.execute("select hobbes from runs order by rowid desc limit 1"):
-            return f"hobbes {version}"
-    return "an earlier hobbes"
 
 
 def columns_of(table: Table) -> dict[str, Kind]:
@@ -245,12 +247,12 @@ def view_of(table: Table) -> str:
     )
 
 
-def agent_turns_of(world: AnyWorld) -> str:
-    """Return the name of the view for the plain table of a world: a row for each agent and turn."""
+def agent_turns_table(world: AnyWorld) -> str:
+    """Return the name of the plain table of a world: a row for each agent and turn."""
     return f"agent_turns_{world.name}"
 
 
-def kinds_of_agent_turns(world: AnyWorld) -> dict[str, type]:
+def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
     """Return the columns of the plain table of a world, each with the type of its values."""
     if world.agent_turns is None:
         return {}
@@ -258,18 +260,25 @@ def kinds_of_agent_turns(world: AnyWorld) -> dict[str, type]:
     return {**ADDRESS, "agent": str, **further}
 
 
-def keep_agent_turns(db: Database, world: AnyWorld) -> None:
-    """Create the view for the plain table of a world, unless it is there as this hobbes has it."""
-    if world.agent_turns is None:
-        return
-    name, columns = agent_turns_of(world), ", ".join(world.agent_turns.columns)
-    played = f"select turns.* from turns join runs on runs.id = turns.run where runs.world = '{world.name}'"  # noqa: S608  our own
-    rows = f"with played as ({played})\n{world.agent_turns.sql}"
-    view = f"CREATE VIEW {name} AS\nselect run, turn, agent, {columns} from (\n{rows}\n)"
-    there = db.conn.execute("select sql from sqlite_master where name = ?", [name]).fetchone()
-    if there != (view,):
-        db.conn.execute(f"drop view if exists {name}")
-        db.conn.execute(view)
+def has_agent_turns(db: Database, world: AnyWorld) -> bool:
+    """Return whether the plain table of a world is there with the columns that it has today."""
+    name = agent_turns_table(world)
+    return name in db.table_names() and db.table(name).columns_dict == agent_turns_columns(world)
+
+
+def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
+    """Create the plain table of a world. One with other columns is made anew, without its rows.
+
+    Those rows were made by other formulas; `hobbes measure` makes them anew.
+    """
+    if world.agent_turns is not None and not has_agent_turns(db, world):
+        db.table(agent_turns_table(world)).create(
+            agent_turns_columns(world),
+            pk=("run", "turn", "agent"),
+            strict=True,
+            foreign_keys=RUN,
+            replace=True,
+        )
 
 
 def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
@@ -316,8 +325,6 @@ def kinds_of(db: Database, name: str) -> dict[str, type]:
     for table in TurnRecord.tables():
         if table.name == name:
             return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
-    if (world := name.removeprefix("agent_turns_")) in WORLDS:
-        return kinds_of_agent_turns(WORLDS[world])
     return {
         column: SQL_KINDS[kind.upper()]
         for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])

@@ -11,15 +11,16 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.measuring import agent_turns_of
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
 from hobbes.lab.store.calls import by_turn
-from hobbes.lab.store.history import scores
+from hobbes.lab.store.history import StoredHistory, scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.schema import agent_turns_of, columns_of, kinds_of, kinds_of_agent_turns
+from hobbes.lab.store.schema import agent_turns_columns, columns_of, kinds_of
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -132,12 +133,13 @@ def _may_count(question: int, outcome: str) -> bool:
 
 
 def _agent_turns(store: Store, run: Run) -> RunTable:
-    """Return what each agent did and has, turn by turn."""
-    store.turns.check(run)
-    columns = kinds_of_agent_turns(run.world)
-    sql = f"select {', '.join(columns)} from {agent_turns_of(run.world)} where run = ? order by turn, agent"  # noqa: S608  our own
-    rows = store.db.execute(sql, [run.id])
-    return RunTable(AGENT_TURNS, columns, (dict(zip(columns, row, strict=True)) for row in rows))
+    """Return what each agent did and has, turn by turn, by today's formulas and up to the last turn."""
+    rows = (
+        {"run": run.id, "turn": one.turn, "agent": one.agent, **one.values}
+        for played in StoredHistory(store, run)
+        for one in agent_turns_of(run.world, played)
+    )
+    return RunTable(AGENT_TURNS, agent_turns_columns(run.world), rows)
 
 
 def _failures(store: Store, run: Run) -> RunTable:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.names import alike
 from hobbes.engine.record import sha256
+from hobbes.graphs.database import connect
 from hobbes.lab.errors import DamagedError, LabError
-from hobbes.lab.store.home import BUSY_SECONDS, Store, may_be_damage
+from hobbes.lab.store.home import Store, may_be_damage
 from hobbes.lab.store.notes import Notes
 from hobbes.nodes.journal import is_program
 
@@ -127,14 +128,12 @@ class Hit:
 @contextmanager
 def open_index(store: Store) -> Iterator["TextIndex"]:
     """Open the index of a store beside its run database; make it if there is none, or if it is damaged."""
-    opened = store.db.conn.execute("pragma database_list").fetchall()
-    (folder,) = {Path(file).parent for _, name, file in opened if name == "main"}
-    path = folder / NAME
+    path = store.folder / NAME
     try:
         connection = _open_index(path)
         with closing(connection):
-            connection.execute("attach ? as runs", [str(folder / "runs.db")])
-            lasting = folder.resolve() == store.home.resolve()
+            connection.execute("attach ? as runs", [str(store.folder / "runs.db")])
+            lasting = store.folder == store.home
             yield TextIndex(connection, store.calls.views_sent, store.notes, lasting=lasting)
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
@@ -157,8 +156,7 @@ def _open_index(path: Path) -> sqlite3.Connection:
 
 def _connect(path: Path) -> sqlite3.Connection:
     """Return a connection to the file of an index; create its tables if it has none."""
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
-    connection.text_factory = lambda stored: stored.decode(errors="replace")
+    connection = connect(path)
     try:
         if not _has_tables(connection):
             connection.execute("begin immediate")  # others wait here

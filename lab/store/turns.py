@@ -11,11 +11,15 @@ from sqlite_utils import Database
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
 from hobbes.lab.store.damage import damage_error
+from hobbes.lab.store.row_hashes import TURN_COLUMNS, turn_hash, with_turn_hash
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import COUNTS
 
-TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
+STORED = (*TURN_COLUMNS, "row_hash")
 """The columns of a turn as it is stored; `state` is a part of the record."""
+
+INSERT_TURN = f"insert or replace into turns ({', '.join(STORED)}) values ({', '.join('?' for _ in STORED)})"  # noqa: S608  names are ours
+"""If a turn is stored again after a crash, its row replaces the first one."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,14 @@ class LoggedTurn:
     """The record as the database stores it."""
     digest: str
     ledgers_text: str
+    ended: str
+    row_hash: str
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the row is not as it was written."""
+        row = (self.run, self.turn, self.text, self.digest, self.ledgers_text, self.ended)
+        return turn_hash(row) != self.row_hash
 
     @cached_property
     def record(self) -> TurnRecord:
@@ -58,13 +70,15 @@ class Turns:
     def of(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, from the first to the last.
 
-        Raise DamagedError at one that does not fit the chain of digests, or is not there.
+        Raise DamagedError at one that does not fit the chain of digests, was changed, or is not there.
         """
         digest = self._digest_of(run, first - 1) if first else ""
         due = first
         for turn in self.unchecked(run, first, last):
             if turn.turn != due or turn.digest != sha256(f"{run.digest_before(due, digest)}{turn.text}"):
                 break
+            if turn.is_changed:
+                raise damage_error(run.id, f", turn {due}", "its row in the table turns was changed")
             yield turn
             due, digest = due + 1, turn.digest
         until = run.turns if last is None else min(run.turns, last + 1)
@@ -85,7 +99,7 @@ class Turns:
     def unchecked(self, run: Run, first: int = 0, last: int | None = None) -> Iterator[LoggedTurn]:
         """Yield the stored turns of a run in order, as they are."""
         sql = (
-            "select run, turn, record, digest, ledgers from turns"
+            f"select {', '.join(STORED)} from turns"  # noqa: S608  names are ours
             " where run = ? and turn between ? and ? order by turn"
         )
         return (
@@ -127,11 +141,9 @@ class Turns:
         """
         if not turns:
             return ""
-        self.check(parent, 0, turns - 1)
-        columns = ", ".join(TURN_COLUMNS[1:])
-        self._db.conn.execute(
-            f"insert into turns (run, {columns}) select ?, {columns} from turns"  # noqa: S608  names are ours
-            " where run = ? and turn < ? order by turn",
-            [run, parent.id, turns],
+        rows = (
+            (run, turn.turn, turn.text, turn.digest, turn.ledgers_text, turn.ended)
+            for turn in self.of(parent, 0, turns - 1)
         )
+        self._db.conn.executemany(INSERT_TURN, map(with_turn_hash, rows))
         return self._digest_of(parent, turns - 1)

@@ -12,8 +12,8 @@ import httpx2
 
 from hobbes.engine.telling import counted
 from hobbes.nodes.calling import IS_IT_RUNNING
-from hobbes.nodes.models import Models, ModelSettings
-from hobbes.nodes.secrecy import safe_line
+from hobbes.nodes.models import OPENAI, Models, ModelSettings
+from hobbes.nodes.secrecy import ADDRESS, safe_line
 
 PACKAGES = (
     "langgraph",
@@ -25,6 +25,9 @@ PACKAGES = (
 )
 
 
+PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
+"""The variables that name a proxy, or the hosts that need none; each may be in small letters, too."""
+
 SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
 """Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
 
@@ -34,7 +37,7 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
 
     Every model of the models file is asked for as well. `left_out` has what servers refused in recorded runs.
     """
-    base = os.environ.get("OPENAI_BASE_URL", "")
+    base = os.environ.get(ADDRESS, "")
     key = os.environ.get("OPENAI_API_KEY", "")
     return {
         "python": platform.python_version(),
@@ -42,8 +45,11 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
         "home": str(home),
         "home_writable": _writable(home),
         "openai_api_key": "set" if key else "not set",
-        "openai_base_url": _safe_url(base) or "not set (api.openai.com)",
-        "server": _ask(base, key) if base or key else "not called: scripted policies need no server",
+        "openai_base_url": _shown(base),
+        "proxies": _proxies(),
+        "server": _ask(base or OPENAI, key)
+        if base or key
+        else "not called: scripted policies need no server",
         "models": {
             name: {**_of_model(settings), "left_out": "; ".join(left_out.get(name, ())) or "nothing"}
             for name, settings in models.items()
@@ -54,8 +60,8 @@ def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> di
 def _of_model(settings: ModelSettings) -> dict[str, str]:
     """Ask the server of a model, with its key, and return what there is to know about both."""
     variable = settings.key_variable
-    base = settings.base_url or os.environ.get("OPENAI_BASE_URL", "")
-    shown = _safe_url(base) or "not set (api.openai.com)"
+    base = settings.base_url or os.environ.get(ADDRESS, "")
+    shown = _shown(base)
     try:
         key = settings.api_key()
     except ValueError as error:
@@ -64,7 +70,7 @@ def _of_model(settings: ModelSettings) -> dict[str, str]:
         "model": settings.model,
         "base_url": shown,
         "key": f"{variable} is {'set' if key else 'not set'}" if variable else "none is sent",
-        "server": _ask(base, key, settings.model),
+        "server": _ask(base or OPENAI, key, settings.model),
     }
 
 
@@ -74,20 +80,25 @@ def _writable(home: Path) -> bool:
     return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
-def _safe_url(base: str) -> str:
-    """Return a URL without its query and credentials, which may contain a key."""
+def _proxies() -> str:
+    """Return the names of the variables that are set; a value may contain a password."""
+    names = [name for variable in PROXIES for name in (variable, variable.lower()) if os.environ.get(name)]
+    return ", ".join(names) or "none"
+
+
+def _shown(base: str) -> str:
+    """Return the address that is asked, without its query and credentials, which may contain a key."""
+    if not base:
+        return f"not set ({OPENAI})"
     return safe_line(re.sub(r"\?.*", "?(hidden)", re.sub(r"//[^/]*@", "//(hidden)@", base)))
 
 
 def _ask(base: str, key: str, model: str | None = None) -> str:
     """Ask the server for its list of models, and return a line about its answer, and about the model."""
     try:
-        url = httpx2.URL(base or "https://api.openai.com/v1")
+        url = httpx2.URL(base)
         url = url.copy_with(path=f"{url.path.rstrip('/')}/models")
-        proxy = os.environ.get("OPENAI_PROXY") or None
-        answer = httpx2.get(
-            url, headers={"authorization": f"Bearer {key or 'none'}"}, proxy=proxy, timeout=10
-        )
+        answer = httpx2.get(url, headers={"authorization": f"Bearer {key or 'none'}"}, timeout=10)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, OSError) as error:
         hint = f"; {IS_IT_RUNNING}" if isinstance(error, httpx2.ConnectError) else ""
         return f"does not answer: {safe_line(str(error))}{hint}"

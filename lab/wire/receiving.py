@@ -70,14 +70,11 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uv
             self._deadline = None
 
 
-def server_config(
-    app: ASGIApp,
-    http: type[asyncio.Protocol] = LimitedProtocol,
-    **options: Any,  # noqa: ANN401  uvicorn's
-) -> uvicorn.Config:
+def server_config(app: ASGIApp, **options: Any) -> uvicorn.Config:  # noqa: ANN401  uvicorn's
     """Return uvicorn's configuration of an application, with the limits of this module."""
     # On the level "warning", uvicorn prints a line for each malformed request that anybody sends.
-    return uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, **options)
+    quiet: dict[str, Any] = {"log_level": "error", "access_log": False}
+    return uvicorn.Config(app, http=LimitedProtocol, ws="none", **quiet, **options)
 
 
 async def body_of(request: Request, most: int) -> bytes:

@@ -6,6 +6,8 @@ default bumps the version, and the entry of the old version stays.
 
 An entry holds the defaults of all settings that are hashed, and some runs: settings, seed, the parsed answers
 of each turn, and the digest after each turn. The answers are in the file, so that a policy may change.
+
+figures.json has a hash of the measures and plain tables of these runs, by the versions of rules and formulas.
 """
 
 import json
@@ -18,7 +20,9 @@ from typing import Any, TypeAlias
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.measuring import work_out
 from hobbes.engine.memory import Memory
+from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest, link
 from hobbes.engine.world import NOT_HASHED, AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
@@ -88,15 +92,21 @@ def by_turn(world: AnyWorld, run: Mapping[str, Any]) -> Iterator[tuple[dict[str,
 
 def digests(world: AnyWorld, run: Mapping[str, Any]) -> Iterator[str]:
     """Yield the first link of a run of the file, and the digest after each turn, by today's rules."""
+    yield (digest := first_digest(world, make_setting(world, run["agents"], run["seed"], run["settings"])))
+    for turn in played(world, run):
+        yield (digest := link(digest, turn.record))
+
+
+def played(world: AnyWorld, run: Mapping[str, Any]) -> Iterator[turns.Turn[Any, Any]]:
+    """Yield the turns of a run of the file, by today's rules."""
     setting = make_setting(world, run["agents"], run["seed"], run["settings"])
     state, memories = start(world, setting), dict[str, Memory]()
-    yield (digest := first_digest(world, setting))
     for turn in run["turns"]:
         answers = {agent: answered(said) for agent, said in turn["answers"].items()}
         ruling = answered(turn["ruling"]) if "ruling" in turn else None
-        played = turns.play_turn(world, state, memories, answers, ruling)
-        yield (digest := link(digest, played.record))
-        state, memories = played.resolved.state, dict(played.memories)
+        resolved = turns.play_turn(world, state, memories, answers, ruling)
+        yield resolved
+        state, memories = resolved.resolved.state, dict(resolved.memories)
 
 
 def answered(said: dict[str, Any] | None) -> ParsedAnswer:
@@ -125,6 +135,30 @@ def faults(world: AnyWorld, entry: Entry) -> Iterator[str]:
             yield f"{world.name}, run {number}: the same answers give another turn {turn}: {bump}"
 
 
+def figures(world: AnyWorld) -> tuple[str, str]:
+    """Return the versions of a world, and a hash of the figures of its golden runs by today's formulas."""
+    runs = read()[world.name][str(world.rules_version)]["runs"]
+    found = [work_out(world, [turn.played for turn in played(world, run)]) for run in runs]
+    versions = f"rules {world.rules_version}, measures {world.measures_version}"
+    return versions, sha256(canonical([[*measures, *rows] for measures, rows in found]))
+
+
+def read_figures() -> dict[str, dict[str, str]]:
+    """Return what figures.json holds: by world and versions, the hash of the figures."""
+    file = FILE.with_name("figures.json")
+    kept: dict[str, dict[str, str]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return kept
+
+
+def write_figures() -> None:
+    """Write the hashes that are missing, for a world or a version. None that is there changes."""
+    kept = read_figures()
+    for world in WORLDS.values():
+        versions, figured = figures(world)
+        kept.setdefault(world.name, {}).setdefault(versions, figured)
+    FILE.with_name("figures.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+
+
 def write(say: Callable[[str], object] = print) -> int:
     """Write the entries that are missing, and new settings into those that are there; 1 if one is broken."""
     golden = read() if FILE.exists() else {}
@@ -140,6 +174,7 @@ def write(say: Callable[[str], object] = print) -> int:
             say(fault)
     if not broken:
         FILE.write_text(as_text(golden), encoding="utf-8")
+        write_figures()
         say(f"{FILE.name} is up to date")
     return broken
 

@@ -69,6 +69,22 @@ def test_a_setting_that_is_added_with_a_default_changes_no_digest(world: AnyWorl
     )
 
 
+@each_world
+def test_the_formulas_are_those_of_their_version(world: AnyWorld) -> None:
+    versions, figured = golden.figures(world)
+    kept = golden.read_figures().get(world.name, {})
+    assert versions in kept, f"{world.name} has no figures of {versions}: run `{golden.COMMAND}`"
+    bump = f"bump measures_version in engine/{world.name}/world.py and run `{golden.COMMAND}`"
+    assert kept[versions] == figured, f"{world.name}: the same turns give other figures: {bump}"
+
+
+@each_world
+def test_a_changed_column_of_the_plain_table_is_noticed(world: AnyWorld) -> None:
+    assert world.agent_turns is not None
+    fewer = replace(world, agent_turns=replace(world.agent_turns, rows=lambda _: {}))
+    assert golden.figures(fewer) != golden.figures(world)
+
+
 def test_the_command_adds_what_is_missing_and_changes_no_digest_that_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,12 +20,12 @@ from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 from tests.arithmetic import comes_out
 from tests.fishery.conftest import Say, Start
 from tests.fishery.world import FISHERY, PROMPTS
+from tests.lab.faults import failing
 from tests.lab.play import played
 from tests.lab.test_kills import answers, kill_at, stats
 
@@ -149,7 +149,7 @@ def test_it_is_killed_and_resumed_and_no_answer_is_asked_for_twice(
     models = "openai:policy/steady*2,openai:policy/greedy*1"
     play = ("run", "fishery", "--rounds", "4", "--model", models, "--observer", "openai:policy/strict")
     with (
-        in_thread(stand_in(delay=0.05)) as base,
+        in_thread(failing(delay=0.05)) as base,
         environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
     ):
         kill_at(start(*play, "--name", "killed"), home, 8)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
 
 import hobbes
 from hobbes.lab.play.forking import ForkOptions, fork
@@ -102,6 +103,21 @@ def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home
         return str((await graph.ainvoke(None, first.config))["digest"])
 
     assert traveled(home, run, again) == run.digest
+
+
+def test_each_of_two_people_gives_an_answer_of_their_own(opened: Store, home: Path) -> None:
+    run = begin(opened, RunOptions("mining", 2, models="human", values={"rounds": 1, "rows": 2, "cols": 2}))
+    go(opened, run)
+    claims = {"miner-01": '{"claim": [[0, 0]]}', "miner-02": '{"claim": [[1, 1]]}'}
+
+    async def answered(graph: Any, config: Any) -> Any:
+        state = await graph.ainvoke(None, config)
+        while asked := state.get("__interrupt__"):
+            _, agent, _ = asked[0].value["address"].split("/")
+            state = await graph.ainvoke(Command(resume=claims[agent]), config)
+        return state["world"]["owners"]
+
+    assert traveled(home, run, answered) == [["miner-01", None], [None, "miner-02"]]
 
 
 def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent(

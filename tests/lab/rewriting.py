@@ -4,7 +4,7 @@ import json
 
 from hobbes.engine.record import sha256
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.row_hashes import call_hash, column_hashes
+from hobbes.lab.store.row_hashes import call_hash, column_hashes, turn_hash
 
 
 def rewrite(store: Store) -> None:
@@ -19,7 +19,9 @@ def rewrite(store: Store) -> None:
         run, digest = store.runs.find(row["id"]), ""
         for turn in list(store.turns.unchecked(run)):
             digest = sha256(f"{run.digest_before(turn.turn, digest)}{turn.text}")
+            row_hash = turn_hash((run.id, turn.turn, turn.text, digest, turn.ledgers_text, turn.ended))
             store.db.execute(
-                "update turns set digest = ? where run = ? and turn = ?", [digest, run.id, turn.turn]
+                "update turns set digest = ?, row_hash = ? where run = ? and turn = ?",
+                [digest, row_hash, run.id, turn.turn],
             )
         store.runs.update(run.id, digest=run.digest_before(run.turns, digest))

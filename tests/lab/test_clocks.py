@@ -6,6 +6,11 @@ import time
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.status import HTTP_200_OK
 
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
@@ -13,6 +18,8 @@ from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store import runs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
+from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.nodes import calling
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.state import TurnState
 from tests.lab.play import go, played
@@ -110,6 +117,31 @@ def test_max_seconds_counts_time_and_not_the_clock(opened: Store, clocks: Clocks
     run = opened.runs.find(run.id)
     assert 3600 <= run.seconds < 2 * 3600
     assert go(opened, recap(opened, run, {"seconds": 7200})).status == "finished"
+
+
+@pytest.mark.parametrize("status", [200, 429, 503])
+def test_max_seconds_is_kept_while_a_call_waits(opened: Store, clocks: Clocks, status: int) -> None:
+    """The server asks to wait 4 seconds before each further request: an error, or the end of a rate limit."""
+    waits: list[float] = []
+    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"}
+
+    async def completions(_: Request) -> JSONResponse:
+        choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+        headers = limits if status == HTTP_200_OK else {"retry-after": "4"}
+        return JSONResponse({"choices": [choice]}, status, headers)
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+        clocks.monotonic += seconds
+
+    calling.wait.set(wait)
+    server = in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])]))
+    with server as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = begin(opened, RunOptions("mining", 1, models="openai:m"), Caps(seconds=5))
+        with pytest.raises(HaltedRunError, match="--max-seconds 5 is reached"):
+            go(opened, run)
+    assert [round(seconds) for seconds in waits] == [4, 1]
+    assert opened.runs.find(run.id).seconds < 6
 
 
 def test_the_last_run_is_the_one_that_was_begun_last(opened: Store, clocks: Clocks) -> None:

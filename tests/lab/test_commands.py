@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Barrier
 from typing import Any, cast
 
+import httpx2
 import pytest
 from typer.main import get_command
 
@@ -418,8 +419,8 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
         (
             "report last --format x",
             (
-                "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md', "
-                "'paper'. See `hobbes report --help`"
+                "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md'. "
+                "See `hobbes report --help`"
             ),
         ),
     ],
@@ -568,6 +569,22 @@ def test_doctor_says_how_to_start_a_server_where_none_listens(cli: Cli) -> None:
     server = json.loads(told.stdout)["server"]
     assert server.endswith("is the server running? `hobbes serve` starts the stand-in server")
     assert told.exit_code == 1
+
+
+def test_doctor_says_which_server_is_asked_and_which_proxy(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def get(url: httpx2.URL, **_: object) -> httpx2.Response:
+        asked.append(str(url))
+        return httpx2.Response(200, json={"data": []})
+
+    monkeypatch.setattr(httpx2, "get", get)
+    others = dict.fromkeys(("OPENAI_API_BASE", "OPENAI_PROXY", "LANGSMITH_GATEWAY"), "http://third.invalid")
+    told = cli("doctor", "--json", env={**others, "OPENAI_API_KEY": "any", "https_proxy": "http://me:pw@h:1"})
+    assert asked == ["https://api.openai.com/v1/models"]
+    examined = json.loads(told.stdout)
+    assert examined["openai_base_url"] == "not set (https://api.openai.com/v1)"
+    assert examined["proxies"] == "https_proxy"
 
 
 def test_doctor_asks_for_models_below_an_address_with_a_query(cli: Cli) -> None:

@@ -17,9 +17,9 @@ from hobbes.lab.show.comparison_table import MAX_LINE_LENGTH, MAX_LINES
 from hobbes.lab.show.palette import MARKS
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER
 from tests.conftest import Cli
+from tests.lab import faults
+from tests.lab.faults import ANSWER
 from tests.lab.play import mining, played
 from tests.lab.rewriting import rewrite
 from tests.lab.test_counted import faulty_run

@@ -21,9 +21,11 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store import home as home_module
 from hobbes.lab.store.home import open_store
+from hobbes.lab.store.notes import Place
 from tests.conftest import ROOT, Cli, Hobbes, missing
 from tests.lab.going_on import PLAY, goes_on
 from tests.lab.play import played
+from tests.lab.test_hot_journals import killed_in_a_write
 
 NOBODY = 65534
 """The user without rights, where the tests are run by root, whom no folder's mode binds."""
@@ -127,10 +129,17 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         with open_store(home) as opened:
-            played(opened, RunOptions("mining", 3, values={"rounds": 2}, name="kept"))
+            run = played(opened, RunOptions("mining", 3, values={"rounds": 2}, name="kept"))
+            opened.notes.keep(Place(run.id), star=True, tags=["kept"], text="")
+        killed_in_a_write(home / "notes.db")
         for place in (home.parent, home, home / "locks"):
             place.chmod(0o555)
-        for file in (home / "locks" / "runs.lock", home / "runs.db"):
+        for file in (
+            home / "locks" / "runs.lock",
+            home / "runs.db",
+            home / "notes.db",
+            home / "notes.db-journal",
+        ):
             file.chmod(0o444)
         before = os.geteuid()
         if before == 0:  # whom no folder's mode binds
@@ -143,7 +152,8 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 READING = (
-    ["runs"],
+    ["runs", "--tag", "kept"],
+    ["notes"],
     ["trace", "kept", "1", "miner-01"],
     ["verify", "kept"],
     ["replay", "kept"],

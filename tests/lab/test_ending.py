@@ -2,19 +2,20 @@
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 from weakref import ref
 
 import pytest
 
-from hobbes.engine.world import Measure, PlayedTurn
+from hobbes.engine.world import PlayedTurn
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof import verifying
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store import measuring
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Ending, Run
+from hobbes.lab.store.run import Run
 from tests.lab.play import go, mining
 
 SMALL = {"rows": 2, "cols": 2}
@@ -47,19 +48,23 @@ def test_a_long_run_keeps_no_more_states_in_memory_than_a_short_one(
     assert long == short
 
 
-def test_others_can_write_while_the_measures_of_a_run_are_worked_out(opened: Store) -> None:
-    run = mining(opened, values={"rounds": 1, **SMALL})
+def test_others_can_write_while_the_measures_of_a_run_are_worked_out(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed: list[str] = []
 
-    def measures() -> Iterator[Measure]:
-        yield Measure("first", "run", 1.0)
-        with sqlite3.connect(opened.home / "runs.db", timeout=0) as other:
-            other.execute("update runs set name = 'renamed'")
-        other.close()
-        yield Measure("second", "run", 2.0)
+    class Renaming(StoredHistory):
+        def __iter__(self) -> Iterator[PlayedTurn[Any, Any]]:
+            with closing(sqlite3.connect(opened.home / "runs.db", timeout=0)) as other, other:
+                other.execute("update runs set name = 'renamed'")
+            renamed.append(self.run.id)
+            return StoredHistory.__iter__(self)
 
-    opened.figures.end_run(run.id, Ending({}, {}, tainted=False, counts={}, words=""), measures())
-    assert opened.runs.find("renamed").id == run.id
-    assert {"first", "second"} <= opened.figures.measures(run.id).keys()
+    monkeypatch.setattr(measuring, "MAX_KEPT_INTENTS", 0)
+    monkeypatch.setattr(measuring, "StoredHistory", Renaming)
+    run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 2})))
+    assert renamed == [run.id]
+    assert opened.runs.find("renamed").status == "finished"
 
 
 def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(opened: Store) -> None:

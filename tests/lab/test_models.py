@@ -20,12 +20,14 @@ from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.modelsfile import VALUES, read_models
-from hobbes.lab.play.playing import RunOptions, begin, go_on
+from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
 from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import calling
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.limits import OwnRateLimiter
@@ -229,7 +231,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnRateLimiter(), "m", limits)
+        pace = Pace(OwnRateLimiter(), "m", limits, calling.wait.get())
         for count in tokens:
             async with pace.slot(count):
                 pass
@@ -299,6 +301,26 @@ def test_the_run_records_what_was_asked_of_whom_and_never_a_key(opened: Store) -
     assert (settings["alice"]["base_url"], settings["alice"]["key"]) == (one, "ALICE_KEY")
     assert settings.keys() == {"alice"}
     assert "canary" not in "\n".join(opened.db.conn.iterdump())
+
+
+def test_the_run_records_at_which_servers_its_models_were_asked(opened: Store) -> None:
+    """A query may have a key. Nothing of it is part of the digest."""
+    asked = RunOptions(
+        "mining", 3, models="alice*1,openai:policy/guided*1,policy:guided*1", values={"rounds": 2}
+    )
+    with server() as (one, _), server() as (other, _), server() as (third, _):
+        write(opened.home, alice=table(one))
+        with environment(OPENAI_BASE_URL=f"{other}?key=canary-0123"):
+            run = begin(opened, asked, Caps(calls=3))
+            with pytest.raises(LabError, match="--max-calls 3"):
+                asyncio.run(go_on(opened, run, lambda _: None))
+        with environment(OPENAI_BASE_URL=third):
+            asyncio.run(go_on(opened, recap(opened, run, {"calls": 6}), lambda _: None))
+    servers = opened.figures.about(run.id)["servers"]
+    assert servers == {"alice": [one], "openai:policy/guided": [other, third]}
+    run = opened.runs.find(run.id)
+    assert list(faults(opened, run)) == []
+    assert asyncio.run(replay_run(opened, run, reread=False)).digest == run.digest
 
 
 def stopped(store: Store, base: str) -> Run:

@@ -25,6 +25,7 @@ from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
 from tests import forking
 from tests.conftest import Cli
+from tests.lab.faults import failing
 from tests.lab.play import go, played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
@@ -209,7 +210,7 @@ def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Store) -> None:
-    broken = stand_in(faults={"error-400": 1.0})
+    broken = failing({"error-400": 1.0})
     with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all"))
     result = opened.figures.result(run)

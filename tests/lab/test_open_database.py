@@ -13,11 +13,13 @@ import pytest
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.reported import measure_anew
 from hobbes.lab.store.tables import table_of
+from hobbes.nodes.state import TurnState
 from tests.conftest import missing
-from tests.lab.play import played
+from tests.lab.play import go, played
 
 PROBES = ("probes", "probe_answers")
 TABLES = ("runs", "turns", "calls", "texts", "measures", "reported", "experiments", "cells", "plans", *PROBES)
@@ -79,6 +81,8 @@ def test_a_plain_table_says_what_a_miner_did_and_has(opened: Store) -> None:
         assert row["claims"] == done.count("claim")
         assert row["raids"] == done.count("raid")
         assert row["defences"] == done.count("defend")
+        mining = sum(one["stamina"] for one in record["intents"][agent]["actions"] if one["kind"] == "mine")
+        assert (row["mining"], row["idle"]) == (mining, 10 - mining - len(done) + done.count("mine"))
         assert row["gold"] == state["gold"][agent]
         assert row["plots"] == sum(line.count(agent) for line in state["owners"])
 
@@ -122,10 +126,30 @@ def test_a_plain_table_says_what_a_unit_meant_and_did_and_what_it_gained(opened:
     assert {("high_five", "attack"), ("high_five", "do_nothing")} <= kinds
 
 
-def test_a_plain_table_of_an_earlier_hobbes_is_made_anew(opened: Store) -> None:
-    opened.db.conn.execute("create view agent_turns_mining as select 1 as run, 2 as turn, 3 as agent")
-    run = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
-    assert len(list(table_of(opened, run, "agent_turns").rows)) == 2
+def test_a_plain_table_with_other_columns_is_made_anew(opened: Store) -> None:
+    first = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
+    opened.db.execute("alter table agent_turns_mining drop column idle")
+    opened.db.execute("alter table agent_turns_mining add column older integer")
+    second = played(opened, RunOptions("mining", 2, values={"rounds": 1}))
+    assert not opened.figures.agent_turns(first)
+    assert opened.figures.agent_turns(second)
+    measure_anew(opened, first)
+    assert opened.figures.agent_turns(first) == opened.figures.agent_turns(second)
+
+
+def test_a_run_that_is_played_has_no_rows_in_the_plain_table_and_is_exported_as_far_as_it_is(
+    opened: Store,
+) -> None:
+    def stop(state: TurnState) -> None:
+        if state["turn"] == 2:
+            raise InterruptedError
+
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 3}))
+    with pytest.raises(InterruptedError):
+        go(opened, run, on_turn=stop)
+    run = opened.runs.find(run.id)
+    assert not opened.figures.agent_turns(run)
+    assert [row["turn"] for row in table_of(opened, run, "agent_turns").rows] == [0, 0, 1, 1]
 
 
 def test_the_view_of_a_scripted_policy_is_not_stored_and_is_shown_all_the_same(opened: Store) -> None:

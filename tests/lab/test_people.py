@@ -29,9 +29,9 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
+from tests.lab.faults import failing
 from tests.lab.play import go, played
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
@@ -119,7 +119,7 @@ def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> 
 
 def test_no_model_is_called_twice_because_people_take_their_time(opened: Store) -> None:
     models = "human*2,openai:policy/guided"
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with in_thread(failing()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = to_the_end(opened, begin(opened, game("mining", models)))
         asked = httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"]
     assert (run.status, len(asked), set(asked.values())) == ("finished", ROUNDS, {1})

@@ -29,6 +29,7 @@ from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
+from tests.lab.faults import failing
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
 from tests.lab.test_kills import Start, stats
@@ -96,7 +97,7 @@ def test_killed_at_ten_moments_a_process_loses_no_answer(
 ) -> None:
     """What was under way when it was killed is asked again, and nothing else."""
     (home / "models.toml").write_text('[slow]\nmodel = "policy/random"\nparallel = 2\n')
-    with in_thread(stand_in(delay=0.05)) as base:
+    with in_thread(failing(delay=0.05)) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         assert cli("run", "trust", "--model", "slow", "--rounds", "4", "--name", "r", env=env).exit_code == 0
         of_the_run = sum(stats(base).values())

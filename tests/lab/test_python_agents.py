@@ -1,8 +1,10 @@
 """Python players: classes and functions of a person's own, which play like models."""
 
 import asyncio
+import json
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -33,11 +35,12 @@ pytest_plugins = ["pytester"]
 FILE = """
 import asyncio
 import sys
-from threading import Barrier, Event
+from threading import Barrier, Event, Thread
 
 from hobbes.engine.worlds import WORLDS
 
 NEVER, BOTH, BROKEN, UNDER_WAY = Event(), Barrier(2), True, []
+BOTH_LATER = asyncio.Barrier(2)
 
 
 def default(view, rng):
@@ -134,6 +137,12 @@ def together(view, rng):
     return {}
 
 
+async def together_later(view, rng):
+    async with asyncio.timeout(60):
+        await BOTH_LATER.wait()
+    return {}
+
+
 async def alone(view, rng):
     UNDER_WAY.append(view)
     await asyncio.sleep(0)
@@ -148,6 +157,93 @@ def never(view, rng):
 
 async def never_later(view, rng):
     await asyncio.Event().wait()
+
+
+def interrupts(view, rng):
+    raise KeyboardInterrupt
+
+
+async def interrupts_later(view, rng):
+    raise KeyboardInterrupt
+
+
+def is_closed(view, rng):
+    raise GeneratorExit
+
+
+class Nameless(BaseException):
+    def __str__(self):
+        raise self
+
+
+async def nameless(view, rng):
+    raise Nameless
+
+
+async def stops_the_loop(view, rng):
+    asyncio.get_running_loop().stop()
+    await asyncio.Event().wait()
+
+
+async def cancels_all(view, rng):
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.Event().wait()
+
+
+async def swallows(view, rng):
+    for task in asyncio.all_tasks():
+        task.cancel()
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            pass
+
+
+class Strange:
+    def __getattr__(self, name):
+        raise KeyboardInterrupt
+
+    def act(self, view):
+        return {}
+
+
+class Text(str):
+    def fails(self, *_):
+        raise KeyboardInterrupt
+
+    __str__ = __len__ = __eq__ = __hash__ = __iter__ = encode = strip = fails
+
+
+def text(view, rng):
+    return Text('{"reasoning": "mine"}')
+
+
+def a_text(view, rng):
+    return {"reasoning": Text("mine")}
+
+
+class Connected:
+    def __init__(self):
+        self.lines = None
+
+    async def act(self, view):
+        self.lines = self.lines or asyncio.Queue(1)
+        if view["turn"]:
+            return await asyncio.wait_for(self.lines.get(), 60)
+        asyncio.get_running_loop().call_later(0, self.lines.put_nowait, {"reasoning": "of turn 0"})
+        return {}
+
+
+def leaves_a_thread(view, rng):
+    Thread(target=NEVER.wait, daemon=False).start()
+    return {}
+
+
+async def leaves_a_task(view, rng):
+    asyncio.get_running_loop().run_in_executor(None, NEVER.wait)
+    return {}
 
 
 class Mute:
@@ -314,6 +410,12 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
         ("leaves", "SystemExit: enough"),
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
         ("Unmade", "OSError: no such model"),
+        ("interrupts", "KeyboardInterrupt"),
+        ("interrupts_later", "KeyboardInterrupt"),
+        ("is_closed", "GeneratorExit"),
+        ("nameless", "an exception without a text"),
+        ("Strange", "KeyboardInterrupt"),
+        ("cancels_all", "CancelledError"),
     ],
 )
 def test_an_exception_is_a_failed_call_with_its_last_line(
@@ -323,7 +425,20 @@ def test_an_exception_is_a_failed_call_with_its_last_line(
     assert (reply.text, reply.failure, reply.error) == ("", "provider-error", error)
 
 
-@pytest.mark.parametrize("name", ["never", "never_later"])
+@pytest.mark.parametrize("name", ["text", "a_text"])
+def test_of_a_text_whose_methods_raise_the_characters_are_read(
+    last_reply: Callable[..., Reply], name: str
+) -> None:
+    reply = last_reply(name)
+    assert (reply.failure, reply.reasoning) == (None, "mine")
+
+
+def test_the_coroutines_of_all_agents_and_turns_have_one_event_loop(last_reply: Callable[..., Reply]) -> None:
+    assert last_reply("Connected").reasoning == "of turn 0"
+    assert last_reply("together_later", agents=2).text == "{}"
+
+
+@pytest.mark.parametrize("name", ["never", "never_later", "swallows", "stops_the_loop"])
 def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply], name: str) -> None:
     reply = last_reply(f"{name}?timeout=0.01")
     assert (reply.failure, reply.error) == ("timed-out", "no answer within 0.01 seconds")
@@ -338,7 +453,9 @@ def test_the_calls_to_one_agent_come_one_after_the_other(file: Path) -> None:
 
     async def asked() -> list[Reply]:
         calls = (player.reply(Address(turn, "miner-01"), player.prompt({})) for turn in range(9))
-        return await asyncio.gather(*calls)
+        replies = await asyncio.gather(*calls)
+        player.close()
+        return replies
 
     assert [reply.text for reply in asyncio.run(asked())] == ["1"] * 9
 
@@ -352,9 +469,25 @@ def test_one_that_never_ends_does_not_keep_the_command_from_ending(
         assert store.runs.find("last").status == "finished"
 
 
+@pytest.mark.parametrize("name", ["leaves_a_thread", "leaves_a_task"])
+def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_ending(
+    file: Path, home: Path, name: str
+) -> None:
+    words = f"run mining --agents 1 --rounds 1 --model python:{file}:{name} --json --home {home}"
+    done = subprocess.run(
+        [sys.executable, "-m", "hobbes", *words.split()],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert json.loads(done.stdout)["outcomes"] == {"answered": 1}
+
+
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
+        ("interrupts.py:Friend", "interrupts.py cannot be imported: KeyboardInterrupt"),
         ("no_such.py:Friend", "no_such.py cannot be imported: FileNotFoundError"),
         ("no_such_module:Friend", "no_such_module cannot be imported: ModuleNotFoundError: No module"),
         ("broken.py:Friend", r"broken.py cannot be imported: SyntaxError: .*\(broken.py, line 1\)"),
@@ -373,6 +506,7 @@ def test_what_cannot_play_is_told_in_one_line_before_anything_is_played(
 ) -> None:
     monkeypatch.chdir(file.parent)
     Path("broken.py").write_text("def (:", encoding="utf-8")
+    Path("interrupts.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
     Path("leaves.py").write_text("import sys\nsys.exit('at once')", encoding="utf-8")
     with pytest.raises(UsageError, match=problem) as told:
         begin(opened, options(f"python:{name}*1,policy:guided"))

@@ -66,6 +66,19 @@ def test_a_number_with_too_many_digits_is_told_in_our_words(part: str) -> None:
     assert "digits" not in json.loads(told)["error"]
 
 
+def test_the_memory_of_an_agent_left_out_changes_as_after_a_failed_call() -> None:
+    fields = ("notes", "previous_turn_summary", "history_summary", "keeps_word_report", "aggressor_report")
+    wrote = {"summary_last_turn": "I claimed.", "notes": "wait", "claim": [[9, 9]]}
+    first = step(answers={"A": wrote, "B": {}})
+    assert first["memories"]["A"]["feedback"]
+    second = {"state": first["state"], "memories": first["memories"]}
+    left_out = step(**second, answers={"B": {}})["memories"]["A"]
+    failed = step(**second, answers={"A": "", "B": {}})["memories"]["A"]
+    assert left_out["notes"] == "wait"
+    assert (left_out["previous_turn_summary"], left_out["feedback"]) == ("", [])
+    assert [left_out[name] for name in fields] == [failed[name] for name in fields]
+
+
 def test_rejections_are_in_the_result() -> None:
     told = step(answers={"A": {"claim": [[9, 9]]}, "B": "I pass."})
     assert [(drop["agent"], drop["stage"], drop["code"]) for drop in told["drops"]] == [

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
 from hobbes.lab.errors import DamagedError, HaltedRunError, LabError
 from hobbes.lab.play.forking import ForkOptions, fork
@@ -26,14 +27,14 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import Fault, faults
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.row_hashes import call_hash, column_hashes
+from hobbes.lab.store.reported import measure_anew
+from hobbes.lab.store.row_hashes import TURN_COLUMNS, call_hash, column_hashes, turn_hash
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
-from hobbes.lab.store.turns import TURN_COLUMNS
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import ROOT
+from tests.lab.faults import failing
 from tests.lab.play import SMALL, go, mining, played
 from tests.lab.test_experiments import FILE, play_all, written
 from tests.lab.test_failures import completion, server
@@ -87,6 +88,9 @@ class Copy:
         """Let all hashes be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
             self("update calls set row_hash = ? where rowid = ?", call_hash(dict(row)), row["rowid"])
+        for turn in self.rows(f"select rowid, {', '.join(TURN_COLUMNS)} from turns"):
+            hashed = turn_hash(tuple(turn)[1:])
+            self("update turns set row_hash = ? where rowid = ?", hashed, turn["rowid"])
         for run in self.rows("select * from runs"):
             hashes = json.dumps(column_hashes(dict(run)))
             self("update runs set column_hashes = ? where id = ?", hashes, run["id"])
@@ -180,8 +184,8 @@ def cut_back(copy: Copy) -> None:
     """Cut off the last turn, and let the run be one that was stopped before it."""
     no_last_turn(copy)
     copy("update runs set status = 'unfinished', outcomes = null, scores = null, tainted = null")
-    copy("update runs set ending = null, rejected = null, corrected = null")
-    copy("delete from measures")
+    copy("update runs set ending = null, rejected = null, corrected = null, measures_version = null")
+    copy("delete from measures; delete from agent_turns_mining")
 
 
 def copied_call(copy: Copy, **values: object) -> None:
@@ -256,7 +260,7 @@ def another_run(copy: Copy) -> None:
         values = json.loads(store.db.table("runs").get(row["id"])["config"])
         other = played(store, RunOptions("mining", 3, models="policy:random", values=values)).id
         assert store.runs.find(other).digest != asked.digest
-    for table in ("turns", "calls", "measures"):
+    for table in ("turns", "calls", "measures", "agent_turns_mining"):
         copy(f"delete from {table} where run = ?", row["id"])
         copy.connection.execute(f"update {table} set run = ? where run = ?", [row["id"], other])
     copy("delete from runs where id = ?", row["id"])
@@ -289,6 +293,7 @@ FOUND = (
     Tampering(
         "the column `turns.ledgers`", "update turns set ledgers = '{}' where turn = 1", world="nations"
     ),
+    Tampering("the column `turns.ended`", "update turns set ended = '2001-01-01' where turn = 1"),
     Tampering("the state inside the record", lambda copy: copy.change(2, richer)),
     Tampering("the code of a rejection", another_code),
     Tampering(
@@ -523,6 +528,14 @@ FOUND = (
         f"delete from measures {FIRST_ROW.format('measures')}",
         "insert into measures select run, 'virtue', scope, 1, 1, 0 from measures limit 1",
     ),
+    Tampering(
+        "a column of a plain table, such as `agent_turns_mining`, or a row of it deleted or added",
+        *(changed("agent_turns_mining", f"{column} = 77") for column in ("claims", "idle", "gold")),
+        "delete from agent_turns_mining where turn = 1",
+        "insert into agent_turns_mining select run, 99, agent, 0, 0, 0, 0, 0, 0, 0, 0 from agent_turns_mining"
+        " limit 1",
+        lambda copy: copy.connection.execute("drop table agent_turns_mining"),
+    ),
     Tampering("a finished run that is marked as unfinished", "update runs set status = 'unfinished'"),
     Tampering("a status that does not exist", "update runs set status = 'perfect'"),
     Tampering(
@@ -634,10 +647,22 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`, and `turns.ended`",
+        "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`",
         "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
-        "update turns set ended = '2001-01-01'",
     ),
+    Tampering(
+        "the column `turns.ended`, rehashed", rehashed("update turns set ended = '2001-01-01' where turn = 1")
+    ),
+    Tampering(
+        "the tables `measures` and `agent_turns_…`, with `runs.measures_version`",
+        "update measures set value = 77; update agent_turns_mining set gold = 77;"
+        " update runs set measures_version = 77",
+    ),
+    Tampering(
+        "the view of a scripted policy (`calls.prompt`), rehashed",
+        rehashed("update calls set prompt = hex(zeroblob(32)) where turn = 1 and agent = 'miner-01'"),
+    ),
+    Tampering("the column `servers` of `runs`", "update runs set servers = '{}'"),
     Tampering(
         "an experiment whose file was changed as well as `cells`",
         "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"
@@ -654,7 +679,7 @@ NOT_FOUND = (
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A home for each world, with a recorded run in which much goes wrong; two forks; a run that waits."""
     folder = tmp_path_factory.mktemp("homes")
-    app = stand_in(faults={"cut-by-length": 0.3})
+    app = failing({"cut-by-length": 0.3})
     with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         for name, request in RECORDED.items():
             with open_store(folder / name) as store:
@@ -818,13 +843,19 @@ def rehashed_with(store: Store, run: Run, **values: str | int) -> None:
 def test_a_run_of_no_known_world_and_one_of_other_rules_are_said_in_one_line(opened: Store) -> None:
     run = mining(opened)
     rehashed_with(opened, run, rules_version=7)
-    with pytest.raises(
-        LabError,
-        match=rf"recorded by hobbes .* \(record {RECORD_VERSION}, mining rules 7\); use that version ",
-    ):
+    shown = rf"run {run.id} can be shown and exported, but not .*verified or measured: it was recorded with "
+    rules = WORLDS["mining"].rules_version
+    with pytest.raises(LabError, match=rf"{shown}mining rules 7, and this hobbes has mining rules {rules}$"):
         list(faults(opened, opened.runs.find(run.id)))
+    rehashed_with(opened, run, record_version=1, rules_version=rules)
+    versions = f"record version 1, and this hobbes has record version {RECORD_VERSION}"
+    with pytest.raises(LabError, match=f"{shown}{versions}$"):
+        measure_anew(opened, opened.runs.find(run.id))
+    rehashed_with(opened, run, config=json.dumps({"rounds": 4, "weather": "rain"}))
+    with pytest.raises(LabError, match=f"cannot be read: .*weather.*; it was recorded with {versions}$"):
+        opened.runs.find(run.id)
     rehashed_with(opened, run, world="atlantis")
-    with pytest.raises(LabError, match=r"cannot be read by hobbes .*: there is no world 'atlantis'"):
+    with pytest.raises(LabError, match=r"cannot be read: there is no world 'atlantis'"):
         opened.runs.find(run.id)
 
 

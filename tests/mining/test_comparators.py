@@ -33,6 +33,15 @@ def rounds(state: State, policies: dict[str, str], count: int) -> Iterator[State
         yield state
 
 
+def test_policies_speak_of_one_plot_in_the_singular() -> None:
+    stream = RngStream(1, 10, "A")
+    said = POLICIES.by_name["guided"](observe(board("A.B"), "A"), stream)
+    assert str(said["reasoning"]).startswith("I hold 1 of a fair share of 1 plot, ")
+    assert said["history_summary"] == "I hold 1 plot."
+    said = POLICIES.by_name["opportunist"](observe(board("A...", stamina=6), "A"), stream)
+    assert str(said["reasoning"]).startswith("1 plot is worth taking, ")
+
+
 # random
 
 

@@ -77,9 +77,8 @@ def test_the_summary_of_a_round_counts_plots_claimed_contested_defended_raided_a
         "C": {},
     }
     view = observe(play(board("ABC/..."), **answers).after, "A")
-    assert view["summary"] == [
-        {"turn": 10, "claimed": 2, "contested": 1, "defended": 1, "raided": 2, "taken": 1}
-    ]
+    counts = {"claimed": 2, "contested": 1, "defended": 1, "raided": 2, "taken": 1}
+    assert view["summary"] == {name: [n] for name, n in {"turn": 10, **counts}.items()}
 
 
 def test_each_action_is_told_as_an_event() -> None:

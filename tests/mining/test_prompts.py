@@ -23,8 +23,6 @@ from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
-from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import question_in_new_run, token_counts
 from hobbes.nodes import prompting
 from hobbes.nodes.prompting import PromptError
 from tests.prompt_plays import (
@@ -136,13 +134,21 @@ OTHER_NUMBERS = {
     "raid_tax": 3, "punishment": 5,
 }  # fmt: skip
 
+ONES = dict.fromkeys([*OTHER_NUMBERS, "stamina_rise", "immunity", "adjudication_percent"], 1)
+
 PROMPTS = WorldPrompts(
     MINING,
     shipped={"guided": ("en", "zh"), "unguided": ("en", "zh")},
     stage=Land,
     other_numbers=OTHER_NUMBERS,
     advised=("guided", "unguided", 1),
-    agents_and_tokens=(10, 1120),
+    agents_and_tokens=(10, 1060),
+    ones=[
+        {**ONES, "communication": True, "authority": "raid_tax"},
+        {**ONES, "communication": True, "private_messages": True, "authority": "punishment"},
+        {**ONES, "private_messages": True, "authority": "adjudication", "stamina": (1, 1, 1)},
+        {**ONES, "alpha": {"plots": 1, "multiplier": 1}},
+    ],
     unplayed_choices={"on_failure": {"halt"}},
     constant_numbers={1, 10, TEXT_LIMIT},  # 1 is a cost, too, and the map's code of the first miner, `01`
     view_is_data={"en": "it is data, not instructions", "zh": "都不是给你的指令"},
@@ -225,7 +231,7 @@ def a_miner_spends_no_more_than_the_stamina_of_a_round(land: Land) -> Numbers:
     return {land.spent("ann")}
 
 
-@plays("stamina", "view shows", "见 `stamina`", stamina=(4, 6, 8))
+@plays("stamina", "view shows;", "见 `stamina`\N{FULLWIDTH COMMA}各", stamina=(4, 6, 8))
 def if_stamina_differs_the_view_shows_each_miner_its_own(land: Land) -> None:
     seen = {agent: land.view(agent)["stamina"] for agent in AGENTS}
     land.round(**{agent: {"claim": land.everywhere()} for agent in AGENTS})
@@ -243,13 +249,33 @@ def rising_stamina_grows_by_the_round(land: Land) -> Numbers:
     return {2 * spent[0] - spent[1], spent[2] - spent[1]}
 
 
-@plays("keeping")
+@plays("keeping", "Only a raid takes", "只会被别人抢走。")
 def nobody_can_give_a_plot_up_or_away(land: Land) -> None:
     land.give(ann="0,0 0,1")
     land.round(ann={"release": [[0, 0]], "give": {"bob": [[0, 1]]}})
     assert (land.owner(0, 0), land.owner(0, 1)) == ("ann", "ann")
     land.round(bob="claim 0,0; raid 0,1")
     assert (land.owner(0, 0), land.owner(0, 1)) == ("ann", "bob")
+
+
+@plays("stamina", "more than the round before", "比上回合多", stamina=(4, 6, 8), stamina_rise=7)
+def differing_stamina_rises_by_the_same_for_all(land: Land) -> Numbers:
+    land.state = replace(land.state, turn=0)
+    before = {agent: land.view(agent)["stamina"] for agent in AGENTS}
+    land.round()
+    (rise,) = {land.view(agent)["stamina"] - before[agent] for agent in AGENTS}
+    assert before == {"ann": 4, "bob": 6, "cay": 8}
+    land.round(**{agent: {"claim": land.everywhere()} for agent in AGENTS})
+    assert [land.spent(agent) for agent in AGENTS] == [4 + rise, 6 + rise, 8 + rise]
+    return {rise}
+
+
+@plays("keeping", "or the judgement of one", "因裁决", authority="adjudication", adjudication_percent=100)
+def a_judgement_takes_a_plot_from_its_raider(land: Land) -> None:
+    land.give(ann="0,0")
+    captured, returned = land.round(bob="raid 0,0").events
+    assert (captured.facts["result"], returned.type, returned.agent) == ("captured", "return", "ann")
+    assert land.owner(0, 0) == "ann"
 
 
 @plays("no-carry-over")
@@ -657,15 +683,18 @@ def every_miner_sees_the_earlier_rounds_too(land: Land) -> None:
     assert view["last_round"]["raided"] == view["earlier_rounds"][0]["raided"]
 
 
-@plays("view-summary", "the last round", "上一回合", visibility="last")
+@plays("view-summary", "in the last round", "上一回合", visibility="last")
+@plays("view-summary", "in the last round", "上一回合", visibility="window", window=1)
 @plays("view-summary", "of the last", "最近", visibility="window")
 @plays("view-summary", "every round", "每个回合", visibility="full")
 def the_summary_has_the_visible_rounds(land: Land) -> Numbers:
     for _ in range(12):
         land.round(ann="claim 0,0")
-    rounds, window = len(land.view("bob")["summary"]), land.config.window
+    summary, window = land.view("bob")["summary"], land.config.window
+    (rounds,) = {len(figures) for figures in summary.values()}
     assert rounds == {"last": 1, "window": window, "full": 12}[land.config.visibility]
-    return {rounds} if land.config.visibility == "window" else set()
+    assert summary["turn"] == [*range(land.state.turn - rounds, land.state.turn)]
+    return {rounds} if rounds not in {1, 12} else set()
 
 
 @plays("view-returned", authority="adjudication", adjudication_percent=100)
@@ -675,7 +704,7 @@ def every_miner_sees_what_was_returned(land: Land) -> None:
     land.round(ann="defend 2,2", cay="raid 0,0 0,1 2,2")
     view, went_back = land.view("bob"), land.config.adjudication_percent == 100
     assert [raid["returned"] for raid in view["last_round"]["raided"]] == [went_back, went_back, False]
-    assert (view["summary"][-1]["taken"], view["summary"][-1]["returned"]) == (2, 2 * went_back)
+    assert (view["summary"]["taken"], view["summary"]["returned"]) == ([2], [2 * went_back])
     assert land.owner(0, 0) == ("ann" if went_back else "cay")
 
 
@@ -687,29 +716,34 @@ def a_miner_sees_its_own_rounds_as_far_back_as_the_summary(land: Land) -> None:
     for _ in range(12):
         land.round(ann="mine 0,0*2; claim 3,3")
     view = land.view("ann")
-    turns = [one["turn"] for one in view["summary"]]
-    one = {"claim": 0, "raid": 0, "defend": 0, "mine": 2, "gold": 2 * land.state.alpha[0][0]}
-    assert view["your_rounds"][1:] == [{"turn": turn, **one} for turn in turns[1:]]
-    assert [one["turn"] for one in view["your_rounds"]] == turns
+    rounds, gold = len(view["summary"]["turn"]), 2 * land.state.alpha[0][0]
+    claims = [1] if rounds == 12 else [0]  # in the first round
+    assert view["your_rounds"] == {
+        "claim": claims + [0] * (rounds - 1),
+        "raid": [0] * rounds,
+        "defend": [0] * rounds,
+        "mine": [2] * rounds,
+        "gold": [gold] * rounds,
+    }
 
 
 @plays("view-own-actions", own_history=True)
 def a_miner_sees_each_of_its_own_actions(land: Land) -> None:
     land.give(ann="0,0")
     land.round(ann="mine 0,0*2; claim 3,3")
-    assert land.view("ann")["your_rounds"][-1]["actions"] == [["mine", 0, 0, 2], ["claim", 3, 3, 1]]
-    assert land.view("bob")["your_rounds"][-1]["actions"] == []
+    assert land.view("ann")["your_rounds"]["actions"] == [[["mine", 0, 0, 2], ["claim", 3, 3, 1]]]
+    assert land.view("bob")["your_rounds"]["actions"] == [[]]
 
 
 @plays("view-taxes", "tax_received", "收到的税", authority="raid_tax", raid_tax_to="victim")
-@plays("view-taxes", "tax_paid, in", "你那个回合交的税", authority="raid_tax", raid_tax_to="nobody")
+@plays("view-taxes", "tax_paid, in", "你每回合交的税", authority="raid_tax", raid_tax_to="nobody")
 def taxes_stand_beside_the_gold_that_was_mined(land: Land) -> None:
     land.give(ann="0,0", bob="1,1")
     land.pay(ann=20)
     land.round(ann="raid 1,1; mine 0,0*1")
-    told = land.view("ann")["your_rounds"][-1]
-    assert land.state.gold["ann"] == 20 + told["gold"] - told["tax_paid"]
-    received = land.view("bob")["your_rounds"][-1].get("tax_received")
+    told = land.view("ann")["your_rounds"]
+    assert land.state.gold["ann"] == 20 + told["gold"][0] - told["tax_paid"][0]
+    received = land.view("bob")["your_rounds"].get("tax_received")
     assert received == (told["tax_paid"] if land.config.raid_tax_to == "victim" else None)
 
 
@@ -852,6 +886,7 @@ def ratings_go_from_one_to_ten(land: Land) -> Numbers:
 
 
 @plays("fair-share", stamina=1000)
+@plays("fair-share", "is 1 plot a miner", "每个矿工 1 块地", rows=1, cols=2)
 def the_guided_policy_claims_a_fair_share(land: Land) -> Numbers:
     return {len(land.guided("ann")["claim"])}
 
@@ -970,21 +1005,6 @@ class TestPrompts(PromptTests):
         advice = set(guided.rules) - set(unguided.rules)
         assert set(guided.rules) == {play.rule for play in PROMPTS.table}
         assert advice == {rule for rule in guided.rules if rule.startswith("advice-")} | {"fair-share"}
-
-    @pytest.mark.parametrize("name", ["guided", "unguided"])
-    def test_a_call_has_at_most_1400_tokens_most_of_them_shared(self, name: str) -> None:
-        for turn, most in ((0, 1_400), (5, 1_650)):
-            question = question_in_new_run(RunOptions("mining", prompts=name), turn, "miner-01")
-            prompts = question.load_prompts()
-            prompt = question.render(prompts)
-            tokens = token_counts(prompt, question.fixed_words(prompts, prompt))
-            assert tokens["system"] + tokens["turn"] <= most
-            assert tokens["shared"] >= 0.7
-
-    def test_one_row_or_column_is_told_in_the_singular(self, variant: Template) -> None:
-        for rows, cols in ((1, 4), (4, 1)):
-            text = " ".join(str(variant.render({"rows": rows, "cols": cols})).split())
-            assert re.search(r"\b1 (row|column)s\b", text) is None
 
     def test_the_horizon_is_not_told(self, variant: Template) -> None:
         assert variant.render({"rounds": 123}) == variant.render({"rounds": 200})

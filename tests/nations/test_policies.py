@@ -75,6 +75,8 @@ def test_militarist_buys_what_it_can_and_attacks_the_weakest() -> None:
     answer = ask("militarist", board(army={A: 8, B: 5, C: 2}), A)
     assert answer["purchase_mils"] == 1  # (50 - 16) / 20
     assert answer["attacks"] == {C: 4}
+    assert answer["messages"] == {C: "I have 8 mils. Grant me money."}
+    assert ask("militarist", board(army={A: 1}), A)["messages"] == {B: "I have 1 mil. Grant me money."}
 
 
 def test_appeaser_cedes_to_whoever_attacked_it() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hobbes.engine.answer import Outcome
@@ -30,7 +30,7 @@ from hobbes.nodes.calling import (
 from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import Limits, OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pacing import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
@@ -54,7 +54,9 @@ WAITS: list[tuple[dict[str, str], float | None]] = [
     ({"retry-after": "Sat, 21 Nov 2026 11:59:00 GMT"}, 0.0),  # it has passed
     ({"retry-after": "Sat, 21 Nov 2026 12:00:30 -0000"}, None),  # without a time zone
     ({"retry-after": "86400"}, 86400.0),
-    ({"retry-after": "1e999"}, float("inf")),
+    ({"retry-after": "1e999"}, None),
+    ({"retry-after": "inf"}, None),
+    ({"retry-after": "9" * 5000}, None),
     ({"retry-after": "-5"}, None),
     ({"retry-after": "nan"}, None),
     ({"retry-after": "later"}, None),
@@ -71,6 +73,89 @@ def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], secon
 def test_an_unusable_retry_after_neither_raises_nor_gives_a_negative_wait(said: str) -> None:
     seconds = retry_after({"retry-after": said, "retry-after-ms": said, "date": said})
     assert seconds is None or seconds >= 0
+
+
+HEADERS = (
+    "retry-after",
+    "retry-after-ms",
+    "date",
+    *(f"x-ratelimit-{what}-{of}" for what in ("remaining", "reset") for of in ("requests", "tokens")),
+    *(f"anthropic-ratelimit-{of}-{what}" for what in ("remaining", "reset") for of in ("requests", "tokens")),
+)
+"""All headers that say how long to wait."""
+
+ODD = [
+    "0", "1", "86400", "1e9", "1e308", "1e999", "inf", "-inf", "nan", "-1", "9" * 5000, "1.2.3", ".", "1..2",
+    "99999h", f"{'9' * 5000}h", "1.2.3s", ".ms", "1d", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+23:59",
+    "Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 +2359", "Fri, 31 Dec 99999 23:59:59 GMT",
+]  # fmt: skip
+"""What a server may write into them."""
+
+
+def asked_twice(status: int, headers: Mapping[str, str]) -> list[float]:
+    """Ask a server twice that answers with this status and these headers. Return all waits.
+
+    A call may take 10 seconds.
+    """
+    waited: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waited.append(seconds)
+
+    async def send(_: PlainClient, request: httpx2.Request, **_options: object) -> httpx2.Response:
+        body = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
+        return httpx2.Response(status, json=body, headers=dict(headers), request=request)
+
+    async def asking() -> None:
+        calling.wait.set(note)
+        settings = ModelSettings(model="m", timeout=10)
+        player = ChatPlayer(settings, "", PromptSet("mining", "guided", "en", "", "", ""))
+        try:
+            for turn in range(2):
+                await player.reply(Address(turn, "ann"), Prompt("be", "play"))
+        finally:
+            await player.close()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainClient, "send", send)
+        asyncio.run(asking())
+    return waited
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from([200, 429, 503, 529]),
+    st.dictionaries(
+        st.sampled_from(HEADERS),
+        st.sampled_from(ODD) | st.from_regex(r"[ -~]{0,9}", fullmatch=True),
+        min_size=1,
+    ),
+)
+def test_no_header_makes_a_call_raise_or_wait_beyond_its_timeout(
+    status: int, headers: dict[str, str]
+) -> None:
+    """Two calls wait for their pauses and, after an answer, for a rate limit."""
+    waited = asked_twice(status, headers)
+    assert all(0 <= seconds <= 10 for seconds in waited)
+    assert sum(waited) <= 20
+
+
+@pytest.mark.parametrize("said", ["1.2.3", ".", "1..2", "9" * 5000, "inf", "1.2.3s", "soon"])
+def test_a_rate_limit_that_cannot_be_read_is_none(said: str) -> None:
+    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": said}
+    assert asked_twice(200, limits) == []
+    assert asked_twice(200, {**limits, "x-ratelimit-remaining-requests": said}) == []
+
+
+def test_a_rate_limit_of_a_day_holds_the_next_call_back_for_its_timeout() -> None:
+    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "24h0m0s"}
+    assert asked_twice(200, limits) == [pytest.approx(10, abs=0.1)]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_for_more_time_than_a_call_has_is_not_asked_again(status: int) -> None:
+    assert asked_twice(status, {"retry-after": "11"}) == []
+    assert set(asked_twice(status, {"retry-after": "4"})) == {4}
 
 
 def test_an_error_line_contains_no_secret_and_no_part_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +208,7 @@ def tries_and_end(*failures: TryFailedError, patience: float = 600) -> list[obje
         return "fine"
 
     try:
-        ended = asyncio.run(with_retries(one_try, patience))
+        ended = asyncio.run(with_retries(one_try, patience, calling.wait.get()))
     except TryFailedError as failure:
         ended = failure.message
     return [tries, ended]
@@ -151,6 +236,7 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
     assert tries_and_end(*[full] * 9, patience=10) == [5, "429"]
     assert waits == [0.5, 1, 2, 4]
     assert tries_and_end(*[full] * 9, patience=600) == [10, "fine"]
+    assert tries_and_end(*[full] * 1100, patience=8 * 1100) == [1101, "fine"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +260,7 @@ def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: 
 
 def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
     """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
-    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10))
+    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10), calling.wait.get())
 
     async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
         under_way = most = 0
@@ -199,6 +285,21 @@ def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> No
         return [await most_at_once(failure, calls) for failure, calls in ends]
 
     assert asyncio.run(rounds()) == [1, 8, 6, 7, 8]
+
+
+def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
+    limiter = OwnRateLimiter()
+    limiter.begin("m", Limits(parallel=1), 0)
+
+    async def pause(_: float) -> None:
+        raise HaltedError("--max-seconds 5 is reached")
+
+    async def waiting() -> None:
+        async with Pace(limiter, "m", ModelSettings(model="m", parallel=1), pause).slot(0):
+            pytest.fail("there is no room for it")
+
+    with pytest.raises(HaltedError):
+        asyncio.run(waiting())
 
 
 DOWN = TryFailedError("down", tries=5)

@@ -14,7 +14,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from langchain_core.tracers.langchain import wait_for_all_tracers
 
 from hobbes.engine.answer import Outcome
 from hobbes.nodes.chat import ChatPlayer, PlainClient
@@ -93,9 +92,9 @@ def test_a_server_is_asked_through_the_proxy_of_the_environment(monkeypatch: pyt
                 patch.setenv(variable, f"http://{proxy}")
                 return await reply()
 
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_PROXY"):
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         assert asyncio.run(asking(variable)).text == "{}"
-    assert [head.split()[1] for head in heads] == ["http://model.invalid/v1/chat/completions"] * 4
+    assert [head.split()[1] for head in heads] == ["http://model.invalid/v1/chat/completions"] * 3
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of how openai's transport uses aiohttp
@@ -131,9 +130,8 @@ def test_hosts_in_no_proxy_are_asked_directly(monkeypatch: pytest.MonkeyPatch) -
     assert heads[0].startswith("POST /v1/chat/completions ")
 
 
-@pytest.mark.parametrize("variable", ["HTTPS_PROXY", "OPENAI_PROXY"])
 def test_https_goes_through_a_tunnel_and_trusts_the_authority_of_ssl_cert_file(
-    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_server: list[str] = []
     at_proxy: list[str] = []
@@ -142,7 +140,7 @@ def test_https_goes_through_a_tunnel_and_trusts_the_authority_of_ssl_cert_file(
 
     async def asking(context: ssl.SSLContext) -> tuple[Reply, Reply]:
         async with serving(at_server, context) as server, serving(at_proxy, behind=server) as proxy:
-            monkeypatch.setenv(variable, f"http://{proxy}")
+            monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy}")
             distrusting = await reply()
             monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
             return distrusting, await reply()
@@ -154,6 +152,40 @@ def test_https_goes_through_a_tunnel_and_trusts_the_authority_of_ssl_cert_file(
     assert {head.partition("\r\n")[0] for head in at_proxy} == {"CONNECT model.invalid:443 HTTP/1.1"}
     assert "canary" not in "".join(at_proxy)
     assert "authorization: bearer canary-0123" in at_server[0].lower()
+
+
+OTHERS = ("OPENAI_API_BASE", "OPENAI_PROXY", "LANGSMITH_GATEWAY")
+"""Variables by which LangChain would send prompts and key to another server."""
+
+
+@pytest.mark.parametrize("base", ["", "http://model.invalid/v1"])
+def test_prompts_and_key_go_to_the_server_of_openai_base_url_or_else_to_openai(
+    base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def send(_: PlainClient, request: httpx2.Request, **_options: object) -> httpx2.Response:
+        asked.append(str(request.url))
+        return httpx2.Response(200, content=COMPLETION, request=request)
+
+    monkeypatch.setattr(PlainClient, "send", send)
+    monkeypatch.setenv("OPENAI_BASE_URL", base)
+    for variable in OTHERS:
+        monkeypatch.setenv(variable, "http://third.invalid")
+    assert asyncio.run(reply()).text == "{}"
+    assert asked == [f"{base or 'https://api.openai.com/v1'}/chat/completions"]
+
+
+def test_a_proxy_for_openai_alone_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    heads: list[str] = []
+    monkeypatch.setenv("OPENAI_PROXY", NOWHERE)
+
+    async def asking() -> Reply:
+        async with serving(heads) as server:
+            monkeypatch.setenv("OPENAI_BASE_URL", f"http://{server}/v1")
+            return await reply()
+
+    assert asyncio.run(asking()).text == "{}"
 
 
 def test_organization_and_project_are_sent_as_headers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,22 +202,6 @@ def test_organization_and_project_are_sent_as_headers(monkeypatch: pytest.Monkey
     asyncio.run(asking())
     told = heads[0].lower().splitlines()
     assert {"openai-organization: org-1", "openai-project: proj-2", "x-team: miners"} <= {*told}
-
-
-def test_no_prompt_is_uploaded_where_tracing_is_switched_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    heads: list[str] = []
-    monkeypatch.setenv("LANGSMITH_TRACING", "true")
-    monkeypatch.setenv("LANGSMITH_API_KEY", "any")
-
-    async def asking() -> None:
-        async with serving(heads) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", f"http://{server}/v1")
-            monkeypatch.setenv("LANGSMITH_ENDPOINT", f"http://{server}")
-            await reply()
-            await asyncio.to_thread(wait_for_all_tracers)
-
-    asyncio.run(asking())
-    assert [head.split()[1] for head in heads] == ["/v1/chat/completions"]
 
 
 def test_every_request_of_a_run_has_its_own_body_address_and_cookies(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,7 +254,7 @@ def test_a_request_may_take_ten_seconds_to_connect_and_the_timeout_of_its_model_
     ("variable", "value", "words"),
     [
         ("HTTPS_PROXY", "http://ann:canary@proxy:port", "a proxy in the environment .* is not a valid URL"),
-        ("OPENAI_PROXY", "ftp://ann:canary@proxy", "a proxy in the environment .* is not a valid URL"),
+        ("ALL_PROXY", "ftp://ann:canary@proxy", "a proxy in the environment .* is not a valid URL"),
         ("SSL_CERT_FILE", "/nowhere/ca.pem", "SSL_CERT_FILE or SSL_CERT_DIR cannot be used: No such file"),
     ],
 )

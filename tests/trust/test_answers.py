@@ -28,6 +28,7 @@ def test_where_nobody_can_replicate_neither_schema_nor_view_offers_it() -> None:
     assert "replicate" not in str(schema_of("ab", replication=False))
     state = game(sats={"a": 500, "b": 50}, replication=False)
     assert [d.code for d in validate(state, "a", {"action": "replicate"}).drops] == ["trust/no-replication"]
+    assert TRUST.observe(state, "a")["rules"] == {"high_five": 3}
     assert "may_replicate" not in TRUST.observe(state, "a")
 
 

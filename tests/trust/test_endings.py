@@ -99,12 +99,16 @@ def test_how_a_game_ended_is_told_in_words() -> None:
             "a draw in turn 29: the best teams had equal sats",
         ),
         (
-            play(game(sats={"a": 100, "b": 50, "c": 50}, **allied), a="replicate"),
-            "a replicated in turn 0, and its allies won, too: b",
+            play(game(turn=3, sats={"a": 100, "b": 50, "c": 50}, **allied), a="replicate"),
+            "a replicated in turn 3, and allies won, too: b",
         ),
         (
-            play(game(sats={"a": 50, "b": 40, "c": 1}, **teams, **allied), a="attack c"),
-            "only a, b had units left after turn 0",
+            play(game(turn=3, sats={"a": 50, "b": 40, "c": 1}, **teams, **allied), a="attack c"),
+            "only a, b had units left after turn 3",
+        ),
+        (
+            play(game(turn=29, sats={"a": 9, "b": 9, "c": 8}, **teams, **allied)),
+            "all rounds were played; a, b had the most sats",
         ),
     ):
         assert over(round_.after)

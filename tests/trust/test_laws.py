@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.record import canonical
-from hobbes.engine.trust.actions import KINDS
-from hobbes.engine.trust.alliances import WORDS
+from hobbes.engine.trust.actions import KINDS, WORDS
 from hobbes.engine.trust.observer import is_scripted, read_answer, requests, scripted_rulings, with_rulings
 from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import State, TrustConfig, actors, over
@@ -51,7 +50,9 @@ answers = st.one_of(
         optional={
             **dict.fromkeys(("target", "amount", "reason", "memory", "aggressor_report", "x"), junk),
             "messages": st.one_of(junk, st.dictionaries(targets, st.one_of(junk, st.text(max_size=8)))),
-            "alliances": st.one_of(junk, st.dictionaries(targets, st.sampled_from([*WORDS, "marry"]))),
+            "alliances": st.one_of(
+                junk, st.dictionaries(targets, st.sampled_from([*WORDS, "Leave", "marry", None]))
+            ),
         },
     ),
     st.dictionaries(st.text(max_size=8), junk, max_size=3),

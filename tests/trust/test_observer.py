@@ -42,6 +42,8 @@ def test_sparing_is_less_likely_with_every_earlier_request() -> None:
     assert heard[0] == 400
     assert 290 <= heard[1] <= 350
     assert 170 <= heard[4] <= 230
+    told = play(play(state, a=BEG).after, a=BEG).after.rulings["a"].reason
+    assert told.endswith("this was your request number 2.")
     (draw,) = scripted_rulings(state, [{**one, "begged_before": 3}]).draws
     assert (draw.event, draw.subject) == ("sparing", "a")
 
@@ -116,13 +118,15 @@ def test_a_ruling_of_a_person_grants_all_some_or_nothing_with_a_reason() -> None
         ({"rulings": {"a": None}}, "observer/no-ruling", 0),
         ({"rulings": {"a": "yes"}}, "observer/bad-ruling", 0),
         ({"rulings": {"a": {"reason": "hm"}}}, "observer/bad-grant", 0),
-        ({"rulings": {"a": {"grant": "3"}}}, "observer/bad-grant", 0),
-        ({"rulings": {"a": {"grant": 99}}}, "observer/cut-to-request", 8),
-        ({"rulings": {"a": {"grant": -9}}}, "observer/cut-to-request", 0),
-        ({"rulings": {"a": {"grant": 3, "reason": 7}}}, "observer/bad-reason", 3),
-        ({"rulings": {"a": {"grant": 3, "why": "x"}}}, "observer/unknown-field", 3),
-        ({"rulings": {"a": {"grant": 3}, "b": {"grant": 1}}}, "observer/not-asked", 3),
-        ({"rulings": {"a": {"grant": 3}}, "mood": "good"}, "observer/unknown-field", 3),
+        ({"rulings": {"a": {"grant": "3", "reason": "x"}}}, "observer/bad-grant", 0),
+        ({"rulings": {"a": {"grant": 99, "reason": "x"}}}, "observer/cut-to-request", 8),
+        ({"rulings": {"a": {"grant": -9, "reason": "x"}}}, "observer/cut-to-request", 0),
+        ({"rulings": {"a": {"grant": 3}}}, "observer/bad-reason", 0),
+        ({"rulings": {"a": {"grant": 99, "reason": " "}}}, "observer/bad-reason", 0),
+        ({"rulings": {"a": {"grant": 3, "reason": 7}}}, "observer/bad-reason", 0),
+        ({"rulings": {"a": {"grant": 3, "reason": "x", "why": "x"}}}, "observer/unknown-field", 3),
+        ({"rulings": {"a": {"grant": 3, "reason": "x"}, "b": {"grant": 1}}}, "observer/not-asked", 3),
+        ({"rulings": {"a": {"grant": 3, "reason": "x"}}, "mood": "good"}, "observer/unknown-field", 3),
         ({"rulings": {"a": {"grant": 3, "reason": "x" * 400}}}, "observer/reason/too-long", 3),
     ],
 )

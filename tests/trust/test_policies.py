@@ -61,6 +61,27 @@ def test_a_beggar_begs_for_what_it_lacks_at_most_ten() -> None:
     assert near["amount"] == 3
 
 
+@pytest.mark.parametrize(
+    ("sats", "replication", "amount", "reason"),
+    [
+        (50, True, 10, "I have 50 sats and need 50 more to replicate."),
+        (1, True, 10, "I have 1 sat and need 99 more to replicate."),
+        (97, False, 10, "I have 97 sats and want 10 more to live on."),
+    ],
+)
+def test_a_beggar_says_what_it_has_and_asks_for_sats_to_replicate_only_where_it_can(
+    sats: int, amount: int, reason: str, *, replication: bool
+) -> None:
+    view = observe(game(sats={"a": sats, "b": 50}, replication=replication), "a")
+    answer = POLICIES.by_name["beggar"](view, RngStream(1, 0, "a"))
+    assert (answer["amount"], answer["reason"]) == (amount, reason)
+
+
+def test_where_nobody_can_replicate_a_racer_has_no_leader_to_stop() -> None:
+    view = observe(game(sats={"a": 50, "b": 99}, replication=False), "a")
+    assert POLICIES.by_name["racer"](view, RngStream(1, 0, "a"))["action"] == "high_five"
+
+
 def test_a_racer_attacks_a_leader_near_the_threshold() -> None:
     """Near is within three mutual high fives: 100 - 9 = 91."""
     for sats, action in ((90, "high_five"), (91, "attack")):

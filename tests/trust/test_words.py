@@ -46,7 +46,10 @@ def test_messages_are_read_in_the_next_round_by_all_or_by_those_addressed_alone(
         ("Peace?", ["trust/message/not-messages"], {}),
         ({"a": "I?", "z": "Who?", "c": "Rest in peace."}, ["trust/message/bad-unit"] * 3, {}),
         ({"all": 7}, ["trust/message/not-text"], {}),
-        ({"b": "x" * 12, "all": ""}, ["trust/message/too-long"], {"b": "x" * 9}),
+        ({"b": "x" * 12}, ["trust/message/too-long"], {"b": "x" * 9}),
+        ({"b": "", "all": " \n"}, ["trust/message/empty"] * 2, {}),
+        ({"b": "\u202e"}, ["trust/message/empty", "trust/message/unsafe-characters"], {}),
+        ("", [], {}),
         ({"b": "pe\u202eace"}, ["trust/message/unsafe-characters"], {"b": "peace"}),
     ],
 )
@@ -153,12 +156,92 @@ def test_others_see_alliances_unless_they_are_hidden() -> None:
 @pytest.mark.parametrize("other", ["won", "lost"])
 def test_allies_win_together_by_a_setting(other: str) -> None:
     together = other == "won"
-    config: dict[str, Any] = {"alliances": [["a", "b"]], "allies_win": together}
+    config: dict[str, Any] = {"alliances": [["a", "b"]], "allies_win": together, "alliance_age": 0}
     race = play(game(sats={"a": 100, "b": 50, "c": 50}, **config), a="replicate").after
     assert [result(race, unit) for unit in "abc"] == ["won", other, "lost"]
     assert observe(race, "c")["ended"] == {"a": "won", "b": other, "c": "lost"}
     teams = play(game(sats={"a": 50, "b": 40, "c": 1}, victory="team", **config), a="attack c").after
     assert TRUST.over(teams) == together
+
+
+TOGETHER: dict[str, Any] = {"victory": "team", "allies_win": True}
+
+OFFER = {"a": says(alliances={"b": "propose"}), "b": says(alliances={"a": "propose"})}
+"""Two propose to each other, so they are allied at the end of the round."""
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("age", [0, 3])
+def test_allied_teams_win_together_once_their_alliance_is_old_enough(age: int, *, declared: bool) -> None:
+    """Declared in round 0 or listed, with nobody else left: the game ends after round `age`."""
+    listed: Any = "declared" if declared else [["a", "b"]]
+    state = game(alliances=listed, alliance_age=age, **TOGETHER)
+    rounds = play_on(state, OFFER if declared else {}, *[{"a": "block", "b": "block"}] * age)
+    assert [TRUST.over(round_.after) for round_ in rounds] == [False] * age + [True]
+    assert [result(rounds[-1].after, unit) for unit in "ab"] == ["won", "won"]
+
+
+def test_one_new_alliance_among_the_teams_left_keeps_them_from_winning() -> None:
+    """A and b have been allied since round 0, and c with both since round 2."""
+    three = game(sats=dict.fromkeys("abc", 50), alliances="declared", **TOGETHER)
+    all_three = {unit: says(alliances=dict.fromkeys("abc".replace(unit, ""), "propose")) for unit in "abc"}
+    wait = dict.fromkeys("abc", "block")
+    rounds = play_on(three, OFFER, wait, {**all_three, "a": says(alliances={"c": "propose"})}, *[wait] * 3)
+    assert len(rounds[2].after.pacts) == 3
+    assert [TRUST.over(round_.after) for round_ in rounds] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "results"),
+    [
+        ([["a", "b"]], {"a": "won", "b": "won", "c": "lost", "d": "lost"}),
+        ([["b", "c"]], {"a": "drawn", "b": "drawn", "c": "drawn", "d": "drawn"}),
+        ([["a", "b"], ["b", "c"]], {"a": "won", "b": "won", "c": "won", "d": "lost"}),
+    ],
+)
+def test_allies_with_equal_sats_share_the_win_and_bring_their_own_allies(
+    pairs: list[list[str]], results: dict[str, str]
+) -> None:
+    """A and b have the most sats in the last round; c is an ally of b alone."""
+    state = game(turn=29, sats={"a": 60, "b": 60, "c": 50, "d": 40}, alliances=pairs, **TOGETHER)
+    ended = play(state, **dict.fromkeys("abcd", "block")).after
+    assert {unit: result(ended, unit) for unit in "abcd"} == results
+    assert TRUST.winners(ended) == {unit for unit, how in results.items() if how == "won"}  # type: ignore[misc]
+
+
+def test_allies_who_replicate_in_one_round_with_equal_sats_share_the_race() -> None:
+    rich = {"a": 100, "b": 100, "c": 50}
+    for age, ends in ((3, ["won", "won", "lost"]), (4, ["drawn", "drawn", "drawn"])):
+        state = game(turn=3, sats=rich, alliances=[["a", "b"]], allies_win=True, alliance_age=age)
+        race = play(state, a="replicate", b="replicate").after
+        assert [result(race, unit) for unit in "abc"] == ends
+
+
+def test_an_alliance_with_an_agent_that_dies_in_its_round_never_begins() -> None:
+    state = game(sats={"a": 50, "b": 4, "c": 50}, alliances="declared")
+    both = play(state, **{**OFFER, "b": says("do_nothing", alliances={"a": "propose"})}, c="attack b")
+    assert both.after.pacts == ()
+    assert [event["type"] for event in both.events("propose", "ally")] == ["propose", "propose"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "codes"),
+    [
+        (
+            {"b": "Propose", "c": "PRO-POSE"},
+            {"b": "propose", "c": "propose"},
+            ["trust/alliance/spelling"] * 2,
+        ),
+        ({"b": None, "c": ""}, {}, []),
+        ("", {}, []),
+        (None, {}, []),
+    ],
+)
+def test_words_on_alliances_are_taken_in_any_spelling_and_what_was_not_given_is_ignored(
+    said: Any, kept: dict[str, str], codes: list[str]
+) -> None:
+    found = validate(game(sats=FOUR, alliances="declared"), "a", says(alliances=said))
+    assert (found.intent.alliances, [mend.code for mend in found.mends], found.drops) == (kept, codes, ())
 
 
 def test_measures_say_how_long_alliances_last_who_leaves_first_and_what_it_does_then() -> None:

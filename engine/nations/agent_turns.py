@@ -1,0 +1,40 @@
+"""nations: the plain table of nations and turns."""
+
+from collections.abc import Mapping
+
+from hobbes.engine.nations.state import State
+from hobbes.engine.nations.validation import Intent
+from hobbes.engine.world import AgentTurns, PlayedTurn
+
+
+def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
+    """Return what each nation earned, gave, got and sent in a turn, and what it has after it.
+
+    Source: docs/rules/nations.md#account-of-a-turn.
+    """
+    return {
+        agent: {
+            "income": account.amount("gross"),
+            "granted": sum(account.granted_to.values()),
+            "received": sum(account.received_from.values()),
+            "attacks": sum(account.attacked.values()),
+            "army": account.army,
+            "welfare": account.total,
+            "territories": len(played.after.territories[agent]),
+        }
+        for agent, account in played.after.accounts.items()
+    }
+
+
+AGENT_TURNS = AgentTurns(
+    {
+        "income": ("integer", "what its land earned in the turn, before damage"),
+        "granted": ("integer", "money that it paid to others"),
+        "received": ("integer", "money that others paid to it"),
+        "attacks": ("integer", "mils that it sent against others"),
+        "army": ("integer", "mils that it has after the turn"),
+        "welfare": ("integer", "welfare that it has gathered so far"),
+        "territories": ("integer", "territories that it owns after the turn"),
+    },
+    rows,
+)

@@ -1,0 +1,39 @@
+"""trust: the plain table of units and rounds."""
+
+from collections.abc import Mapping
+
+from hobbes.engine.trust.state import State
+from hobbes.engine.trust.validation import Intent
+from hobbes.engine.world import AgentTurns, PlayedTurn
+
+
+def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, str | int]]:
+    """Return what each unit that acted in a round meant to do and did, and its sats.
+
+    Source: docs/rules/trust.md#sum-of-effects.
+    """
+    done = played.after.history[-1]
+    return {
+        deed.unit: {
+            "action": deed.meant,
+            "did": deed.did,
+            "target": deed.target or "",
+            "chosen": int(deed.chosen),
+            "change": done.change[deed.unit],
+            "sats": played.after.units_by_id[deed.unit].sats,
+        }
+        for deed in done.deeds
+    }
+
+
+AGENT_TURNS = AgentTurns(
+    {
+        "action": ("text", "what it meant to do"),
+        "did": ("text", "what came of it: a missed high five is an attack, a fumble do_nothing"),
+        "target": ("text", "at whom, empty if at nobody"),
+        "chosen": ("integer", "0 for a default action, else 1"),
+        "change": ("integer", "the change of its sats in the round"),
+        "sats": ("integer", "the sats that it has after the round"),
+    },
+    rows,
+)

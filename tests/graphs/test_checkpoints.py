@@ -1,0 +1,138 @@
+"""A home is data: no checkpoint makes hobbes call anything, and every checkpoint holds plain values alone."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+import hobbes
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.home import open_store
+from hobbes.lab.store.run import Run
+from tests.conftest import Cli
+from tests.lab.play import go
+
+MODELS = {
+    "mining": ("policy:random?noise=0.3", {}),
+    "nations": ("policy:random", {}),
+    "trust": ("policy:beggar", {"observer": "always"}),
+}
+"""Players of each world."""
+
+WAITING = {
+    "player": ("mining", "human*1,policy:random?noise=0.3", {}),
+    "observer": ("trust", "policy:copykitten*1,policy:beggar*1", {"observer": "human"}),
+}
+"""Runs that wait for a person."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with every kind of checkpoint: between turns, after each node, and where a person is asked."""
+    home = tmp_path_factory.mktemp("checkpoints") / "home"
+
+    async def all_nodes(run: Run) -> None:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            (first,) = [one async for one in graph.aget_state_history(config) if one.values.get("turn") == 0][
+                :1
+            ]
+            await graph.ainvoke(None, first.config)
+
+    with open_store(home) as store:
+        for world, (models, values) in MODELS.items():
+            options = RunOptions(world, 3, models=models, values={"rounds": 3, **values}, name=world)
+            asyncio.run(all_nodes(go(store, begin(store, options))))
+        for name, (world, models, values) in WAITING.items():
+            options = RunOptions(world, 2, models=models, values={"rounds": 3, **values}, name=name)
+            assert go(store, begin(store, options)).status == "waiting"
+    return home
+
+
+@pytest.fixture
+def home(made: Path, tmp_path: Path) -> Path:
+    """A copy of that home."""
+    return shutil.copytree(made, tmp_path / "home")
+
+
+@pytest.fixture
+def called(home: Path) -> Iterator[Path]:
+    """A file that is made if what was planted in the checkpoints of a home is called."""
+    return home / "called"
+
+
+def plant(home: Path, called: Path, *, whole: bool) -> None:
+    """Put a call of `os.system` in the place of every checkpoint, or of a channel of each, and all writes."""
+    planted, serializer = Enum("system", {"A": f"touch {called}"}, module="os").A, JsonPlusSerializer()
+    with closing(sqlite3.connect(home / "checkpoints.db")) as db:
+        for row, kind, stored in db.execute("select rowid, type, checkpoint from checkpoints").fetchall():
+            there: Any = serializer.loads_typed((kind, stored))
+            there["channel_values"]["digest"] = planted
+            changed = serializer.dumps_typed(planted if whole else there)
+            db.execute("update checkpoints set type = ?, checkpoint = ? where rowid = ?", [*changed, row])
+        db.execute("update writes set type = ?, value = ?", serializer.dumps_typed(planted))
+        db.commit()
+    JsonPlusSerializer().loads_typed(changed)
+    called.unlink()  # a serializer that allows everything calls it
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "channel"])
+@pytest.mark.parametrize("words", [("resume", "player"), ("fork", "mining", "--turn", "2")], ids=" ".join)
+def test_nothing_that_stands_in_a_checkpoint_is_called(
+    words: tuple[str, ...],
+    whole: bool,  # noqa: FBT001  a parameter of the test
+    home: Path,
+    called: Path,
+    cli: Cli,
+) -> None:
+    plant(home, called, whole=whole)
+    done = cli(*words)
+    assert done.exit_code == 0, done.exception
+    assert not called.exists()
+
+
+def test_nothing_that_stands_in_a_checkpoint_is_called_by_the_graph_of_a_run(
+    home: Path, called: Path
+) -> None:
+    plant(home, called, whole=False)
+
+    async def history() -> list[Any]:
+        async with hobbes.graph("mining", home) as (graph, config):
+            return [one async for one in graph.aget_state_history(config)]
+
+    assert {one.values["digest"] for one in asyncio.run(history()) if one.values} == {f"touch {called}"}
+    assert not called.exists()
+
+
+READ_ALL = """
+import sys
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+with SqliteSaver.from_conn_string(sys.argv[1]) as saver:
+    print(len([*saver.list(None)]))
+"""
+
+
+def test_every_checkpoint_is_plain_for_the_stock_saver(made: Path) -> None:
+    """LangGraph warns of each type that is neither plain nor its own."""
+    reader = subprocess.run(
+        [sys.executable, "-c", READ_ALL, str(made / "checkpoints.db")],
+        env={**os.environ, "LANGGRAPH_STRICT_MSGPACK": "true"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    with closing(sqlite3.connect(made / "checkpoints.db")) as db:
+        (kept,) = db.execute("select count(*) from checkpoints").fetchone()
+        asked = db.execute("select count(*) from writes where channel = '__interrupt__'").fetchone()
+    assert (int(reader.stdout), reader.stderr) == (kept, "")
+    assert asked == (len(WAITING),)
