@@ -234,7 +234,9 @@ def answer(
     run: options.RunName,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]... | @FILE.json", help="the fields of the answer, or all of it"),
+        typer.Argument(
+            metavar="KEY=VALUE|@FILE.json", help="a field of the answer, or a file with all of it"
+        ),
     ] = None,
     agent: Annotated[
         str | None, typer.Option(help="the agent to answer for; needed if several people are asked")

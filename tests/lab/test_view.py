@@ -256,6 +256,7 @@ def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: Tes
     assert told == [str(value) for value in asked.values()]
     assert f"hobbes answer {run.id} --agent observer" in page
     on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
+    assert f'href="/{run.id}/0/observer"' in pages.get(f"/{run.id}/0.html").text
     card = pages.get(f"/{run.id}/0/observer").text
     shown = re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])
     assert set(shown[: len(asked)]) == set(asked)
