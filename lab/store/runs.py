@@ -319,10 +319,6 @@ class Runs:
         sql = "select id, name, turn from runs where parent = ? order by rowid desc"
         return list(self._db.query(sql, [run]))
 
-    def waiting(self) -> list[str]:
-        """Return the ids of the runs that wait for people."""
-        return [run for (run,) in self._db.execute("select id from runs where status = 'waiting'")]
-
     def update(self, run: str, **values: str | float | None) -> None:
         """Change columns of a run."""
         # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
