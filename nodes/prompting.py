@@ -281,21 +281,6 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
-def with_own_text(world: AnyWorld, folder: Path, template: str, texts: Mapping[str, str]) -> str:
-    """Return a template for a folder that includes these texts, by the names of their files.
-
-    A text stands in the place of the line that includes it if the folder would include another one.
-    """
-
-    def included(found: re.Match[str]) -> str:
-        text = texts.get(found["name"])
-        if text is None or text == _text_if_any(_shared_file(world, folder, found["name"])):
-            return found[0]
-        return text
-
-    return _INCLUDE.sub(included, template)
-
-
 def rules_known(world: AnyWorld) -> frozenset[str]:
     """Return the rules that the prompts of this checkout mark; a test plays each of them."""
     folders = {folder_of(world.name, variant) for variant in variants(world)}

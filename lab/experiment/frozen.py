@@ -10,7 +10,7 @@ from typing import Any
 
 from hobbes.lab.experiment.file import ExperimentFile, parse
 from hobbes.lab.experiment.plan import Plan
-from hobbes.lab.store.experiments import KeptPlan, keep_plan, plans_of, runs_of_cells
+from hobbes.lab.store.experiments import KeptPlan, damaged_plan, keep_plan, plans_of, runs_of_cells
 from hobbes.lab.store.home import Store
 
 
@@ -76,7 +76,10 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
     first = max((place for place, one in enumerate(kept) if one.why is None), default=None)
     if first is None:
         return None
-    planned = parse(kept[first].plan["file"])
+    try:
+        planned = parse(kept[first].plan["file"])
+    except ValueError as error:
+        raise damaged_plan(file.name, f"the column plans.plan is damaged: {error}") from error
     return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
 
 

@@ -443,7 +443,7 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
 
 def _in_record(then: Expected, now: Expected) -> Failure | None:
     """Return the first part of a turn's record that is not as expected, or else the digest."""
-    difference = first_differing_part(*(TurnRecord.from_json(one.record) for one in (then, now)))
+    difference = first_differing_part(TurnRecord.from_json(then.record), TurnRecord.from_json(now.record))
     if difference is not None:
         pieces = _diff(difference.before, difference.now)
         return Failure(then.turn, difference.agent, difference.layer, pieces)

@@ -407,7 +407,7 @@ def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Se
         for one in told.knew.befell or ()
     ]
     if told.knew.befell is not None and not befell:
-        befell = [Text(NOTHING_DONE.format("its"))]
+        befell = [Text(NOTHING_DONE)]
     return {
         "": [told_text(told.sentence, looks)],
         "why": [why],

@@ -21,6 +21,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import agent_turns_columns, columns_of, kinds_of
+from hobbes.lab.store.turns import TURNS
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -97,6 +98,7 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         store.turns.check(run)
     stored = (dict(zip(columns, row, strict=True)) for row in cursor)
     if name == "turns":
+        stored = (row for row in stored if TURNS.values(row))
         counted = {"decisions": int, "failures": int}
         return RunTable(name, {**columns, **counted}, _with_decisions(store, run, stored))
     return RunTable(name, columns, stored)

@@ -27,6 +27,7 @@ from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experim
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.reported import measures_over_time
 from hobbes.lab.store.row_hashes import column_hashes
+from hobbes.lab.store.schema import TEMPLATES
 from tests.conftest import Cli
 from tests.lab.test_reports import told
 
@@ -66,8 +67,9 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
                 "status": "finished",
                 "tainted": name in tainted,
                 "models": "{}",
-                "prompts": "",
-                "lang": "",
+                "caps": "{}",
+                **dict.fromkeys(("prompts", "lang", "started"), ""),
+                **dict.fromkeys(TEMPLATES, store.runs.add_text("")),
                 "agents": "[]",
                 "config": '{"rounds": 1}',
                 "record_version": 1,

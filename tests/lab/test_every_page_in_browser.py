@@ -1,7 +1,4 @@
-"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another.
-
-The pages of people who play are in test_seats_in_browser.py.
-"""
+"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,16 +40,11 @@ OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/{run}": ("/RUN#3",),
-    "/{run}/{turn:number}": ("/RUN/3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
     "/{run}/results": ("/RUN/results",),
-    "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
-    "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
-    "/{run}/try": ("/RUN/try?turn=3&agent=AGENT",),
-    "/{run}/pin": ("/RUN/pin?turn=3",),
 }
 """The addresses that are opened, by those that the site has."""
 
@@ -171,7 +163,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["results", "rejections", "judgements", "3/miner-01"])
+@pytest.mark.parametrize("of", ["results", "rejections", "3/miner-01"])
 def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
     """On a telephone and on a wide screen, all columns are in sight."""
     for size in (NARROW, WIDE):

@@ -156,7 +156,7 @@ def test_an_arm_without_any_difference_has_one_line() -> None:
 
 
 def test_a_plan_whose_games_are_played_again_keeps_the_date_of_the_first_time() -> None:
-    frozen = KeptPlan(kept="2026-12-02", why=None, plan={}, hash="abc")
+    frozen = KeptPlan(kept="2026-12-02", why=None, plan={"file": {}, "prompts": {}, "models": {}}, hash="abc")
     assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "abc"}}, "one", frozen) == "2026-11-24"
     assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "of another"}}, "one", frozen) == "2026-12-02"
     assert when_frozen({}, "one", frozen) == "2026-12-02"

@@ -52,7 +52,7 @@ CHANGED: dict[str, tuple[Callable[[Store, Run], object], tuple[int, str, str], s
     "an answer": (
         lambda store, run: change_call(store, run, 1, "miner-02", answer='{"claim": []}'),
         (1, "miner-02", "validation"),
-        '+intents.miner-02.actions: []',
+        "+intents.miner-02.actions: []",
     ),
     "an answer that is gone": (
         lambda store, run: store.db.table("calls").delete((run.id, 2, "miner-03", 1)),
