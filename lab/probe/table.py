@@ -160,10 +160,8 @@ class ProbeTold:
         for act in self.acts:
             pairs = self._pairs(act, reference, column.name)
             if may_differ(pairs):
-                before, now = (
-                    fmean(p.before / p.of_before for p in pairs),
-                    fmean(p.now / p.of_now for p in pairs),
-                )
+                before = fmean(one.before / one.of_before for one in pairs)
+                now = fmean(one.now / one.of_now for one in pairs)
                 sides = (column.name, reference, act, len(pairs), before, now)
                 p = p_value(pairs)
                 yield Difference(*sides, interval(pairs), p, p)
