@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, most_megabytes, play
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import open_store
 from hobbes.nodes.state import TurnState
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from benchmarks.wire import served, timed
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.probe.asking import Asker
-from hobbes.lab.probe.planning import plan
+from hobbes.lab.probe.asker import Asker
+from hobbes.lab.probe.probe_plan import plan
 from hobbes.lab.probe.situations import ProbeFile, pick
 from hobbes.lab.store.home import open_store
 from hobbes.lab.wire.recording import environment

@@ -7,7 +7,7 @@ from pathlib import Path
 from benchmarks._floors import rows_per_second
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.store.home import open_store
 
 AGENTS, TURNS, REPEATS = 20, 100, 3

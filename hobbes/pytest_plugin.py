@@ -47,12 +47,12 @@ def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
 def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.pin_file import read_pin, save
-    from hobbes.lab.proof.pinning import accept_changes, failure, play_pin
+    from hobbes.lab.proof.pinned_turns import accept_changes, failure, play_pin
+    from hobbes.lab.proof.pins import TurnsPin, read_pin, save
     from hobbes.lab.show.pinned import failure_text
 
     try:
-        pin = read_pin(path)
+        pin = read_pin(path, TurnsPin)
         if agent is not None:
             pin.check_agent(agent)
         played = play_pin(pin, path.parent, prompts=prompts)
@@ -85,11 +85,11 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
     from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.expecting import asked_again, has_other_prompts, judge, read_expectation_file
-    from hobbes.lab.proof.pin_file import save
+    from hobbes.lab.proof.pinned_frequencies import asked_again, has_other_prompts, judge
+    from hobbes.lab.proof.pins import FrequencyPin, read_pin, save
 
     try:
-        file = read_expectation_file(path)
+        file = read_pin(path, FrequencyPin)
         if request.config.getoption("hobbes_record"):
             file = asked_again(file, path)
             save(file, path)

@@ -277,11 +277,3 @@ def test_the_tables_of_codes_say_what_the_world_declares(world: str) -> None:
     rows = re.findall(r"^\| `([a-z]+/[a-z/-]+)` \| [a-z]+ \| (.+) \|$", page(world).text, re.MULTILINE)
     assert len(dict(rows)) == len(rows)
     assert dict(rows) == dict(WORLDS[world].codes)
-
-
-def test_no_source_is_a_page_that_does_not_exist() -> None:
-    gone = "decisions" + " page"
-    for folder in ("engine", "nodes", "graphs", "lab", "tests"):
-        for file in (*files(folder, "*.py"), *files(folder, "*.md")):
-            words = re.sub(r"[\s#]+", " ", (ROOT / file).read_text(encoding="utf-8"))
-            assert gone not in words.lower(), file

@@ -377,7 +377,7 @@ def compare(
 
     Example: hobbes compare baseline last
     """
-    from hobbes.lab.proof.comparing import compare
+    from hobbes.lab.proof.comparison import compare
     from hobbes.lab.show.comparison_table import show
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json

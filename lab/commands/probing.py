@@ -13,9 +13,9 @@ from hobbes.lab.commands.playing import MaxCalls, MaxTokens, MaxUsd
 from hobbes.lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
-    from hobbes.lab.probe.planning import Cost, Plan
+    from hobbes.lab.probe.probe_plan import Cost, Plan
     from hobbes.lab.probe.situations import Situation
-    from hobbes.lab.probe.telling import ProbeTold
+    from hobbes.lab.probe.table import ProbeTold
     from hobbes.lab.store.home import Store
 
 SUFFIX = ".toml"
@@ -131,8 +131,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes probe baseline --turns 3,7 --prompts ./mine --times 10 --name peaceful
     """
     from hobbes.lab.loop import play_out
-    from hobbes.lab.probe.asking import asking, kept_calls, missing
-    from hobbes.lab.probe.planning import cost
+    from hobbes.lab.probe.asker import asking, kept_calls, missing
+    from hobbes.lab.probe.probe_plan import cost
     from hobbes.lab.probe.situations import read_probe_file, with_options
     from hobbes.lab.probe.versions import plan_version
     from hobbes.lab.show.terminal import remark
@@ -294,7 +294,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes probe show peaceful 2 ./mine
     """
-    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.probe.table import tell
     from hobbes.lab.show import probes
     from hobbes.lab.show.comparison_table import word_diff_text
     from hobbes.lab.show.reports import renderable
@@ -336,7 +336,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
 
 def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
     """Print what a probe found, and return it."""
-    from hobbes.lab.probe.telling import tell
+    from hobbes.lab.probe.table import tell
     from hobbes.lab.show import probes, reports
     from hobbes.lab.show.terminal import OUT, next_step, print_json
 

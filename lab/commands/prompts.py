@@ -41,7 +41,7 @@ def prompts_list(
     Example: hobbes prompts list mining
     """
     from hobbes.engine.worlds import WORLDS
-    from hobbes.lab.proof.recorded_prompts import list_variants
+    from hobbes.lab.show.recorded_prompts import list_variants
     from hobbes.lab.show.terminal import OUT, print_json, table
 
     worlds = [options.find_world(world)] if world else list(WORLDS.values())
@@ -194,7 +194,7 @@ def prompts_diff(
     Example: hobbes prompts diff mining unguided guided
     """
     from hobbes.lab.play.rendering import prompts_for
-    from hobbes.lab.proof.differing import diff_of
+    from hobbes.lab.proof.difference import diff_of
     from hobbes.lab.show.terminal import print_json, say
 
     ours, theirs = (prompts_for(options.find_world(world), variant, lang) for variant in (one, other))

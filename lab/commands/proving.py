@@ -85,7 +85,7 @@ def replay(
 
 def _reread_run(store: "Store", run: "Run") -> dict[str, Any]:
     """Return what today's reading and rules would change, and where the run would end with them."""
-    from hobbes.lab.proof.rereading import reread
+    from hobbes.lab.proof.changed_decisions import reread
 
     run.check_versions(rules=False)
     differences = reread(store, run)
@@ -102,7 +102,7 @@ def _show_reread(result: dict[str, Any]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
     from rich.text import Text
 
-    from hobbes.lab.proof.differing import diff_of, pretty
+    from hobbes.lab.proof.difference import diff_of, json_text
     from hobbes.lab.show.terminal import OUT, plain
 
     decisions = result["decisions"]
@@ -111,7 +111,7 @@ def _show_reread(result: dict[str, Any]) -> None:
     for one in decisions:
         OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
     for one in decisions[:MAX_DIFFS]:
-        diff = diff_of(pretty(one["then"]), pretty(one["now"]))
+        diff = diff_of(json_text(one["then"]), json_text(one["now"]))
         OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
     if len(decisions) > MAX_DIFFS:
         OUT.print(Text(f"and {len(decisions) - MAX_DIFFS} more diffs, which --json gives", style="dim"))
@@ -122,7 +122,7 @@ def _show_reread(result: dict[str, Any]) -> None:
 
 def _replay_run(store: "Store", run: "Run", *, reread: bool = False) -> dict[str, Any]:
     from hobbes.lab.loop import play_out
-    from hobbes.lab.proof.replaying import replay_run
+    from hobbes.lab.proof.replay import replay_run
 
     run.check_versions(rules=not reread)
     try:
@@ -201,14 +201,14 @@ def verify(
     from rich.text import Text
 
     from hobbes.engine.telling import counted
-    from hobbes.lab.proof import verifying
+    from hobbes.lab.proof import verification
     from hobbes.lab.show.terminal import OUT, print_json, remark, say
 
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find_unchecked(run)
-        found = list(verifying.verify(store, stored, digest))
-    wrong = [one for one in found if isinstance(one, verifying.Fault)]
-    remarks = [one.remark for one in found if isinstance(one, verifying.Remark)]
+        found = list(verification.verify(store, stored, digest))
+    wrong = [one for one in found if isinstance(one, verification.Fault)]
+    remarks = [one.remark for one in found if isinstance(one, verification.Remark)]
     if as_json:
         listed = [one._asdict() for one in wrong]
         about = {"run": stored.id, "turns": stored.turns, "digest": stored.digest}
@@ -350,12 +350,12 @@ def _test_of_turns(  # noqa: PLR0913  options
     home: Path, run: str, turns: tuple[int, int], agent: str | None, files: "Files", *, prompts: bool
 ) -> dict[str, Any]:
     """Write a test of turns; return what is told of it."""
-    from hobbes.lab.proof.pinning import pin
+    from hobbes.lab.proof.pinned_turns import pin_turns
     from hobbes.lab.show.pinned import text_of_test, write
 
     with options.open_home(home) as store, store.as_of_now():
         stored = store.runs.find(run)
-        made = pin(store, stored, turns, files.test.parent, prompts=prompts)
+        made = pin_turns(store, stored, turns, files.test.parent, prompts=prompts)
     if agent is not None:
         made.check_agent(agent)
     write(made, files, text_of_test(made, files, agent, prompts=prompts))
@@ -364,15 +364,15 @@ def _test_of_turns(  # noqa: PLR0913  options
 
 def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, files: "Files") -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is told of it."""
-    from hobbes.lab.probe.telling import tell
-    from hobbes.lab.proof.expecting import expectation, expectation_file
+    from hobbes.lab.probe.table import tell
+    from hobbes.lab.proof.pinned_frequencies import expectation, pin_frequency
     from hobbes.lab.show.pinned import text_of_expectation, write
 
     wanted = expectation(expect)
     with options.open_home(home) as store:
         told = tell(store, probe)
         name = column or told.columns[-1].column.name
-        made = expectation_file(store, told, name, wanted, files.test.parent)
+        made = pin_frequency(store, told, name, wanted, files.test.parent)
     write(made, files, text_of_expectation(made, files))
     return {"probe": probe, "column": name, "expect": str(wanted)}
 

@@ -11,7 +11,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import read_json
 from hobbes.lab.improve.file import BUDGET
 from hobbes.lab.play.playing import absolute_variant
-from hobbes.lab.proof.comparing import word_diff
+from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.nodes.caps import Spent
 
 FILE = "lineage.json"
@@ -49,7 +49,7 @@ class Candidate:
 
     def to_json(self, before: str) -> dict[str, Any]:
         """Return the candidate as plain JSON, with how its words differ from its parent's."""
-        return {**asdict(self), "value": self.value, "diff": word_diff(before, self.text, whole=True)}
+        return {**asdict(self), "value": self.value, "diff": whole_word_diff(before, self.text)}
 
 
 @dataclass

@@ -20,8 +20,8 @@ from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.improve.file import Goal
 from hobbes.lab.loop import play_out
-from hobbes.lab.probe.asking import asking, missing
-from hobbes.lab.probe.planning import Column, Place, Plan, place, plan
+from hobbes.lab.probe.asker import asking, missing
+from hobbes.lab.probe.probe_plan import Column, Place, Plan, place, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store

@@ -5,10 +5,10 @@ messages. A *column* is a way of asking about it. The column `recorded` has the 
 used, and all others are compared with it. A *cell* is a situation in a column, and holds so many answers.
 
 - `situations` reads files of situations, and picks situations from runs.
-- `planning` makes the cells, and says what they will cost.
-- `asking` asks what is missing, side by side, with one meter for all. Each answer is read and validated as
+- `probe_plan` makes the cells, and says what they will cost.
+- `asker` asks what is missing, side by side, with one meter for all. Each answer is read and validated as
   in a game, and kept in the run database as it arrives (`lab.store.probes`). So a probe that was stopped
   goes on.
-- `telling` counts in how many answers each act of the world occurs (`World.acts`), and what columns cost.
-- `statistics` compares two columns: paired by situation, exact, corrected.
+- `table` counts in how many answers each act of the world occurs (`World.acts`), and what columns cost.
+- `exact_test` compares two columns: paired by situation, exact, corrected.
 """

@@ -7,10 +7,10 @@ from itertools import count
 from typing import NamedTuple
 
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.probe.asking import asking, columns_kept, meter_of, missing
-from hobbes.lab.probe.planning import NOTHING_COMPARED, RECORDED, Column, Plan, plan
+from hobbes.lab.probe.asker import asking, columns_kept, meter_of, missing
+from hobbes.lab.probe.probe_plan import NOTHING_COMPARED, RECORDED, Column, Plan, plan
 from hobbes.lab.probe.situations import ProbeFile
-from hobbes.lab.probe.telling import ProbeTold, tell
+from hobbes.lab.probe.table import ProbeTold, tell
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.probes import answers_of, kept_probe
 from hobbes.nodes.caps import Caps, Meter

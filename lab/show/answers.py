@@ -14,7 +14,8 @@ from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
 from hobbes.lab.experiment.statistics import means_of
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
-from hobbes.lab.proof.comparing import CHANGE, settings_that_differ, word_diff
+from hobbes.lab.proof.comparison import settings_that_differ
+from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.show.comparison_table import settings_by_field
 from hobbes.lab.show.findings import Section, definition_of, interval, unit_of
 from hobbes.lab.store.home import Store

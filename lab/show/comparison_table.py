@@ -10,7 +10,7 @@ from rich.text import Text
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.proof.comparing import COUNTED, SIDES, Comparison, beside, moves
+from hobbes.lab.proof.comparison import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import (
     cost_text,

@@ -7,7 +7,7 @@ from hobbes.engine.telling import counted
 from hobbes.lab.experiment.wording import short, verdicts
 from hobbes.lab.improve.improving import Improved
 from hobbes.lab.improve.lineage import Candidate
-from hobbes.lab.proof.comparing import word_diff
+from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show import reports
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import Section
@@ -76,7 +76,7 @@ def _row(improved: Improved, one: Candidate) -> tuple[str, ...]:
 def words_of(improved: Improved, one: Candidate) -> str:
     """Return how the words of a candidate differ from those of its parent."""
     before = improved.lineage.parent_text(one)
-    return word_diff_text(word_diff(before, one.text, whole=True)).plain.strip()
+    return word_diff_text(whole_word_diff(before, one.text)).plain.strip()
 
 
 def told_candidate(one: Candidate) -> str:

@@ -20,8 +20,9 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import MAX_NAME, OBSERVER, deeds_told
 from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.play.people import requests
-from hobbes.lab.probe.telling import tell
-from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
+from hobbes.lab.probe.table import tell
+from hobbes.lab.proof.comparison import check_same_world, compare
+from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show import probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted

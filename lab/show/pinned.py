@@ -5,20 +5,15 @@ import re
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-from pydantic import BaseModel
+from typing import NamedTuple
 
 from hobbes.engine.world import MAX_NAME
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import check_path
-from hobbes.lab.proof.pin_file import Pin, save, source, turns_in_words
-from hobbes.lab.proof.pinning import Failure
+from hobbes.lab.proof.pinned_turns import Failure
+from hobbes.lab.proof.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.lab.show.comparison_table import words
 from hobbes.lab.show.terminal import escape_invisible
-
-if TYPE_CHECKING:
-    from hobbes.lab.proof.expecting import ExpectationFile
 
 WIDTH = 98
 """The length of a line of the test file."""
@@ -48,7 +43,7 @@ def files_for(name: str, folder: Path) -> Files:
     return files
 
 
-def write(pin: BaseModel, files: Files, text: str) -> None:
+def write(pin: Pin, files: Files, text: str) -> None:
     """Write both files. Raise UsageError if their folder is none, LabError if they cannot be written."""
     try:
         files.test.parent.mkdir(parents=True, exist_ok=True)
@@ -62,9 +57,9 @@ def write(pin: BaseModel, files: Files, text: str) -> None:
         ) from error
 
 
-def text_of_test(pin: Pin, files: Files, agent: str | None, *, prompts: bool = True) -> str:
+def text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: bool = True) -> str:
     """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
-    file, turns = files.cassette.name, turns_in_words(pin.expected[0].turn, pin.expected[-1].turn)
+    file = files.cassette.name
     compared = "how answers are read, intents, rejections, corrections and digests"
     given = ""
     if agent is not None:
@@ -75,15 +70,14 @@ def text_of_test(pin: Pin, files: Files, agent: str | None, *, prompts: bool = T
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
     paragraphs = (
-        f"{turns} of the {pin.world} run {pin.run}, as `hobbes make-test` pinned them.",
+        pin.about,
         f"{held} {played}",
-        source(pin.answers),
         "`pytest --hobbes-update` accepts a change that is meant.",
     )
     return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
 
 
-def text_of_expectation(made: "ExpectationFile", files: Files) -> str:
+def text_of_expectation(made: FrequencyPin, files: Files) -> str:
     """Return the text of a test that judges the answers to a probe."""
     file = files.cassette.name
     held = f"{file} holds the situations and the answers."

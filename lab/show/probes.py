@@ -1,5 +1,6 @@
 """A probe for people: in the terminal, as Markdown, and as pages."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,10 +9,10 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
 from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.experiment.statistics import ALPHA
-from hobbes.lab.probe.planning import RECORDED, Cost
-from hobbes.lab.probe.statistics import MIN_SITUATIONS
-from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
-from hobbes.lab.proof.comparing import CHANGE, word_diff
+from hobbes.lab.probe.exact_test import MIN_SITUATIONS
+from hobbes.lab.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost
+from hobbes.lab.probe.table import Answer, ColumnTold, Difference, ProbeTold
+from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
 from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store
@@ -55,6 +56,57 @@ def sections(told: ProbeTold) -> Iterator[Section]:
         yield Section("Differences", [OF_DIFFERENCES], (*DIFFERENCES, "p", "p (Holm)"), rows)
     columns = ("column", "answers", "failures", "rejections", "calls", "tokens", "dollars")
     yield Section("Each column", (), columns, [_costs(one) for one in told.columns])
+
+
+def sentences(told: ProbeTold) -> Iterator[str]:
+    """Yield what a probe found, in words: first what failed."""
+    if told.failed:
+        outcomes = Counter(str(one.call.outcome) for one in told.failed)
+        ended = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.items())
+        error = next((one.call.reply.error for one in told.failed if one.call.reply.error), "")
+        calls = counted(sum(one.answers for one in told.columns), "call")
+        yield (
+            f"{len(told.failed)} of {calls} failed ({ended}). A failed call is no decision."
+            f"{f' The first error: {error}' if error else ''}"
+        )
+    if not told.acts:
+        yield "No answer has an act that is counted."
+        return
+    for column in (one.column for one in told.columns if told.against(one.column)):
+        found = [one for one in told.differences if one.column == column.name and one.is_found]
+        for one in found:
+            low, high = map(points, (one.difference.low, one.difference.high))
+            over = (
+                "situations of this kind"
+                if one.situations >= MIN_SITUATIONS
+                else "the answers of these situations"
+            )
+            yield (
+                f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "
+                f"{one.against}. This is {points(one.difference.mean)} points, p {p_in_words(one.p_holm)} "
+                f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
+            )
+        if not found:
+            rows = any(one.column == column.name for one in told.differences)
+            why = f": no p (Holm) is below {ALPHA}" * rows
+            yield f"{column.name}: no difference from {told.against(column)} was found{why}."
+    if any(told.is_chance(one.column) for one in told.columns):
+        yield (
+            "The models of the stand-in server read no words, so differences between prompts of one of them "
+            "are chance."
+        )
+    if len(told.columns) == 1:
+        yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."
+
+
+def points(share: float) -> str:
+    """Return a difference of shares in percentage points."""
+    return f"{round(100 * share):+d}"
+
+
+def p_in_words(p: float) -> str:
+    """Return a p for people."""
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"  # noqa: PLR2004  as papers have it
 
 
 def _difference(one: Difference) -> tuple[str, ...]:

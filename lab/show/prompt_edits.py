@@ -18,7 +18,7 @@ from hobbes.engine.telling import counted
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.probe.versions import Tried
-from hobbes.lab.proof.comparing import word_diff
+from hobbes.lab.proof.word_diff import whole_word_diff, word_diff
 from hobbes.lab.show import probes, reports
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.terminal import OUT, plain, print_json, say
@@ -249,7 +249,7 @@ def _lines(new: Rendering, *, whole: bool) -> Iterator[Text]:
     parts = (("system", before.system, new.prompt.system), ("turn", before.turn, new.prompt.turn))
     for part, was, now in parts if whole else ():
         yield Text(f"--- {part}", style="dim")
-        yield _diff_text(word_diff(was, now, whole=True))
+        yield _diff_text(whole_word_diff(was, now))
     if new.before:
         yield Text("--- changed", style="dim")  # once more, since the prompt may be longer than the screen
         yield _diff_text(word_diff(_whole(new.before), _whole(new.prompt))) or Text("nothing")

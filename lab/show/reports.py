@@ -278,7 +278,7 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
 
     Before them is what differs there: `decisions` or `runs`.
     """
-    from hobbes.lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
+    from hobbes.lab.proof.comparison import first_decision  # noqa: PLC0415  slow to import
     from hobbes.lab.show.side_by_side import at_same_turn  # noqa: PLC0415  slow to import
 
     pair = store.runs.find(one), store.runs.find(other)

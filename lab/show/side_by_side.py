@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from hobbes.engine.board import Board
 from hobbes.engine.record import canonical
 from hobbes.lab.errors import MissingError
-from hobbes.lab.proof.comparing import (
+from hobbes.lab.proof.comparison import (
     ASKED_OTHERWISE,
     asked_alike,
     differing_turns,
     first_differing_draws,
     first_differing_turn,
     moves,
-    whole_word_diff,
 )
+from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show.told import by
 from hobbes.lab.show.tracing import REACH, FullTurn, Pieces, board_in, full_turn, prompt_diffs
 from hobbes.lab.store.home import Store

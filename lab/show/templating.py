@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.lab.proof.comparing import beside
+from hobbes.lab.proof.comparison import beside
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in

@@ -16,7 +16,7 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
-from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
+from hobbes.lab.proof.word_diff import CHANGE, whole_word_diff
 from hobbes.lab.show.terminal import percent
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.damage import damage_error

@@ -86,7 +86,7 @@ class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
 
     def can_play_response_for(self, request: Request) -> bool:
         """Return whether to answer a request from the cassette: when playing, every chat completion."""
-        return self.record_mode != RecordMode.ALL and is_chat(request)
+        return self.record_mode != RecordMode.ALL and bool(_endpoint(request))
 
     def play_response(self, request: Request) -> dict[str, Any]:
         """Return the recorded response; raise CassetteMissError, with a diff, if there is none."""
@@ -155,11 +155,6 @@ def neutral_request(request: Request) -> Request | None:
         return None
     headers = {k.lower(): v for k, v in request.headers.items() if k.lower() in REQUEST_HEADERS}
     return Request(request.method, NEUTRAL_BASE_URL + endpoint, request.body, headers)
-
-
-def is_chat(request: Request) -> bool:
-    """Return whether a request is one for the answer of a chat model."""
-    return bool(_endpoint(request))
 
 
 def _endpoint(request: Request) -> str:

@@ -24,11 +24,11 @@ from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.wire.listening import listener, url
 from hobbes.lab.wire.receiving import body_of, no_response, server_config
-from hobbes.lab.wire.responding import chat_request, in_responses_words
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import approximate_tokens, view_in
+from hobbes.nodes.responses import RESPONSES_NAMES
 
 MAX_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""
@@ -47,16 +47,14 @@ def stand_in(delay: float = 0.0) -> Starlette:
         began, by_responses = time.monotonic(), request.url.path.endswith("/responses")
         try:
             body = await _body(request, chat_request if by_responses else dict)
-            address = request.headers.get(ADDRESS_HEADER, "")
-            response: Response = JSONResponse(_completion(body, _answer(address, body)))
+            answer = _answer(request.headers.get(ADDRESS_HEADER, ""), body)
         except BadRequestError as error:
             return _refusal(str(error), 400)
         except RecursionError:
             return _refusal("the body is nested too deep", 400)
-        if by_responses:
-            response = in_responses_words(response)
+        completion = _completion(body, answer)
         await asyncio.sleep(began + delay - time.monotonic())
-        return response
+        return JSONResponse(_response(completion, answer) if by_responses else completion)
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101  for the type checker; it is registered for these
@@ -77,6 +75,20 @@ def stand_in(delay: float = 0.0) -> Starlette:
         ],
         exception_handlers={ClientDisconnect: no_response, HTTPException: refused},
     )
+
+
+def chat_request(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request of the Responses API as one for a chat completion, with the parameters of that."""
+    found = dict(body)
+    found["messages"] = found.pop("input", None)
+    for name, said in RESPONSES_NAMES.items():
+        outer, _, inner = said.partition(".")
+        value = found.get(outer)
+        if inner:
+            value = value.get(inner) if isinstance(value, dict) else None
+        if value is not None:
+            found[name] = value
+    return found
 
 
 async def _body(request: Request, in_chat_words: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -147,6 +159,24 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
             "prompt_tokens": prompt_tokens,
             "completion_tokens": answered,
             "total_tokens": prompt_tokens + answered,
+        },
+    }
+
+
+def _response(completion: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Return a chat completion with this text as a response of the Responses API."""
+    usage = completion["usage"]
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {
+        "id": completion["id"],
+        "object": "response",
+        "model": completion["model"],
+        "status": "completed",
+        "output": [{"type": "message", "role": "assistant", "status": "completed", "content": content}],
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "output_tokens": usage["completion_tokens"],
+            "total_tokens": usage["total_tokens"],
         },
     }
 

@@ -13,7 +13,7 @@ figures.json has a hash of the measures and plain tables of these runs, by the v
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -159,7 +159,7 @@ def write_figures() -> None:
     FILE.with_name("figures.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def write(say: Callable[[str], object] = print) -> int:
+def write() -> int:
     """Write the entries that are missing, and new settings into those that are there; 1 if one is broken."""
     golden = read() if FILE.exists() else {}
     broken = 0
@@ -171,11 +171,10 @@ def write(say: Callable[[str], object] = print) -> int:
         entry["defaults"] = defaults_of(world) | entry["defaults"]
         for fault in faults(world, entry):
             broken = 1
-            say(fault)
+            sys.stderr.write(f"{fault}\n")
     if not broken:
         FILE.write_text(as_text(golden), encoding="utf-8")
         write_figures()
-        say(f"{FILE.name} is up to date")
     return broken
 
 

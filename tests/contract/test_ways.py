@@ -17,8 +17,8 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.stepping import step
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import play_purely, pure_turns
 from hobbes.lab.store.reported import keep_figures

@@ -11,7 +11,7 @@ from typing import Any
 from hobbes.lab.play.people import keep_answer, the_question
 from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on
 from hobbes.lab.play.rendering import PromptQuestion
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Prompt

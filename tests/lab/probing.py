@@ -15,10 +15,10 @@ from starlette.routing import Route
 from hobbes.engine.chance import chance
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.probe.asking import asking
-from hobbes.lab.probe.planning import Plan
+from hobbes.lab.probe.asker import asking
+from hobbes.lab.probe.probe_plan import Plan
 from hobbes.lab.probe.situations import ProbeFile
-from hobbes.lab.probe.telling import ProbeTold, tell
+from hobbes.lab.probe.table import ProbeTold, tell
 from hobbes.lab.probe.versions import plan_version
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

@@ -14,7 +14,7 @@ from starlette.status import HTTP_200_OK
 
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store import runs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

@@ -10,8 +10,8 @@ import pytest
 
 from hobbes.engine.world import PlayedTurn
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof import verifying
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof import verification
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store import measuring
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
@@ -35,7 +35,7 @@ def most_states_at_once(opened: Store, rounds: int, monkeypatch: pytest.MonkeyPa
                 yield played
 
     with monkeypatch.context() as patched:
-        patched.setattr(verifying, "StoredHistory", Watched)
+        patched.setattr(verification, "StoredHistory", Watched)
         assert list(faults(opened, run)) == []
     assert len(read) == rounds
     return max(counts)

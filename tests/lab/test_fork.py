@@ -19,9 +19,9 @@ from hobbes.lab.errors import DamagedError, HaltedRunError, LabError, UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.rendering import question_in_run
-from hobbes.lab.proof.comparing import compare
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.comparison import compare
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.history import StoredHistory

@@ -16,7 +16,7 @@ from hobbes.lab.improve.file import fresh_seeds
 from hobbes.lab.improve.lineage import Candidate
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.play.together import Progress
-from hobbes.lab.probe.telling import tell
+from hobbes.lab.probe.table import tell
 from hobbes.lab.show.improving import sentences
 from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import rules_of

@@ -15,7 +15,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.verifying import Fault, Remark, verify
+from hobbes.lab.proof.verification import Fault, Remark, verify
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.reported import measure_anew
 from tests.conftest import Cli

@@ -12,7 +12,7 @@ import pytest
 from hobbes.engine.record import Json
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.forking import ForkOptions, fork
-from hobbes.lab.proof.verifying import Remark, verify
+from hobbes.lab.proof.verification import Remark, verify
 from hobbes.lab.store import migration
 from hobbes.lab.store.home import open_store
 from hobbes.lab.store.migration import migrate

@@ -21,8 +21,8 @@ from hobbes.engine.world import make_setting
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.modelsfile import VALUES, read_models
 from hobbes.lab.play.playing import RunOptions, begin, go_on, recap
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread

@@ -18,7 +18,7 @@ import pytest
 from hobbes.engine.record import Json
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.verifying import verify
+from hobbes.lab.proof.verification import verify
 from hobbes.lab.store.home import open_store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, TURN_COLUMNS, call_hash, turn_hash
 from hobbes.nodes.state import TurnState

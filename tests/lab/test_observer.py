@@ -16,8 +16,8 @@ from hobbes.graphs.trust import graph
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.people import checked_answer, open_questions, the_question
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread

@@ -23,8 +23,8 @@ from hobbes.lab.experiment.plan import plan
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.people import checked_answer, keep_answer, the_question, written_answer
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import PersonQuestion, Run

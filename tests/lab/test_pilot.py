@@ -16,7 +16,7 @@ from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.file import read_experiment_file
 from hobbes.lab.experiment.report import report
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store, open_store

@@ -19,7 +19,7 @@ import httpx2
 import pytest
 
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hobbes.lab.experiment.statistics import ALPHA, holm
-from hobbes.lab.probe.statistics import MIN_SITUATIONS, Pair, interval, may_differ, p_value
+from hobbes.lab.probe.exact_test import MIN_SITUATIONS, Pair, interval, may_differ, p_value
 from tests.soak import times
 
 PROBES = 1_200
@@ -78,3 +78,13 @@ def test_an_interval_of_fewer_than_three_situations_is_over_their_answers() -> N
     one, three = interval([Pair(7, 10, 1, 10)]), interval([Pair(7, 10, 1, 10)] * 3)
     assert one.mean == three.mean == pytest.approx(-0.6)
     assert one.low < three.low < three.high < one.high < 0
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 12, 61, 1_000])
+def test_an_interval_over_situations_is_that_of_students_t(n: int) -> None:
+    many = 10**9  # so many answers to a situation that chance among them is nothing
+    pairs = [Pair(0, many, k * many // (2 * n), many) for k in range(n)]
+    differences = [one.now / many for one in pairs]
+    expected = stats.ttest_1samp(differences, 0).confidence_interval(1 - ALPHA)
+    assert interval(pairs).low == pytest.approx(max(-1, expected.low), rel=1e-6)
+    assert interval(pairs).high == pytest.approx(expected.high, rel=1e-6)

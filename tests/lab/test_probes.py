@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,13 @@ from markupsafe import escape
 from starlette.testclient import TestClient
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.probe.asking import asking, kept_calls, missing
-from hobbes.lab.probe.planning import Column, cost, plan
+from hobbes.lab.probe.asker import asking, kept_calls, missing
+from hobbes.lab.probe.probe_plan import Column, cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
-from hobbes.lab.probe.telling import Answer, CellTold, ColumnTold, ProbeTold, sentences, tell
-from hobbes.lab.show.probes import sections
+from hobbes.lab.probe.table import Answer, CellTold, ColumnTold, ProbeTold, tell
+from hobbes.lab.show.probes import sections, sentences
 from hobbes.lab.show.viewing import link
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import environment, in_thread
@@ -532,11 +531,3 @@ def test_without_acts_nothing_is_counted(
     with heeding():
         told = asked(opened, name="p", situation=five[:1], times=1)
     assert [*sentences(told)] == ["No answer has an act that is counted."]
-
-
-def test_statistics_that_are_not_installed_are_told_before_anything_is_asked(
-    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with pytest.raises(LabError, match="statistics need scipy"):
-        planned(opened, situation=five)

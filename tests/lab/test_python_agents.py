@@ -20,8 +20,8 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store, open_store
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.journal import Address, Reply

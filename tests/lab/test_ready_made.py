@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from experiments.findings import experiments_of_page
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.plan import plan
 from hobbes.lab.experiment.playing import play_experiment
@@ -41,19 +40,6 @@ def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) ->
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
     assert "## What was found" in markdown(told(opened, found))
-
-
-def test_a_ready_made_file_has_the_seeds_own_size_or_fresh_seeds_and_begins_with_its_question() -> None:
-    assert len(READY_MADE) > 10
-    for path in READY_MADE:
-        file, _ = read_experiment_file(path)
-        first, second, third = path.read_text(encoding="utf-8").splitlines()[:3]
-        if path.stem not in experiments_of_page():
-            assert file.seeds == tuple(range(1, 21)), path
-        assert "?" in first + second, path
-        assert first.startswith("# "), path
-        assert second.startswith("# "), path
-        assert third.startswith("name = "), path
 
 
 def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:

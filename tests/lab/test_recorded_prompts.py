@@ -9,7 +9,7 @@ import pytest
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
-from hobbes.lab.proof import recorded_prompts
+from hobbes.lab.show import recorded_prompts
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import in_thread, record
 from hobbes.lab.wire.serving import stand_in

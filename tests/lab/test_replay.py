@@ -16,8 +16,8 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.commands import proving
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.proof.replaying import DivergedError, ReplayJournal, replay_run
-from hobbes.lab.proof.rereading import Reread, reread
+from hobbes.lab.proof.changed_decisions import Reread, reread
+from hobbes.lab.proof.replay import DivergedError, ReplayJournal, replay_run
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn, Turns
@@ -52,7 +52,7 @@ CHANGED: dict[str, tuple[Callable[[Store, Run], object], tuple[int, str, str], s
     "an answer": (
         lambda store, run: change_call(store, run, 1, "miner-02", answer='{"claim": []}'),
         (1, "miner-02", "validation"),
-        '+  "actions": [],',
+        "+intents.miner-02.actions: []",
     ),
     "an answer that is gone": (
         lambda store, run: store.db.table("calls").delete((run.id, 2, "miner-03", 1)),
@@ -81,7 +81,7 @@ CHANGED: dict[str, tuple[Callable[[Store, Run], object], tuple[int, str, str], s
             store, run, 3, "intents", lambda intents: intents["miner-02"].update(message="hello")
         ),
         (3, "miner-02", "validation"),
-        '-  "message": "hello",',
+        '-intents.miner-02.message: "hello"',
     ),
 }
 """What is changed of a recorded run, where that shows first, and a line of the difference."""
@@ -183,7 +183,7 @@ def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
     assert (told["same"], told["recorded"]) == (False, run.digest)
     shown = cli("replay", run.id, "--reread").stdout
     assert "turn 1, miner-02: outcome, intent, drops" in shown
-    assert '+ "outcome": "unreadable"' in shown
+    assert '+outcome: "unreadable"' in shown
     assert '+  "reflection"' not in shown, "only what differs"
     monkeypatch.setattr(proving, "MAX_DIFFS", 1)
     shortened = cli("replay", run.id, "--reread").stdout

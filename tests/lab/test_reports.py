@@ -13,7 +13,7 @@ import pytest
 from hobbes.engine.mining.actions import KINDS
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
-from hobbes.lab.proof.comparing import compare
+from hobbes.lab.proof.comparison import compare
 from hobbes.lab.show.findings import Picture
 from hobbes.lab.show.palette import COLOURS
 from hobbes.lab.show.panels import rows_of_points

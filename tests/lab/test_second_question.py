@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.replaying import replay_run
+from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread

@@ -9,7 +9,7 @@ import pytest
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.report import report
-from hobbes.lab.proof.verifying import faults
+from hobbes.lab.proof.verification import faults
 from hobbes.lab.show.reports import markdown
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store

@@ -24,8 +24,8 @@ from hobbes.lab.cli import app
 from hobbes.lab.errors import DamagedError, HaltedRunError, LabError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.replaying import replay_run
-from hobbes.lab.proof.verifying import Fault, faults
+from hobbes.lab.proof.replay import replay_run
+from hobbes.lab.proof.verification import Fault, faults
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.reported import measure_anew
 from hobbes.lab.store.row_hashes import TURN_COLUMNS, call_hash, column_hashes, turn_hash

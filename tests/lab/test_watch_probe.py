@@ -16,7 +16,7 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_run
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick
-from hobbes.lab.probe.telling import tell
+from hobbes.lab.probe.table import tell
 from hobbes.lab.probe.versions import Session
 from hobbes.lab.show.prompt_edits import Edits, News, Probed, Rendering, Terminal
 from hobbes.lab.store.home import Store

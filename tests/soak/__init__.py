@@ -1,4 +1,4 @@
-"""The long tests: `make soak` runs them, and prints one table of what they tried."""
+"""The long tests: `make soak` runs them, and says what they tried."""
 
 import os
 

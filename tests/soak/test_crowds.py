@@ -9,7 +9,7 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from hobbes.lab.probe.planning import MAX_CELLS
+from hobbes.lab.probe.probe_plan import MAX_CELLS
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in

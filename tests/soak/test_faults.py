@@ -54,7 +54,7 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
 
 HEALED = [
     name
-    for name, (outcome, tries, _) in OUTCOMES.items()
+    for name, (outcome, tries) in OUTCOMES.items()
     if (outcome == "answered" or tries > 1) and name not in {"think-tags", "thought-tags"}
 ]
 """The faults after which the same answer is there in the end; thoughts before it make it another text."""

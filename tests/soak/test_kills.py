@@ -102,7 +102,7 @@ FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = times(3), 8, 30, 0.3
 """A world's runs against a server that fails, the kills of each, its rounds, the share of faults."""
 LATE = 0.5
 """Seconds that a stalled answer takes here."""
-GIVEN = {ANSWER, "stall", *(name for name in HEALED if OUTCOMES[name][:2] == ("answered", 1))}
+GIVEN = {ANSWER, "stall", *(name for name in HEALED if OUTCOMES[name] == ("answered", 1))}
 """What the server did where it gave an answer in the end, if anybody was there to take it."""
 
 

@@ -21,7 +21,7 @@ from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.experiment.fitting import misfits
-from hobbes.lab.proof.differing import first_differing_part, in_a_word
+from hobbes.lab.proof.difference import first_differing_part
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.figures import columns_of
 from hobbes.lab.store.history import StoredHistory, first_of
@@ -210,13 +210,8 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Cou
     """Name everything about a turn that does not follow from its answers and the turn before."""
     attempts = yield from _attempts(store, run, at, views)
     actors = run.world.actors(at.state)
-    for agent in actors:
-        if agent not in attempts:
-            yield f"there is no call of {agent}"
-    for agent, calls in attempts.items():
-        yield from _odd_attempts(run.world, at.state, agent, calls)
-    answers = _answers(run, at, attempts)
-    judged = turns.judge(run.world, at.state, answers)
+    yield from (f"there is no call of {agent}" for agent in actors if agent not in attempts)
+    judged = turns.judge(run.world, at.state, _answers(run, at, attempts))
     question, ruling = turns.question_of(run.world, at.state, judged.intents), None
     if question and run.world.observer and run.world.observer.asks(at.state):
         if OBSERVER in attempts:
@@ -240,8 +235,6 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[b
     if run.status == "finished":
         return
     attempts = yield from _attempts(store, run, at, views)
-    for agent, calls in attempts.items():
-        yield from _odd_attempts(run.world, at.state, agent, calls)
     actors = run.world.actors(at.state)
     asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
     yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
@@ -272,7 +265,7 @@ def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[b
 def _attempts(
     store: Store, run: Run, at: _Position, views: Counter[bool]
 ) -> Generator[str, None, dict[str, list[Call]]]:
-    """Return all calls of a turn by agent; name those whose row was changed, and count views of programs."""
+    """Return all calls of a turn by agent; name what is odd about them, and count views of programs."""
     shown = {agent: canonical(view) for agent, view in turns.views(run.world, at.state, at.memories).items()}
     attempts: dict[str, list[Call]] = {}
     for row in store.calls.rows_unchecked(run.id, at.turn):
@@ -284,6 +277,8 @@ def _attempts(
             if not changed:
                 views[row["prompt"] == sha256(shown.get(agent, ""))] += 1
         attempts.setdefault(agent, []).append(store.calls.read(row, known))
+    for agent, calls in attempts.items():
+        yield from _odd_attempts(run.world, at.state, agent, calls)
     return attempts
 
 
@@ -389,12 +384,10 @@ def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> I
     """Name the first part of a record that does not follow from the answers, and a broken chain."""
     difference = first_differing_part(turn.record, record)
     if difference is not None:
-        agent, layer, part, _ = difference
-        expected = EXPECTED.get(layer, f"what {layer} gives")
-        dump = record.parts()[part].dump
-        word = in_a_word(*(dump(getattr(one, part)) for one in (turn.record, record)))
-        whose = f" ({agent})" if agent else ""
-        yield f"the part {part} of the record differs from {expected}{whose}: {word}"
+        expected = EXPECTED.get(difference.layer, f"what {difference.layer} gives")
+        whose = f" ({difference.agent})" if difference.agent else ""
+        which = f"the part {difference.part} of the record"
+        yield f"{which} differs from {expected}{whose}: {difference.in_words()}"
     elif turn.text != record.text:
         yield "the text of the record is not the one that was hashed"
     if sha256(previous + turn.text) != turn.digest:

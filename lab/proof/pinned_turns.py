@@ -6,9 +6,7 @@ graph with players that only write prompts, so nothing is asked and no server is
 ignored, none are loaded, and the file holds none.
 """
 
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,29 +14,39 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.board import Board
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, PlayedTurn, Setting, board_of, make_setting
+from hobbes.engine.world import OBSERVER, AnyWorld, deeds_told
 from hobbes.engine.worlds import world_named
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.loop import play_out
-from hobbes.lab.proof import pin_file
-from hobbes.lab.proof.comparing import CHANGE, word_diff
-from hobbes.lab.proof.differing import first_differing_part
-from hobbes.lab.proof.replaying import DivergedError, JournalWithoutCalls
-from hobbes.lab.proof.rereading import decision
-from hobbes.lab.proof.verifying import last_calls
+from hobbes.lab.play.rendering import prompts_for
+from hobbes.lab.proof.changed_decisions import decision
+from hobbes.lab.proof.difference import first_differing_part, json_text
+from hobbes.lab.proof.pins import (
+    FORMAT,
+    Answer,
+    Before,
+    Expected,
+    ExpectedQuestion,
+    Lines,
+    TurnsPin,
+    Way,
+    given,
+    kept_variant,
+    variant_kept,
+)
+from hobbes.lab.proof.replay import DivergedError, JournalWithoutCalls, no_answer
+from hobbes.lab.proof.verification import last_calls
+from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.store.history import memories_before, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import HOBBES, Run
-from hobbes.nodes.files import real_path
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import (
-    FOLLOW_UP_QUESTION,
     Address,
     Call,
     Logged,
@@ -47,8 +55,8 @@ from hobbes.nodes.journal import (
     Reply,
     is_program,
 )
-from hobbes.nodes.prompting import PromptSet, is_path, load_prompts, system_text, turn_text
-from hobbes.nodes.state import TurnState, memories_from, state_at
+from hobbes.nodes.prompting import PromptSet, system_text, turn_text
+from hobbes.nodes.state import TurnState, state_at
 
 LAYER_OF_PART: Mapping[str, Layer] = {
     "outcome": "reading",
@@ -57,6 +65,9 @@ LAYER_OF_PART: Mapping[str, Layer] = {
     "mends": "validation",
 }
 """The layer that makes each part of an agent's decision."""
+
+MAX_PLAYERS = 3
+"""How many players are named that answered."""
 
 NAME_LENGTH = 12
 """Characters of the name of a text."""
@@ -75,7 +86,7 @@ class Failure(NamedTuple):
     prompts: tuple[int, int] | None = None
     """If a prompt differs: how many prompts of these turns do, and of how many."""
     sentence: str = ""
-    """What first differs on the boards of all turns, in words; empty if nothing does."""
+    """What agents first do otherwise in any of the turns, in words; empty if nothing."""
 
     @property
     def where(self) -> str:
@@ -89,24 +100,20 @@ class PinOutcome:
 
     with_prompts: bool
     """Whether prompts were written, and are compared."""
-    turns: list[pin_file.Expected] = field(default_factory=list)
-    texts: dict[str, pin_file.Lines] = field(default_factory=dict)
-    asked: list[pin_file.ExpectedQuestion] = field(default_factory=list)
+    turns: list[Expected] = field(default_factory=list)
+    texts: dict[str, Lines] = field(default_factory=dict)
+    asked: list[ExpectedQuestion] = field(default_factory=list)
     """The questions of the turn in which the play could not go on."""
     stop: DivergedError | None = None
     """Why it could not go on; None if it did."""
-
-    def prompt(self, question: pin_file.ExpectedQuestion) -> str:
-        """Return the whole prompt of a question that was asked now."""
-        return pin_file.whole_prompt(self.texts, question)
 
 
 # --- write
 
 
-def pin(
+def pin_turns(
     store: Store, run: Run, turns: tuple[int, int], folder: Path, *, prompts: bool = True
-) -> pin_file.Pin:
+) -> TurnsPin:
     """Return the turns from the first to the last one of two as a file in `folder` will hold them.
 
     Without `prompts`, it holds none, and those of the run may have changed since. Raise UsageError if the run
@@ -130,13 +137,13 @@ def pin(
     return accept_changes(recorded, played)
 
 
-def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> pin_file.Pin:
+def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
     """Return what the run database has of the turns."""
     first, last = turns
     before = stored_turn(store, run, first - 1).digest if first else ""
-    texts: dict[str, pin_file.Lines] = {}
-    answers: list[pin_file.Answer] = []
-    expected: list[pin_file.Expected] = []
+    texts: dict[str, Lines] = {}
+    answers: list[Answer] = []
+    expected: list[Expected] = []
     for number in range(first, last + 1):
         attempts = store.calls.attempts(run.id, number).values()
         calls = [call for of_agent in attempts for call in last_calls(of_agent).values()]
@@ -145,20 +152,19 @@ def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path
         # A scripted policy was sent no text, so there is none to compare with.
         questions = [_pinned_question(call, call, texts) for call in calls if call.prompt.system]
         expected.append(
-            pin_file.Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
+            Expected(turn=number, asked=questions, record=turn.record.to_json(), digest=turn.digest)
         )
     memories = memories_before(store, run, first)
-    named, source = f" {run.name!r}" if run.name else "", pin_file.source(answers)
-    return pin_file.Pin(
-        format=pin_file.FORMAT,
-        about=f"{pin_file.turns_in_words(*turns)} of the {run.world.name} run{named}. {source}",
+    return TurnsPin(
+        format=FORMAT,
+        about=_about(run, turns, sorted({one.player for one in answers})),
         run=run.id,
         hobbes=HOBBES,
         world=run.world.name,
         agents=list(run.setting.agents),
         seed=run.setting.seed,
         ways=list(_ways(run, turns, folder)),
-        before=pin_file.Before(
+        before=Before(
             turn=first,
             digest=run.digest_before(first, before),
             state=run.world.state.to_json(state_before(store, run, first)),
@@ -170,55 +176,44 @@ def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path
     )
 
 
-def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[pin_file.Way]:
+def _about(run: Run, turns: tuple[int, int], players: Sequence[str]) -> str:
+    """Return what is pinned, and who answered, in two sentences."""
+    first, last = turns
+    which = f"Turn {first}" if first == last else f"Turns {first} to {last}"
+    more = f" and {len(players) - MAX_PLAYERS} more" if len(players) > MAX_PLAYERS else ""
+    who = f"{', '.join(players[:MAX_PLAYERS])}{more}"
+    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {who}."
+
+
+def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
     """Yield how the turns were played: in one way, unless a fork goes on in another way between them."""
     first, last = turns
     for until in (*(one.until for one in run.earlier if first < one.until <= last), last + 1):
         way = run.at(until - 1)
-        variant = way.prompts.variant
-        yield pin_file.Way(
+        yield Way(
             until=until,
             settings=way.setting.config.model_dump(mode="json"),
-            prompts=path_from(folder, variant) if is_path(variant) else variant,
+            prompts=kept_variant(folder, way.prompts.variant),
             lang=way.prompts.lang,
             models=way.models,
         )
 
 
-def path_from(folder: Path, variant: str) -> str:
-    """Return the path of a folder of prompts from another folder; as it is if there is none."""
-    try:
-        path = Path(os.path.relpath(Path(variant).resolve(), folder.resolve())).as_posix()
-    except ValueError:  # on another drive
-        return variant
-    return f"./{path}"
-
-
-def _answer(call: Call) -> pin_file.Answer:
+def _answer(call: Call) -> Answer:
     """Return the answer of a call."""
-    reply = call.reply
-    return pin_file.Answer(
-        turn=call.address.turn,
-        agent=call.address.agent,
-        question=call.question,
-        player=reply.player,
-        model=reply.model,
-        text=reply.text,
-        reasoning=reply.reasoning,
-        failure=reply.failure,
-        error=reply.error,
-    )
+    (turn, agent, _), reply = call.address, call.reply
+    more = {"turn": turn, "agent": agent, "question": call.question}
+    who = {"player": reply.player, "model": reply.model, "reasoning": reply.reasoning}
+    return Answer(**dict(given(reply)), **more, **who)
 
 
-def _pinned_question(
-    call: Call, read: Call | ParsedAnswer, texts: dict[str, pin_file.Lines]
-) -> pin_file.ExpectedQuestion:
+def _pinned_question(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> ExpectedQuestion:
     """Return the question of a call and how its answer was `read`; its system text goes into the texts."""
     system, turn = call.prompt.system, call.prompt.turn
     name = sha256(system)[:NAME_LENGTH] if system else ""
     if system:
         texts[name] = system.split("\n")
-    return pin_file.ExpectedQuestion(
+    return ExpectedQuestion(
         agent=call.address.agent,
         question=call.question,
         system=name,
@@ -231,22 +226,37 @@ def _pinned_question(
 # --- play
 
 
+@dataclass(frozen=True)
 class _Prompter:
-    """A player that writes prompts, empty ones without `prompts`, and is never asked.
+    """The players of a run, which write prompts, empty ones without `prompts`, and are never asked.
 
-    `follows_up` says whether it is asked twice.
+    For a program they write those of a chat model.
     """
 
+    prompts: PromptSet | None
+    system: str
+    follows_up: bool = False
+    """Whether it is asked twice: no program or person is."""
     at_once = False
 
-    def __init__(self, system: str, prompts: PromptSet | None, *, follows_up: bool) -> None:
-        self._system = system
-        self._prompts = prompts
-        self._follows_up = follows_up
+    def named(self, spec: str) -> "_Prompter":
+        """Return the player of a spec."""
+        return replace(self, follows_up=not is_program(spec) and spec != PlayerKind.HUMAN)
+
+    def observing(self, spec: str) -> "_Prompter":
+        """Return the observer's player. It gets the requests alone, a person without system text."""
+        if self.prompts is None:
+            return self
+        system = "" if spec == PlayerKind.HUMAN else self.prompts.observer
+        return _Prompter(replace(self.prompts, turn="{{ view }}"), system)
+
+    def stop_reason(self) -> str:
+        """Return an empty text: nothing can stop calls that are not made."""
+        return ""
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the system text with the turn text of a view, as `ChatPlayer` does."""
-        return Prompt(self._system, turn_text(self._prompts, view) if self._prompts else "")
+        return Prompt(self.system, turn_text(self.prompts, view) if self.prompts else "")
 
     async def reply(self, address: Address, prompt: Prompt) -> Reply:  # noqa: ARG002  as in Player
         """Raise AssertionError: all answers are pinned."""
@@ -254,40 +264,15 @@ class _Prompter:
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> Prompt | None:
         """Return the follow-up question, None for a program or a person."""
-        if not self._follows_up:
+        if not self.follows_up:
             return None
-        return follow_up_prompt(self._prompts, prompt, answer, drops) if self._prompts else prompt
-
-
-class _Prompters:
-    """The players of a run, which only write prompts: for a program, those of a chat model."""
-
-    def __init__(self, prompts: PromptSet | None, setting: Setting[Any]) -> None:
-        self._prompts = prompts
-        self._system = system_text(prompts, setting) if prompts else ""
-
-    def named(self, spec: str) -> _Prompter:
-        """Return the player of a spec."""
-        return _Prompter(
-            self._system, self._prompts, follows_up=not is_program(spec) and spec != PlayerKind.HUMAN
-        )
-
-    def stop_reason(self) -> str:
-        """Return an empty text: nothing can stop calls that are not made."""
-        return ""
-
-    def observing(self, spec: str) -> _Prompter:
-        """Return the observer's player. It gets the requests alone, a person without system text."""
-        if self._prompts is None:
-            return _Prompter("", None, follows_up=False)
-        system = "" if spec == PlayerKind.HUMAN else self._prompts.observer
-        return _Prompter(system, replace(self._prompts, turn="{{ view }}"), follows_up=False)
+        return follow_up_prompt(self.prompts, prompt, answer, drops) if self.prompts else prompt
 
 
 class _PinJournal(JournalWithoutCalls):
     """A journal that answers from a file, and notes what is asked, how it is read, and what follows."""
 
-    def __init__(self, pin: pin_file.Pin, played: PinOutcome) -> None:
+    def __init__(self, pin: TurnsPin, played: PinOutcome) -> None:
         self._pin = pin
         self._played = played
 
@@ -295,8 +280,7 @@ class _PinJournal(JournalWithoutCalls):
         """Return the pinned answer; raise DivergedError if there is none."""
         known = self._pin.answered.get((turn, agent, question))
         if known is None:
-            which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
-            raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded")
+            raise no_answer(turn, agent, question)
         reply = Reply(
             known.text, known.model, known.reasoning, known.failure, known.error, player=known.player
         )
@@ -310,12 +294,12 @@ class _PinJournal(JournalWithoutCalls):
         """Note the record of a turn."""
         played = self._played
         record = dict(turn.record.to_json())
-        now = pin_file.Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
+        now = Expected(turn=turn.number, asked=[*played.asked], record=record, digest=turn.digest)
         played.turns.append(now)
         played.asked.clear()
 
 
-def play_pin(pin: pin_file.Pin, folder: Path, *, prompts: bool = True) -> PinOutcome:
+def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool = True) -> PinOutcome:
     """Play the turns of a file in `folder` again, with the current prompts, reading and rules.
 
     Without `prompts`, none are loaded. Raise UsageError if the turns cannot be played: the state or the
@@ -333,36 +317,31 @@ def play_pin(pin: pin_file.Pin, folder: Path, *, prompts: bool = True) -> PinOut
     return played
 
 
-async def _play(pin: pin_file.Pin, folder: Path, played: PinOutcome) -> None:
+async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
     """Play the turns again, each way of playing in its turn."""
     journal = _PinJournal(pin, played)
-    before, here, last = pin.before, pin.before.state, None
-    memories, digest = before.memories, before.digest
+    before, last = pin.before, None
+    state, memories, digest = before.state, before.memories, before.digest
     for way in pin.ways:
-        try:
-            world = world_named(pin.world)
-            setting = make_setting(world, pin.agents, pin.seed, way.settings)
-            variant = str(real_path(folder / way.prompts)) if is_path(way.prompts) else way.prompts
-            prompts = load_prompts(world, variant, way.lang, setting) if played.with_prompts else None
-            loaded, remembered = world.load(setting, here), memories_from(memories)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise UsageError(f"these turns cannot be played by hobbes {HOBBES}: {error}") from error
+        world, setting, start = pin.begin(pin.agents, pin.seed, way.settings, state, memories)
+        variant = variant_kept(folder, way.prompts)
+        prompts = prompts_for(world, variant, way.lang, setting) if played.with_prompts else None
         if last is not None:
             digest = settings_link(digest, last, setting)
-        nodes = ring(world, partial(_opened, _Prompters(prompts, setting)), journal)
-        first = state_at(world, setting, way.models, loaded, remembered, digest)
-        state = await replay(nodes, first, way.until)
-        here, memories, digest, last = state["world"], state["memories"], state["digest"], setting
+        prompter = _Prompter(prompts, system_text(prompts, setting) if prompts else "")
+        nodes = ring(world, partial(_opened, prompter), journal)
+        after = await replay(nodes, state_at(world, setting, way.models, *start, digest), way.until)
+        state, memories, digest, last = after["world"], after["memories"], after["digest"], setting
 
 
-def _opened(players: _Prompters, _: TurnState) -> nullcontext[_Prompters]:
+def _opened(players: _Prompter, _: TurnState) -> nullcontext[_Prompter]:
     return nullcontext(players)
 
 
 # --- compare
 
 
-def accept_changes(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
+def accept_changes(pin: TurnsPin, played: PinOutcome) -> TurnsPin:
     """Return a file that expects what was played; raise UsageError if it could not be played to the end."""
     if played.stop is not None:
         raise UsageError(
@@ -372,24 +351,24 @@ def accept_changes(pin: pin_file.Pin, played: PinOutcome) -> pin_file.Pin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
+def failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
     """Return the first thing that is not as expected, None if there is none.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
     compared. Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure
-    also says what happens otherwise on the board.
+    also says what agents do otherwise.
     """
     failed = _first_failure(pin, played, agent)
-    return failed and failed._replace(sentence=_on_the_board(pin, played))
+    return failed and failed._replace(sentence=_done_otherwise(pin, played))
 
 
-def _first_failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> Failure | None:
+def _first_failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
     """Return the first thing that is not as expected, in the order of turns and layers."""
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
         pairs = _common_questions(then, played, agent)
         for one, other in pairs:
-            sides = pin.prompt(one), played.prompt(other)
+            sides = _prompt(pin.texts, one), _prompt(played.texts, other)
             if played.with_prompts and sides[0] != sides[1]:
                 return Failure(
                     then.turn, one.agent, "prompt", _diff(*sides), _count_differing(pin, played, agent)
@@ -405,64 +384,27 @@ def _first_failure(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> 
     return None
 
 
-def _on_the_board(pin: pin_file.Pin, played: PinOutcome) -> str:
-    """Return the first thing that differs on the boards of the turns, in words; empty if nothing does."""
-    try:
-        for then, one, other in zip(
-            pin.expected, _boards(pin, pin.expected), _boards(pin, played.turns), strict=False
-        ):
-            if sentence := _difference_of_boards(one, other):
-                return f"turn {then.turn}: {sentence}"
-    except (ValueError, LookupError, TypeError, AttributeError):
-        pass  # a file of other rules, or one that was edited: the diff alone says what differs
-    return ""
-
-
-def _difference_of_boards(one: Board, other: Board) -> str:
-    """Return the first thing that differs on two boards, in words; empty if nothing does.
-
-    What agents did to each other comes before the places.
-    """
-    for was, is_now in ((one.arrows, other.arrows), (one.places, other.places)):
-        before, after = ([shape.words for shape in shapes] for shapes in (was, is_now))
-        gone = [words for words in before if words not in after]
-        new = [words for words in after if words not in before]
-        for words in gone:
-            what, _, result = words.partition(": ")
-            results = [other_result for other_result in new if other_result.startswith(f"{what}: ")]
-            if results:
-                return f"{what}: was {result}, now {results[0].removeprefix(f'{what}: ')}"
-        if gone or new:
-            return "; ".join(
-                [*(f"no more: {words}" for words in gone[:1]), *(f"new: {words}" for words in new[:1])]
-            )
-    return ""
-
-
-def _boards(pin: pin_file.Pin, turns: Iterable[pin_file.Expected]) -> Iterator[Board]:
-    """Yield the boards of turns that are expected, or were played now."""
+def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
+    """Return the first thing that agents do otherwise in any of the turns, in words; empty if nothing."""
     world = world_named(pin.world)
-    before = pin.before.state
-    for turn in turns:
-        way = next(way for way in pin.ways if turn.turn < way.until)
-        setting = make_setting(world, pin.agents, pin.seed, way.settings)
-        record = TurnRecord.from_json(turn.record)
-        yield board_of(
-            world,
-            PlayedTurn(
-                world.load(setting, before),
-                {agent: world.intent.from_json(intent) for agent, intent in record.intents.items()},
-                world.load(setting, record.state),
-                record.events,
-                record.draws,
-            ),
-        )
-        before = turn.record["state"]
+    for then, now in zip(pin.expected, played.turns, strict=False):
+        before, after = _deeds(world, then), _deeds(world, now)
+        gone = [f"expected {deed}" for deed in before if deed not in after]
+        new = [f"now {deed}" for deed in after if deed not in before]
+        if gone or new:
+            return f"turn {then.turn}: {'; '.join([*gone[:1], *new[:1]])}"
+    return ""
+
+
+def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
+    """Return what agents did in a turn, in words, each event alone."""
+    events = TurnRecord.from_json(turn.record).events
+    return [f"{one.agent} {deed.words}" for one in events for deed in deeds_told(world, [one], events)]
 
 
 def _common_questions(
-    then: pin_file.Expected, played: PinOutcome, agent: str | None
-) -> list[tuple[pin_file.ExpectedQuestion, pin_file.ExpectedQuestion]]:
+    then: Expected, played: PinOutcome, agent: str | None
+) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
     """Return the questions of a turn that were asked then and now, of all agents or of one.
 
     The order is that of cause and effect: the observer is asked last, follow-up questions before it.
@@ -475,10 +417,16 @@ def _common_questions(
     return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _count_differing(pin: pin_file.Pin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
+def _count_differing(pin: TurnsPin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
     """Return how many prompts differ, and how many are compared."""
     pairs = [pair for turn in pin.expected for pair in _common_questions(turn, played, agent)]
-    return sum(pin.prompt(one) != played.prompt(other) for one, other in pairs), len(pairs)
+    differ = (_prompt(pin.texts, one) != _prompt(played.texts, other) for one, other in pairs)
+    return sum(differ), len(pairs)
+
+
+def _prompt(texts: Mapping[str, Lines], question: ExpectedQuestion) -> str:
+    """Return the system text and the turn text of a question."""
+    return "\n".join([*texts.get(question.system, ()), "", *question.prompt])
 
 
 def _diff(then: str, now: str) -> list[tuple[CHANGE, str]]:
@@ -493,36 +441,23 @@ def _stop(turn: int, stop: DivergedError | None) -> Failure:
     return Failure(turn, stop.agent, stop.layer, [(" ", stop.diff)])
 
 
-def _in_record(then: pin_file.Expected, now: pin_file.Expected) -> Failure | None:
+def _in_record(then: Expected, now: Expected) -> Failure | None:
     """Return the first part of a turn's record that is not as expected, or else the digest."""
-    before, after = (TurnRecord.from_json(one.record) for one in (then, now))
-    difference = first_differing_part(before, after)
+    difference = first_differing_part(TurnRecord.from_json(then.record), TurnRecord.from_json(now.record))
     if difference is not None:
-        part = difference.part
-        sides = ("\n".join(_flat(part, record.to_json()[part])) for record in (before, after))
-        return Failure(then.turn, difference.agent, difference.layer, _diff(*sides))
+        pieces = _diff(difference.before, difference.now)
+        return Failure(then.turn, difference.agent, difference.layer, pieces)
     if then.digest != now.digest:
         digests = _diff(f"digest: {then.digest}", f"digest: {now.digest}")
         return Failure(then.turn, "", "engine", digests)
     return None
 
 
-def _in_decision(then: pin_file.Expected, now: pin_file.Expected, agent: str) -> Failure | None:
+def _in_decision(then: Expected, now: Expected, agent: str) -> Failure | None:
     """Return the first part of an agent's decision that is not as expected."""
     before, after = (decision(TurnRecord.from_json(one.record), agent) for one in (then, now))
     for part, layer in LAYER_OF_PART.items():
         if canonical(before[part]) != canonical(after[part]):
-            sides = ("\n".join(_flat(part, one[part])) for one in (before, after))
+            sides = (json_text({part: one[part]}) for one in (before, after))
             return Failure(then.turn, agent, layer, _diff(*sides))
     return None
-
-
-def _flat(path: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any JSON
-    """Yield JSON as lines for a diff: the path of each value, and the value."""
-    if isinstance(value, dict) and value:
-        for name, inner in sorted(value.items()):
-            yield from _flat(f"{path}.{name}", inner)
-    elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-        yield from (f"{path}: {json.dumps(one, ensure_ascii=False, sort_keys=True)}" for one in value)
-    else:
-        yield f"{path}: {json.dumps(value, ensure_ascii=False)}"

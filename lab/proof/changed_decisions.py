@@ -6,12 +6,11 @@ Each turn starts from its recorded state, so a change of one turn is not reporte
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from hobbes.engine import turn as turns
 from hobbes.engine.record import canonical
-from hobbes.engine.turn import TurnRecord
+from hobbes.engine.turn import TurnRecord, play_turn
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
-from hobbes.lab.proof.verifying import counted_answer
+from hobbes.lab.proof.verification import counted_answer
 from hobbes.lab.store.history import memories_before, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -73,9 +72,8 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
     state, memories = state_before(store, run, number), memories_before(store, run, number)
     attempts = store.calls.attempts(run.id, number)
     answers = {agent: counted_answer(world, state, agent, attempts[agent]) for agent in world.actors(state)}
-    judged = turns.judge(world, state, answers)
     ruling = counted_answer(world, state, OBSERVER, attempts[OBSERVER]) if OBSERVER in attempts else None
-    return turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling)).record
+    return play_turn(world, state, memories, answers, ruling).record
 
 
 def _changed_decisions(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop
-from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import MissingError
-from hobbes.lab.experiment.statistics import ALPHA, check_installed, holm
-from hobbes.lab.probe.asking import columns_kept
-from hobbes.lab.probe.planning import NOTHING_COMPARED, Column, Place, place
+from hobbes.lab.experiment.statistics import ALPHA, holm
+from hobbes.lab.probe.asker import columns_kept
+from hobbes.lab.probe.exact_test import Interval, Pair, interval, may_differ, p_value
+from hobbes.lab.probe.probe_plan import Column, Place, place
 from hobbes.lab.probe.situations import Situation, with_run_name
-from hobbes.lab.probe.statistics import MIN_SITUATIONS, Interval, Pair, interval, may_differ, p_value
 from hobbes.lab.store.history import intents_of, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
@@ -161,10 +160,8 @@ class ProbeTold:
         for act in self.acts:
             pairs = self._pairs(act, reference, column.name)
             if may_differ(pairs):
-                before, now = (
-                    fmean(p.before / p.of_before for p in pairs),
-                    fmean(p.now / p.of_now for p in pairs),
-                )
+                before = fmean(one.before / one.of_before for one in pairs)
+                now = fmean(one.now / one.of_now for one in pairs)
                 sides = (column.name, reference, act, len(pairs), before, now)
                 p = p_value(pairs)
                 yield Difference(*sides, interval(pairs), p, p)
@@ -279,7 +276,6 @@ class ProbeTold:
 
 def tell(store: Store, name: str) -> ProbeTold:
     """Return what a probe says; raise MissingError if there is none of this name."""
-    check_installed()
     probe = probe_named(store, name)
     situations = tuple(with_run_name(store, Situation(**row)) for row in probe.situations)
     columns = columns_kept(probe)
@@ -349,54 +345,3 @@ def _column(
     failures = Counter(str(one.call.outcome) for one in answers if one.acts is None)
     rejections = Counter(drop.code for one in answers for drop in one.drops)
     return ColumnTold(column, len(answers), failures, rejections, spent)
-
-
-def sentences(told: ProbeTold) -> Iterator[str]:
-    """Yield what a probe found, in words: first what failed."""
-    if told.failed:
-        outcomes = Counter(str(one.call.outcome) for one in told.failed)
-        ended = ", ".join(f"{outcome} {n}" for outcome, n in outcomes.items())
-        error = next((one.call.reply.error for one in told.failed if one.call.reply.error), "")
-        calls = counted(sum(one.answers for one in told.columns), "call")
-        yield (
-            f"{len(told.failed)} of {calls} failed ({ended}). A failed call is no decision."
-            f"{f' The first error: {error}' if error else ''}"
-        )
-    if not told.acts:
-        yield "No answer has an act that is counted."
-        return
-    for column in (one.column for one in told.columns if told.against(one.column)):
-        found = [one for one in told.differences if one.column == column.name and one.is_found]
-        for one in found:
-            low, high = map(points, (one.difference.low, one.difference.high))
-            over = (
-                "situations of this kind"
-                if one.situations >= MIN_SITUATIONS
-                else "the answers of these situations"
-            )
-            yield (
-                f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "
-                f"{one.against}. This is {points(one.difference.mean)} points, p {p_in_words(one.p_holm)} "
-                f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
-            )
-        if not found:
-            rows = any(one.column == column.name for one in told.differences)
-            why = f": no p (Holm) is below {ALPHA}" * rows
-            yield f"{column.name}: no difference from {told.against(column)} was found{why}."
-    if any(told.is_chance(one.column) for one in told.columns):
-        yield (
-            "The models of the stand-in server read no words, so differences between prompts of one of them "
-            "are chance."
-        )
-    if len(told.columns) == 1:
-        yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."
-
-
-def points(share: float) -> str:
-    """Return a difference of shares in percentage points."""
-    return f"{round(100 * share):+d}"
-
-
-def p_in_words(p: float) -> str:
-    """Return a p for people."""
-    return f"{p:.3f}" if p >= 0.001 else "< 0.001"  # noqa: PLR2004  as papers have it

@@ -5,19 +5,17 @@ their turns are equal. For this reason turns are compared by their records. Rand
 divergence: with another seed they differ from the start, while all that anybody sees may be equal.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from hobbes.engine.record import JsonObject, canonical, sha256
 from hobbes.engine.turn import Layer
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
-from hobbes.lab.proof.differing import diff_of, first_differing_part
+from hobbes.lab.proof.difference import Difference, diff_of, first_differing_part
+from hobbes.lab.proof.word_diff import CHANGE, lines_of, word_diff
 from hobbes.lab.store.history import reports, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -44,20 +42,6 @@ CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
 
 ASKED_OTHERWISE = "One was asked in words, the other as JSON: their prompts are not compared."
 """What is said in place of the diff of the prompts of two kinds of players: programs are sent their view."""
-
-CHANGE = Literal[" ", "-", "+"]
-"""What became of a piece of text from A to B: kept, only in A, only in B."""
-
-_WORD = re.compile(r"\s+|\w+|.")
-
-_BETWEEN = re.compile(r', ?(?=["{\[])')
-"""Where to break a line of JSON for a diff; it also works for JSON that was cut off."""
-
-_BREAK = re.compile(r'(?<=,)(?=["{\[])|(?<=, )(?=["{\[])')
-"""The same place, before what comes next."""
-
-MAX_PAIRS = 1_000_000
-"""How many words are compared with how many at most, as a product; that takes a tenth of a second."""
 
 
 def compare(store: Store, a: Run, b: Run) -> Comparison:
@@ -155,14 +139,13 @@ def _differing_values(
 
 def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
-    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
-        difference = first_differing_part(one.record, other.record, SIDES, {DRAWS})
-        if difference is not None:
-            found = difference.agent, difference.layer, difference.diff
-            agent, layer, diff = _in_the_calls(store, (a, b), one.turn) or found
-            return {"turn": one.turn, "agent": agent, "layer": layer, "diff": diff}
-    if a.turns == b.turns:
+    turn = first_differing_turn(store, a, b, differing_turns(store, a, b))
+    if turn is None:
         return None
+    if (difference := _difference(store, a, b, turn)) is not None:
+        found = difference.agent, difference.layer, diff_of(difference.before, difference.now, SIDES)
+        agent, layer, diff = _in_the_calls(store, (a, b), turn) or found
+        return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
     turns = f"with turns 0 to {run.turns - 1}" if run.turns else "without turns"
     diff = f"only run {has} has turn {run.turns}; run {lacks} is {run.status}, {turns}\n"
@@ -195,13 +178,16 @@ def _turns_that_differ(store: Store, a: Run, b: Run, compared: str) -> set[int]:
 
 def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
     """Return the first of these turns whose records, once read, differ; None if none do."""
-    for turn in sorted(differing):
-        if turn >= min(a.turns, b.turns):
-            return turn
-        one, other = (stored_turn(store, run, turn).record for run in (a, b))
-        if first_differing_part(one, other, without={DRAWS}):
-            return turn
-    return None
+    both = min(a.turns, b.turns)
+    return next((turn for turn in sorted(differing) if turn >= both or _difference(store, a, b, turn)), None)
+
+
+def _difference(store: Store, a: Run, b: Run, turn: int) -> Difference | None:
+    """Return the first part of a turn's records that differs, but for draws; None if a run lacks the turn."""
+    if turn >= min(a.turns, b.turns):
+        return None
+    one, other = (stored_turn(store, run, turn).record for run in (a, b))
+    return first_differing_part(one, other, {DRAWS})
 
 
 def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
@@ -263,82 +249,6 @@ def asked_alike(one: Call | None, other: Call | None) -> bool:
     return one is None or other is None or bool(one.prompt.system) == bool(other.prompt.system)
 
 
-def word_diff(one: str, other: str, *, whole: bool = False) -> list[tuple[CHANGE, str]]:
-    """Return the lines that differ, word by word: pieces of text, each with what became of it.
-
-    Lines that are equal are left out, and lines of JSON are broken into several lines. With `whole`, all
-    lines are returned, as they are.
-    """
-    a, b = (text.split("\n") if whole else _lines(text) for text in (one, other))
-    pieces: list[tuple[CHANGE, str]] = []
-    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if kind != "equal":
-            pieces += _pieces("\n".join(a[a_from:a_to]), "\n".join(b[b_from:b_to]))
-            pieces.append((" ", "\n"))
-        elif whole:
-            pieces.append((" ", "\n".join([*a[a_from:a_to], ""])))
-    return pieces
-
-
-def whole_word_diff(one: str, other: str) -> list[tuple[CHANGE, str]]:
-    """Return two texts whole, word by word: pieces of text, each with what became of it.
-
-    Lines of JSON are compared part by part. The pieces that are not only in the first text, joined, are the
-    second text.
-    """
-    if one == other:
-        return [(" ", one)] if one else []
-    a, b = (_parts(text) for text in (one, other))
-    pieces: list[tuple[CHANGE, str]] = []
-    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        if kind == "equal":
-            pieces.append((" ", "".join(b[b_from:b_to])))
-        elif a_to - a_from == b_to - b_from:
-            for was, now in zip(a[a_from:a_to], b[b_from:b_to], strict=True):
-                pieces += _pieces(was, now)
-        else:
-            pieces += _pieces("".join(a[a_from:a_to]), "".join(b[b_from:b_to]))
-    return [(change, "".join(text for _, text in same)) for change, same in groupby(pieces, itemgetter(0))]
-
-
-def _parts(text: str) -> list[str]:
-    """Return the lines of a text with their ends; lines of JSON in several parts."""
-    lines = text.splitlines(keepends=True)
-    return [
-        part for line in lines for part in (_BREAK.split(line) if line.startswith(("{", "[")) else [line])
-    ]
-
-
-def _pieces(one: str, other: str) -> Iterator[tuple[CHANGE, str]]:
-    """Yield two texts as pieces of words that were kept, only in the first, or only in the second.
-
-    A space between two words that changed is taken to have changed with them, so that phrases stay whole.
-    Texts with too many words to be compared are taken to be different.
-    """
-    a, b = (_WORD.findall(text) for text in (one, other))
-    if len(a) * len(b) > MAX_PAIRS:
-        yield from _nonempty_pieces(one, other)
-        return
-    only_a = only_b = ""
-    for kind, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        in_a, in_b = "".join(a[a_from:a_to]), "".join(b[b_from:b_to])
-        if kind != "equal" or (in_a == " " and (only_a or only_b)):
-            only_a, only_b = only_a + in_a, only_b + in_b
-            continue
-        yield from _nonempty_pieces(only_a, only_b)
-        only_a = only_b = ""
-        yield " ", in_a
-    yield from _nonempty_pieces(only_a, only_b)
-
-
-def _nonempty_pieces(only_a: str, only_b: str) -> Iterator[tuple[CHANGE, str]]:
-    """Yield the pieces of a change, without those that are empty."""
-    if only_a:
-        yield "-", only_a
-    if only_b:
-        yield "+", only_b
-
-
 def moves(intent: JsonObject) -> JsonObject:
     """Return an intent without its reflection: what an agent does."""
     return {field: value for field, value in intent.items() if field != "reflection"}
@@ -381,11 +291,5 @@ def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Cal
 
 def _diff(one: str, other: str) -> str:
     """Return the diff of two texts, with lines of JSON broken into several lines."""
-    a, b = ("\n".join(_lines(text)) for text in (one, other))
+    a, b = ("\n".join(lines_of(text)) for text in (one, other))
     return diff_of(a, b, SIDES) or "only spaces or line ends differ\n"
-
-
-def _lines(text: str) -> list[str]:
-    """Return the lines of a text, with lines of JSON broken into several lines."""
-    broken = (_BETWEEN.sub(",\n", line) if line.startswith("{") else line for line in text.splitlines())
-    return "\n".join(broken).split("\n")

@@ -18,7 +18,7 @@ from hobbes.engine.turn import Layer
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
 from hobbes.lab.errors import HaltedRunError
-from hobbes.lab.proof.differing import diff_of, first_differing_part
+from hobbes.lab.proof.difference import diff_of, first_differing_part
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.halted import HaltedError
@@ -46,6 +46,12 @@ class Replayed:
     turns: int
     digest: str
     divergence: DivergedError | None
+
+
+def no_answer(turn: int, agent: str, question: int) -> DivergedError:
+    """Return the divergence of a question that has no recorded answer."""
+    which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
+    return DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
 
 
 class JournalWithoutCalls:
@@ -81,8 +87,7 @@ class ReplayJournal(JournalWithoutCalls):
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
         rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not rows:
-            which = " to the follow-up question" if question == FOLLOW_UP_QUESTION else ""
-            raise DivergedError(turn, agent, "answer", f"no answer{which} was recorded\n")
+            raise no_answer(turn, agent, question)
         row = rows[-1]
         # A stored text with the same hash as the present one need not be read.
         if not self._reread and [row["system"], row["prompt"]] != [*map(sha256, prompt)]:
@@ -122,7 +127,8 @@ class ReplayJournal(JournalWithoutCalls):
         # A record of an earlier version is another text, and may be equal all the same.
         difference = first_differing_part(stored.record, turn.record)
         if difference is not None:
-            raise DivergedError(turn.number, difference.agent, difference.layer, difference.diff)
+            diff = diff_of(difference.before, difference.now)
+            raise DivergedError(turn.number, difference.agent, difference.layer, diff)
 
     def _check_what_counts(self, turn: int, agent: str, rows: Sequence[Row], used: Sequence[Call]) -> None:
         """Raise DivergedError if the recorded call that counts is one that was not asked for."""

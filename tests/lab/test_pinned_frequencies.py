@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import scipy.special  # noqa: F401  like the next one
 import yaml
 
 import hobbes.nodes.chat  # noqa: F401  inner sessions must not import and forget what can be imported only once
@@ -17,7 +16,7 @@ from hobbes.engine.trust.world import TRUST
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.probe.situations import pick
-from hobbes.lab.proof.expecting import expectation
+from hobbes.lab.proof.pinned_frequencies import expectation
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.probing import asked, duel, heeding, variant

@@ -10,41 +10,31 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from hobbes.engine.answer import DECISIONS, Outcome
+from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields, view_of
-from hobbes.engine.world import in_one_line, make_setting
+from hobbes.engine.world import AnyWorld, Setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.files import CASSETTE_SUFFIX, read_json
+from hobbes.lab.files import CASSETTE_SUFFIX
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.rendering import PromptQuestion, TurnStart
-from hobbes.lab.probe.asking import Asker, as_kept
-from hobbes.lab.probe.planning import Cell, Column, Plan, place
+from hobbes.lab.probe.asker import Asker, as_kept
+from hobbes.lab.probe.probe_plan import Cell, Column, Plan, place
 from hobbes.lab.probe.situations import Situation
-from hobbes.lab.probe.telling import ProbeTold
-from hobbes.lab.proof.pin_file import Lines
-from hobbes.lab.proof.pinning import path_from
+from hobbes.lab.probe.table import ProbeTold
+from hobbes.lab.proof.pins import FORMAT, FrequencyPin, PinnedSituation, given, kept_variant, variant_kept
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.probes import KeptAnswer, answers_of
 from hobbes.lab.store.run import HOBBES
 from hobbes.lab.temporary import temporary
 from hobbes.lab.wire.cassettes import record_cassette
 from hobbes.nodes.caps import NO_CAPS
-from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Call, Prompt, Reply
-from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import is_path
 from hobbes.nodes.reading import deciding, read
-from hobbes.nodes.state import memories_from
-
-FORMAT = 1
-"""The version of the form of these files."""
 
 EXPECTED = re.compile(
     r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
@@ -80,63 +70,9 @@ def expectation(text: str) -> Expectation:
     )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class GivenAnswer(_Part):
-    """An answer. `failure` is the outcome if the call failed, otherwise null."""
-
-    text: str
-    failure: Outcome | None
-    error: str
-
-
-class ExpectedSituation(_Part):
-    """What an agent was in, how it was asked, and what it answered."""
-
-    run: str
-    turn: int
-    agents: list[str]
-    seed: int
-    settings: dict[str, Any]
-    state: dict[str, Any]
-    memories: dict[str, dict[str, Any]]
-    prompts: str
-    """The name of the prompts, or a path from the folder of the file."""
-    lang: str
-    player: str
-    models: dict[str, ModelSettings]
-    """The settings of the player, if it comes from a models file, by its name."""
-    system: Lines
-    prompt: Lines
-    """The two texts that the answers were given to."""
-    answers: list[GivenAnswer]
-
-
-class ExpectationFile(_Part):
-    """The contents of a file."""
-
-    format: Literal[1]
-    about: str
-    hobbes: str
-    world: str
-    expect: str
-    situations: Annotated[list[ExpectedSituation], Field(min_length=1)]
-
-
-def read_expectation_file(path: Path) -> ExpectationFile:
-    """Return the contents of a file; raise UsageError if it is not one of this form."""
-    try:
-        return ExpectationFile.model_validate(read_json(path))
-    except ValidationError as error:
-        problem = in_one_line(error, depth=3)
-    raise UsageError(f"{path} is not a file of `hobbes make-test --probe`: {problem}; make it anew")
-
-
-def expectation_file(
+def pin_frequency(
     store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
-) -> ExpectationFile:
+) -> FrequencyPin:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
 
     Raise UsageError if there are too few answers, or if they are not as expected.
@@ -155,7 +91,7 @@ def expectation_file(
         situations.append(_situation(store, situation, of_column, calls, folder))
     if not situations:
         raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
-    made = ExpectationFile(
+    made = FrequencyPin(
         format=FORMAT,
         about=f"{expect}. Answers of the column {column} of the probe {told.name}.",
         hobbes=HOBBES,
@@ -170,51 +106,44 @@ def expectation_file(
 
 def _situation(
     store: Store, situation: Situation, column: Column, calls: Sequence[Call], folder: Path
-) -> ExpectedSituation:
+) -> PinnedSituation:
     """Return a situation as the file holds it."""
     at = place(store, situation, column)
-    world, variant = at.way.world, column.prompts or at.way.prompts.variant
     models = {**at.way.model_settings, **column.model_settings}
     system, prompt = calls[0].prompt
-    return ExpectedSituation(
+    return PinnedSituation(
         run=situation.run,
         turn=situation.turn,
         agents=list(at.setting.agents),
         seed=at.setting.seed,
         settings=at.setting.config.model_dump(mode="json"),
-        state=world.state.to_json(at.state),
+        state=at.way.world.state.to_json(at.state),
         memories={agent: dict(memory.to_json()) for agent, memory in at.memories.items()},
-        prompts=path_from(folder, variant) if is_path(variant) else variant,
+        prompts=kept_variant(folder, column.prompts or at.way.prompts.variant),
         lang=column.lang or at.way.prompts.lang,
         player=at.spec,
         models={at.spec: models[at.spec]} if at.spec in models else {},
         system=system.split("\n"),
         prompt=prompt.split("\n"),
-        answers=[_given(call) for call in calls],
+        answers=[given(call.reply) for call in calls],
     )
 
 
-def _given(call: Call) -> GivenAnswer:
-    """Return the answer of a call."""
-    return GivenAnswer(text=call.reply.text, failure=call.reply.failure, error=call.reply.error)
-
-
-def judge(file: ExpectationFile) -> list[str]:
+def judge(file: FrequencyPin) -> list[str]:
     """Return what is not as expected, in a sentence for each situation.
 
     A failed call neither has an act nor lacks one.
     """
-    expect, world = expectation(file.expect), world_named(file.world)
-    problems = []
+    expect, problems = expectation(file.expect), []
     for one in file.situations:
-        setting, state, _ = _load(file, one)
+        world, setting, start = _begin(file, one)
         fields = answer_fields(world, setting, expect.agent)
         parsed = [
-            read(expect.agent, Reply(given.text, "", failure=given.failure, error=given.error), fields)
-            for given in one.answers
+            read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
+            for answer in one.answers
         ]
         decided = [
-            world.acts(world.validate(state, expect.agent, answer.said).intent)
+            world.acts(world.validate(start.state, expect.agent, answer.said).intent)
             for answer in parsed
             if answer.outcome in DECISIONS
         ]
@@ -230,36 +159,21 @@ def judge(file: ExpectationFile) -> list[str]:
     return problems
 
 
-def _load(file: ExpectationFile, one: ExpectedSituation) -> tuple[Any, Any, Any]:
-    """Return setting, state and memories of a situation; raise UsageError if this hobbes cannot read them."""
-    world = world_named(file.world)
-    try:
-        setting = make_setting(world, one.agents, one.seed, one.settings)
-        return setting, world.load(setting, one.state), memories_from(one.memories)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UsageError(f"these answers cannot be judged by hobbes {HOBBES}: {error}") from error
+def _begin(file: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
+    return file.begin(one.agents, one.seed, one.settings, one.state, one.memories)
 
 
-def cells(file: ExpectationFile, folder: Path) -> list[Cell]:
+def cells(file: FrequencyPin, folder: Path) -> list[Cell]:
     """Return the situations as they would be asked now; raise UsageError if a prompt cannot be loaded."""
-    agent, world = expectation(file.expect).agent, world_named(file.world)
-    found = []
+    agent, found = expectation(file.expect).agent, []
     for number, one in enumerate(file.situations, start=1):
-        setting, state, memories = _load(file, one)
-        variant = str(real_path(folder / one.prompts)) if is_path(one.prompts) else one.prompts
-        view = view_of(world, state, memories, agent)
+        world, setting, start = _begin(file, one)
+        view = view_of(world, start.state, start.memories, agent)
+        variant, models = variant_kept(folder, one.prompts), one.models
         question = PromptQuestion(
-            world,
-            setting,
-            variant,
-            one.lang,
-            TurnStart(state, memories),
-            agent,
-            view,
-            player=one.player,
-            models=one.models,
+            world, setting, variant, one.lang, start, agent, view, player=one.player, models=models
         )
-        model = parse_spec(world.policies, one.player, one.models).settings
+        model = parse_spec(world.policies, one.player, models).settings
         if model is None:
             raise UsageError(f"{one.player} is not a chat model; make the test anew")
         prompts = question.load_prompts()
@@ -271,13 +185,13 @@ COLUMN = "test"
 """The name of the only column in which a test asks."""
 
 
-def has_other_prompts(file: ExpectationFile, folder: Path) -> bool:
+def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
     """Return whether a prompt is not the one that the answers were given to."""
-    given = [Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations]
-    return [cell.prompt for cell in cells(file, folder)] != given
+    then = [Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations]
+    return [cell.prompt for cell in cells(file, folder)] != then
 
 
-def asked_again(file: ExpectationFile, path: Path) -> ExpectationFile:
+def asked_again(file: FrequencyPin, path: Path) -> FrequencyPin:
     """Ask all situations again over the network; return the file with the new answers, and keep a cassette.
 
     The exchanges are in the cassette beside the file. Raise LabError if the model cannot be asked.
@@ -300,7 +214,7 @@ def asked_again(file: ExpectationFile, path: Path) -> ExpectationFile:
             update={
                 "system": cell.prompt.system.split("\n"),
                 "prompt": cell.prompt.turn.split("\n"),
-                "answers": [_given(call) for call in _counting(kept, cell.situation)],
+                "answers": [given(call.reply) for call in _counting(kept, cell.situation)],
             }
         )
         for one, cell in zip(file.situations, now, strict=True)

@@ -11,7 +11,7 @@ from hobbes.engine.answer import NO_ANSWER, ParsedAnswer
 from hobbes.engine.record import Drop
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.together import play_side_by_side
-from hobbes.lab.probe.planning import MAX_CELLS, Cell, Column, Plan
+from hobbes.lab.probe.probe_plan import MAX_CELLS, Cell, Column, Plan
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.probes import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe

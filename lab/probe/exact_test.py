@@ -94,11 +94,32 @@ def interval(pairs: Sequence[Pair]) -> Interval:
     reach = NormalDist().inv_cdf(1 - ALPHA / 2) * of_answers
     low, high = middle - reach, middle + reach
     if n >= MIN_SITUATIONS:
-        from scipy import special  # noqa: PLC0415  slow to import
-
-        reach = float(special.stdtrit(n - 1, 1 - ALPHA / 2)) * stdev(differences) / math.sqrt(n)
+        reach = _student(n - 1) * stdev(differences) / math.sqrt(n)
         low, high = min(low, mean - reach), max(high, mean + reach)
     return Interval(mean, max(-1.0, low), min(1.0, high))
+
+
+@cache
+def _student(freedom: int) -> float:
+    """Return how far a t of 2 or more degrees of freedom reaches to either side with probability 1 - ALPHA.
+
+    With t = sqrt(freedom) tan(angle), that probability is a finite sum of powers of the cosine (Abramowitz
+    and Stegun, 26.7.3 and 26.7.4). It grows with the angle, which is found by halving.
+    """
+
+    def within(angle: float) -> float:
+        square, odd = math.cos(angle) ** 2, freedom % 2
+        term = math.sin(angle) * (math.cos(angle) if odd else 1.0)
+        terms = [term]
+        for k in range(2 + odd, freedom - 1, 2):
+            term *= square * (k - 1) / k
+            terms.append(term)
+        return (angle + math.fsum(terms)) * 2 / math.pi if odd else math.fsum(terms)
+
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if within(middle) < 1 - ALPHA else (low, middle)
+    return math.sqrt(freedom) * math.tan(middle)
 
 
 class _Share(NamedTuple):

@@ -12,7 +12,6 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.statistics import check_installed
 from hobbes.lab.play.forking import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
 from hobbes.lab.play.modelsfile import read_models
 from hobbes.lab.play.playing import absolute_variant, check_players
@@ -105,7 +104,6 @@ class Plan:
 
 def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     """Return the plan of a probe; raise UsageError if it cannot be asked as it stands."""
-    check_installed()  # better now than when the answers have been paid for
     situations = tuple(find(store, one) for one in asked.situation)
     if not situations:
         raise UsageError(
