@@ -1,14 +1,14 @@
 """Play runs on the graph: start, resume, replay.
 
-A run is one stream through the graph. LangGraph's own saver keeps a checkpoint of it after each turn, in the
-thread that has the run's id. A run that was stopped goes on from the last turn of the run database, whose
-journal has the answers that arrived since then; its checkpoints are history, which may end earlier.
+Each turn is one call of the graph, which ends before the first node of the next turn. LangGraph's own saver
+keeps the checkpoint at its end, in the thread that has the run's id. A run that was stopped goes on from the
+last turn of the run database, whose journal has the answers that arrived since then; its checkpoints are
+history, which may end earlier.
 """
 
 import sqlite3
-import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -16,15 +16,13 @@ from typing import Any, TypeAlias, cast
 import aiosqlite
 from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import INTERRUPT
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.graphs.turn import Node, build
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.state import PASSING, TurnState
 
 ROWS_AT_A_TIME = 64
 """How many rows aiosqlite fetches at a time, as it does by default."""
@@ -37,51 +35,6 @@ PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
 
 LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
-
-
-class TurnSaver(AsyncSqliteSaver):
-    """LangGraph's saver for one run, which keeps the checkpoints between turns, and where a person is asked.
-
-    LangGraph hands over a checkpoint after each node. Those inside a turn hold all views and answers. There
-    are four or five times as many, and they tell nothing that the run database does not have.
-    """
-
-    _parent: str | None = None
-    """The id of the checkpoint that was kept last."""
-
-    _inside: tuple[RunnableConfig, Checkpoint, CheckpointMetadata, ChannelVersions]
-    """The last checkpoint inside a turn, which is kept only if the run stops there."""
-
-    def __init__(self, checkpoints: Checkpoints) -> None:
-        super().__init__(checkpoints, serde=PLAIN)
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Keep a checkpoint between two turns. Its parent is the one that was kept before it."""
-        if metadata["source"] == "input" or checkpoint["channel_values"].get("views"):
-            self._inside = (config, checkpoint, metadata, new_versions)
-            return {"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}}
-        return await super().aput(self._after_last(config, checkpoint), checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep the checkpoint at which a person is asked, with the question."""
-        if any(channel == INTERRUPT for channel, _ in writes):
-            inside, checkpoint, metadata, new_versions = self._inside
-            await super().aput(self._after_last(inside, checkpoint), checkpoint, metadata, new_versions)
-            await super().aput_writes(config, writes, task_id, task_path)
-
-    def _after_last(self, config: RunnableConfig, checkpoint: Checkpoint) -> RunnableConfig:
-        """Return the config with which a checkpoint is kept: its parent is the one that was kept last."""
-        parent = self._parent or config["configurable"].get("checkpoint_id")
-        self._parent = checkpoint["id"]
-        return {"configurable": {**config["configurable"], "checkpoint_id": parent}}
 
 
 def create_checkpoints(path: Path) -> None:
@@ -109,6 +62,11 @@ async def open_checkpoints(path: Path) -> AsyncIterator[Checkpoints]:
         yield connection
 
 
+def saver_on(connection: Checkpoints) -> AsyncSqliteSaver:
+    """Return LangGraph's own saver for one run, which reads plain values and LangGraph's own types alone."""
+    return AsyncSqliteSaver(connection, serde=PLAIN)
+
+
 def remove_checkpoints(path: Path) -> None:
     """Remove checkpoints that are damaged; every run goes on without them."""
     with FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS):
@@ -133,27 +91,26 @@ async def play_run(
     sqlite3.DatabaseError for damaged checkpoints.
     """
     graph = build(nodes).compile(checkpointer=saver)
-    config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": sys.maxsize}
     first, *_ = nodes
-    is_checkpointed = await _ends_before(graph, config, first, begin)
-    yield begin
-    if begin["over"]:
-        return
-    turns = graph.astream(
-        None if is_checkpointed else begin,
-        config,
-        stream_mode="values",
+    config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": len(nodes) + 1}
+    play = partial(
+        graph.ainvoke,
+        config=config,
+        durability="exit",
+        interrupt_before=[first],
         output_keys=LASTING_CHANNELS,
-        durability="sync",
+        version="v2",
     )
-    turn = begin["turn"]
-    async with aclosing(cast("Any", turns)) as states:
-        async for state in states:
-            if INTERRUPT in state:
-                raise WaitingError([one.value for one in state[INTERRUPT]])
-            if state["turn"] > turn:
-                turn = state["turn"]
-                yield cast("TurnState", state)
+    if not (begin["over"] or await _ends_before(graph, config, first, begin)):
+        await play({**PASSING, **begin})  # the end of a turn that was broken off may have filled the channels
+    state = begin
+    yield state
+    while not state["over"]:
+        played = await play(None)
+        if played.interrupts:
+            raise WaitingError([question.value for question in played.interrupts])
+        state = played.value
+        yield state
 
 
 async def _ends_before(

@@ -18,12 +18,12 @@ from hobbes.engine.world import MAX_AGENTS, MAX_NAME, OBSERVER, AnyWorld, Settin
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import (
     Checkpoints,
-    TurnSaver,
     WaitingError,
     copy_history,
     open_checkpoints,
     play_run,
     remove_checkpoints,
+    saver_on,
 )
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
@@ -481,7 +481,7 @@ async def _play_on(
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
     async with opened as connection:
-        saver = TurnSaver(connection)
+        saver = saver_on(connection)
         if run.parent:
             await copy_history(saver, run.parent, run.forked_at, run.id)
         async for state in play_run(nodes, saver, run.id, state_after_log(store, run)):

@@ -11,12 +11,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import PLAIN, open_checkpoints
+from hobbes.graphs.run import open_checkpoints, saver_on
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of
 from hobbes.lab.store.history import past_turns
@@ -38,8 +37,7 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            saver = AsyncSqliteSaver(connection, serde=PLAIN)
-            yield build(nodes).compile(checkpointer=saver, name=run.world.name), config
+            yield build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name), config
     finally:
         await stretches.close()
 
