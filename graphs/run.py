@@ -22,7 +22,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.graphs.turn import Node, build
-from hobbes.nodes.state import PASSING, TurnState
+from hobbes.nodes.state import PASSING, TurnState, replacing
 
 ROWS_AT_A_TIME = 64
 """How many rows aiosqlite fetches at a time, as it does by default."""
@@ -102,7 +102,7 @@ async def play_run(
         version="v2",
     )
     if not (begin["over"] or await _ends_before(graph, config, first, begin)):
-        await play({**PASSING, **begin})  # the end of a turn that was broken off may have filled the channels
+        await play(replacing({**PASSING, **begin}))  # a turn that was broken off may have left its channels
     state = begin
     yield state
     while not state["over"]:

@@ -2,7 +2,7 @@
 
 from hobbes.engine.turn import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.state import PASSING, TurnState, Update
+from hobbes.nodes.state import PASSING, TurnState, Update, replacing
 from hobbes.nodes.turn_cache import TurnCache
 
 
@@ -11,11 +11,13 @@ def log(cache: TurnCache, journal: Journal, state: TurnState) -> Update:
     resolved, record = state["resolved"], cache.record(state)
     digest = link(state["digest"], record)
     journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], cache.played(state)))
-    return {
-        **PASSING,
-        "turn": state["turn"] + 1,
-        "world": resolved["record"]["state"],
-        "memories": resolved["record"]["memories"],
-        "digest": digest,
-        "over": resolved["over"],
-    }
+    return replacing(
+        {
+            **PASSING,
+            "turn": state["turn"] + 1,
+            "world": resolved["record"]["state"],
+            "memories": resolved["record"]["memories"],
+            "digest": digest,
+            "over": resolved["over"],
+        }
+    )

@@ -11,4 +11,4 @@ def observe(cache: TurnCache, state: TurnState) -> Update:
     seen = views(cache.world, here, cache.memories(state))
     # In some worlds new agents appear during a run; the player of the agent that owns one answers for it.
     new = {agent: models[cache.world.owner(here, agent)] for agent in seen if agent not in models}
-    return {"views": seen, **({"models": models | new} if new else {})}
+    return {"views": seen, **({"models": new} if new else {})}

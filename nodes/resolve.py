@@ -1,5 +1,7 @@
 """resolve: compute what the intents lead to. Only the engine changes the state of a world."""
 
+import orjson
+
 from hobbes.engine import turn
 from hobbes.nodes.state import TurnState, Update
 from hobbes.nodes.turn_cache import TurnCache
@@ -13,6 +15,6 @@ def resolve(cache: TurnCache, state: TurnState) -> Update:
         "resolved": {
             "record": cache.put_turn(played),
             "over": world.over(played.resolved.state),
-            "ledgers": dict(played.resolved.ledgers),
+            "ledgers": orjson.loads(orjson.dumps(dict(played.resolved.ledgers))),  # tuples are no JSON
         }
     }

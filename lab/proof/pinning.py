@@ -337,7 +337,8 @@ async def _play(pin: pin_file.Pin, folder: Path, played: PinOutcome) -> None:
     """Play the turns again, each way of playing in its turn."""
     journal = _PinJournal(pin, played)
     before, here, last = pin.before, pin.before.state, None
-    memories, digest = before.memories, before.digest
+    memories: Mapping[str, Mapping[str, Any]] = before.memories
+    digest = before.digest
     for way in pin.ways:
         try:
             world = world_named(pin.world)
