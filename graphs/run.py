@@ -20,6 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from hobbes.engine.record import canonical
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.graphs.turn import Node, build
 from hobbes.nodes.state import PASSING, TurnState, replacing
@@ -108,7 +109,8 @@ async def play_run(
     while not state["over"]:
         played = await play(None)
         if played.interrupts:
-            raise WaitingError([question.value for question in played.interrupts])
+            asked = [question.value for question in played.interrupts]
+            raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
         state = played.value
         yield state
 

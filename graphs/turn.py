@@ -1,5 +1,8 @@
 """A turn as a ring of LangGraph nodes: observe, agent_reason, validate, resolve, log.
 
+Each person is asked by a task of their own of agent_reason, with an interrupt of their own. All other agents
+are asked by one task: if one of several failed, LangGraph would cancel the others, whose calls are paid for.
+
 A world with an observer has one more node, between validate and resolve. A turn in which nobody requests
 anything of the observer goes on without it.
 
@@ -12,10 +15,11 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
 
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.nodes.agent_reason import Asking, agent_reason
-from hobbes.nodes.journal import Journal
+from hobbes.nodes.journal import Journal, PlayerKind
 from hobbes.nodes.log import log
 from hobbes.nodes.observe import observe
 from hobbes.nodes.observer import observer
@@ -30,6 +34,9 @@ Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 
 OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
 """Opens the players of a run for the length of one node."""
+
+ASKING = "agent_reason"
+"""The name of the node that asks the agents."""
 
 LAST = "log"
 """The name of the node that ends a turn."""
@@ -63,7 +70,7 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
 
     return {
         "observe": observing,
-        "agent_reason": reasoning,
+        ASKING: reasoning,
         "validate": validating,
         **({} if world.observer is None else {OBSERVER: ruling}),
         "resolve": resolving,
@@ -81,6 +88,15 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
     async def after_log(state: TurnState) -> str:
         return END if state["over"] else first
 
+    async def after_observe(state: TurnState) -> str | list[Send]:
+        views, models = state["views"], state["models"]
+        people = [agent for agent in views if models[agent] == PlayerKind.HUMAN]
+        if not people:
+            return ASKING
+        others = [agent for agent in views if agent not in people]
+        asked = [others, *([person] for person in people)] if others else [[person] for person in people]
+        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in some}}) for some in asked]
+
     async def after_validate(state: TurnState) -> str:
         return OBSERVER if state["question"] else following[OBSERVER]
 
@@ -89,6 +105,8 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
         graph.add_node(name, cast("Any", check_channels(name, node)))
         if name == LAST:
             graph.add_conditional_edges(name, after_log, [first, END])
+        elif following[name] == ASKING:
+            graph.add_conditional_edges(name, after_observe, [ASKING])
         elif following[name] == OBSERVER:
             graph.add_conditional_edges(name, after_validate, [OBSERVER, following[OBSERVER]])
         else:

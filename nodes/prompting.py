@@ -311,8 +311,7 @@ def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
-    ruling = schema_of(world.observer.ruling(())) if world.observer else ""
-    values = {**config.model_dump(mode="json"), "schema": ruling}
+    values = {**config.model_dump(mode="json"), "schema": ruling_schema(world)}
     return _render(partial(name_of, file), _read_template(file, values), values)
 
 
@@ -322,6 +321,11 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
 
 
 @cache
+def ruling_schema(world: AnyWorld) -> str:
+    """Return the JSON schema of a ruling, as compact JSON; empty in a world without an observer."""
+    return schema_of(world.observer.ruling(())) if world.observer else ""
+
+
 def schema_of(model: type[BaseModel]) -> str:
     """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
     return one_line_json(_without_titles(model.model_json_schema()))

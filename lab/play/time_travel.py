@@ -106,11 +106,7 @@ class RecordedAnswers:
         """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
-        """Keep calls in memory, but for those of people.
-
-        LangGraph matches the values that a node is resumed with to its interrupts by their order, so each
-        person has to be asked again whenever the node begins anew.
-        """
+        """Keep calls in memory, but for those of people, who are asked again where a turn is played again."""
         for call in (call for call in calls if call.reply.player != PlayerKind.HUMAN):
             self._new[call.address.turn, call.address.agent].append(call)
 

@@ -112,9 +112,10 @@ def test_each_of_two_people_gives_an_answer_of_their_own(opened: Store, home: Pa
 
     async def answered(graph: Any, config: Any) -> Any:
         state = await graph.ainvoke(None, config)
-        while asked := state.get("__interrupt__"):
-            _, agent, _ = asked[0].value["address"].split("/")
-            state = await graph.ainvoke(Command(resume=claims[agent]), config)
+        asked = {one.id: one.value["address"].split("/")[1] for one in state["__interrupt__"]}
+        assert len(asked) == len(claims)
+        said = {question: claims[agent] for question, agent in asked.items()}
+        state = await graph.ainvoke(Command(resume=said), config)
         return state["world"]["owners"]
 
     assert traveled(home, run, answered) == [["miner-01", None], [None, "miner-02"]]
