@@ -7,9 +7,10 @@ history, which may end earlier.
 """
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -19,10 +20,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateSnapshot, StateUpdate
 
 from hobbes.engine.record import canonical
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.graphs.turn import Node, build
+from hobbes.graphs.turn import LAST, Node, build
 from hobbes.nodes.state import PASSING, TurnState, replacing
 
 ROWS_AT_A_TIME = 64
@@ -33,6 +35,11 @@ Checkpoints: TypeAlias = aiosqlite.Connection
 
 PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
 """Reads plain values and LangGraph's own types. By default LangGraph calls whatever a checkpoint names."""
+
+AnyGraph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
+
+RUN, WHAT_IF = {"hobbes": "run"}, {"hobbes": "what-if"}
+"""The metadata of the checkpoints that a run writes, and of those that somebody tries in its thread."""
 
 LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
@@ -84,30 +91,36 @@ class WaitingError(Exception):
 
 
 async def play_run(
-    nodes: dict[str, Node], saver: AsyncSqliteSaver, run: str, begin: TurnState
+    nodes: dict[str, Node],
+    saver: AsyncSqliteSaver,
+    run: str,
+    begin: TurnState,
+    history: Iterable[TurnState],
 ) -> AsyncIterator[TurnState]:
     """Play a run; yield `begin`, then the lasting channels after each turn, once it is checkpointed.
 
-    Raise WaitingError when people have to answer. Once the answers are in the journal, play again. Raise
-    sqlite3.DatabaseError for damaged checkpoints.
+    A run without checkpoints gets those of its `history`. Raise WaitingError when people have to answer. Once
+    the answers are in the journal, play again. Raise sqlite3.DatabaseError for damaged checkpoints.
     """
     graph = build(nodes).compile(checkpointer=saver)
     first, *_ = nodes
-    config: RunnableConfig = {"configurable": {"thread_id": run}, "recursion_limit": len(nodes) + 1}
-    play = partial(
-        graph.ainvoke,
-        config=config,
-        durability="exit",
-        interrupt_before=[first],
-        output_keys=LASTING_CHANNELS,
-        version="v2",
-    )
-    if not (begin["over"] or await _ends_before(graph, config, first, begin)):
-        await play(replacing({**PASSING, **begin}))  # a turn that was broken off may have left its channels
+    config = RunnableConfig(configurable={"thread_id": run}, recursion_limit=len(nodes) + 1, metadata=RUN)
+    options: Any = {"durability": "exit", "interrupt_before": [first], "output_keys": LASTING_CHANNELS}
+    play = partial(graph.ainvoke, version="v2", **options)
+    if begin["turn"]:
+        await keep_history(graph, config, takewhile(lambda state: state["turn"] < begin["turn"], history))
+    here, last = await _end_of_run(graph, config)
+    is_there = last.next == (first,) and {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
+    if not (begin["over"] or is_there):
+        await play(
+            replacing({**PASSING, **begin}), here
+        )  # a turn that was broken off may have left its channels
+        here = config
     state = begin
     yield state
     while not state["over"]:
-        played = await play(None)
+        played = await play(None, here)
+        here = config
         if played.interrupts:
             asked = [question.value for question in played.interrupts]
             raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
@@ -115,13 +128,29 @@ async def play_run(
         yield state
 
 
-async def _ends_before(
-    graph: CompiledStateGraph[Any, Any, Any, Any], config: RunnableConfig, node: str, begin: TurnState
-) -> bool:
-    """Return whether the checkpoints of a run end in a state, with this node as the next one."""
+async def keep_history(graph: AnyGraph, config: RunnableConfig, history: Iterable[TurnState]) -> None:
+    """Write the checkpoints of a run that has none: one for each state between two turns.
+
+    Raise sqlite3.DatabaseError for damaged checkpoints.
+    """
     with _damage_as_database_error():
-        last = await graph.aget_state(config)
-    return last.next == (node,) and {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
+        is_empty = (await graph.aget_state(config)).metadata is None
+    if is_empty:
+        steps = [[StateUpdate(replacing({**PASSING, **state}), as_node=LAST)] for state in history]
+        await graph.with_config(metadata=RUN).abulk_update_state(config, steps)
+
+
+async def _end_of_run(graph: AnyGraph, config: RunnableConfig) -> tuple[RunnableConfig, StateSnapshot]:
+    """Return the last checkpoint of a run, and the config with which it goes on from there.
+
+    That is not the end of the thread if somebody has tried something since.
+    """
+    with _damage_as_database_error():
+        head = await graph.aget_state(config)
+        if (head.metadata or {}).get("hobbes") == WHAT_IF["hobbes"]:
+            async for last in graph.aget_state_history(config, filter=RUN, limit=1):
+                return {**config, "configurable": last.config["configurable"]}, last
+    return config, head
 
 
 @contextmanager
@@ -131,22 +160,6 @@ def _damage_as_database_error() -> Iterator[None]:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
         raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
-
-
-async def copy_history(saver: AsyncSqliteSaver, parent: str, turns: int, fork: str) -> None:
-    """Copy the checkpoints of a parent, up to a turn, to a fork that has no checkpoints yet.
-
-    Raise sqlite3.DatabaseError if they are damaged.
-    """
-    if await saver.aget_tuple({"configurable": {"thread_id": fork}}) is not None:
-        return
-    with _damage_as_database_error():
-        newest_first = [one async for one in saver.alist({"configurable": {"thread_id": parent}})]
-        for kept in reversed(newest_first):
-            values = kept.checkpoint["channel_values"]
-            if values.get("turn", 0) <= turns and not values.get("views"):
-                thread: RunnableConfig = {"configurable": {"thread_id": fork, "checkpoint_ns": ""}}
-                await saver.aput(thread, kept.checkpoint, kept.metadata, kept.checkpoint["channel_versions"])
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

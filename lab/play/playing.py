@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,6 @@ from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import (
     Checkpoints,
     WaitingError,
-    copy_history,
     open_checkpoints,
     play_run,
     remove_checkpoints,
@@ -29,11 +28,12 @@ from hobbes.graphs.turn import Node, ring
 from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.history import past_turns, state_before, stored_turn
+from hobbes.lab.store.history import load_state, past_turns, state_before, stored_turn
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
 from hobbes.lab.store.run import PersonQuestion, Run, ending, observer_asked
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
@@ -481,10 +481,8 @@ async def _play_on(
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
     async with opened as connection:
-        saver = saver_on(connection)
-        if run.parent:
-            await copy_history(saver, run.parent, run.forked_at, run.id)
-        async for state in play_run(nodes, saver, run.id, state_after_log(store, run)):
+        begin, history = state_after_log(store, run), states_of(store, run)
+        async for state in play_run(nodes, saver_on(connection), run.id, begin, history):
             on_turn(state)
         return state
 
@@ -497,10 +495,23 @@ def state_after_log(store: Store, run: Run) -> TurnState:
     """
     if not run.turns:
         return first_state(run.world, run.setting, run.models)
-    last = stored_turn(store, run, run.turns - 1)
-    state = run.world.load(run.setting, last.record.state)
-    digest = run.digest_before(run.turns, last.digest)
-    return state_at(run.world, run.setting, run.models, state, last.record.memories, digest)
+    return _state_after(run, stored_turn(store, run, run.turns - 1))
+
+
+def states_of(store: Store, run: Run) -> Iterator[TurnState]:
+    """Yield the graph's state before the first turn, and after each logged turn. Raise DamagedError."""
+    begun = run.at(0)
+    yield first_state(run.world, begun.setting, begun.models)
+    for turn in store.turns.of(run):
+        yield _state_after(run, turn)
+
+
+def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
+    """Return the graph's state after a logged turn, as the next turn begins with it."""
+    after, record = run.at(turn.turn + 1), turn.record
+    state = load_state(run, turn.turn, record.state, turn.turn + 1)
+    digest = run.digest_before(turn.turn + 1, turn.digest)
+    return state_at(run.world, after.setting, after.models, state, record.memories, digest)
 
 
 def _make_players(players: RunPlayers, run: Run) -> None:

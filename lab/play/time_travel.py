@@ -1,6 +1,7 @@
 """The graph of a recorded run, for LangGraph's own API: its history, and playing on from a checkpoint.
 
-Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread.
+Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread, whose
+metadata say that they are no part of the run.
 """
 
 import sys
@@ -15,9 +16,9 @@ from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import open_checkpoints, saver_on
+from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints, saver_on
 from hobbes.graphs.turn import build, ring
-from hobbes.lab.play.playing import CHECKPOINTS, meter_of
+from hobbes.lab.play.playing import CHECKPOINTS, meter_of, states_of
 from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -31,13 +32,18 @@ RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]
 
 @asynccontextmanager
 async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, RunnableConfig]]:
-    """Yield the graph of a run with its checkpoints, and the config of its thread."""
+    """Yield the graph of a run with its checkpoints, and the config of its thread.
+
+    If the run has no checkpoints, they are written first, from the run database.
+    """
     stretches = Stretches(store, run)
     nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
-    config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
+    config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            yield build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name), config
+            graph = build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name)
+            await keep_history(graph, config, states_of(store, run))
+            yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
     finally:
         await stretches.close()
 
