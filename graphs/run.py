@@ -41,7 +41,7 @@ AnyGraph: TypeAlias = CompiledStateGraph[Any, Any, Any, Any]
 RUN, WHAT_IF = {"hobbes": "run"}, {"hobbes": "what-if"}
 """The metadata of the checkpoints that a run writes, and of those that somebody tries in its thread."""
 
-LASTING_CHANNELS = ["run", "models", "turn", "world", "memories", "digest", "over"]
+LASTING_CHANNELS = ["run", "models", "prompts", "turn", "world", "memories", "digest", "over"]
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
 
 

@@ -14,6 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
@@ -53,14 +54,14 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
 
     async def reasoning(state: TurnState) -> Update:
         async with open_players(state) as players:
-            return await agent_reason(Asking(cache, players, journal, state))
+            return await agent_reason(Asking(cache, players, journal, state, get_stream_writer()))
 
     async def validating(state: TurnState) -> Update:
         return validate(cache, state)
 
     async def ruling(state: TurnState) -> Update:
         async with open_players(state) as players:
-            return await observer(Asking(cache, players, journal, state))
+            return await observer(Asking(cache, players, journal, state, get_stream_writer()))
 
     async def resolving(state: TurnState) -> Update:
         return resolve(cache, state)
@@ -78,15 +79,20 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
     }
 
 
-def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "StateGraph[TurnState, Any]":
-    """Return a graph that runs the nodes in order, again and again until the game is over."""
-    graph = StateGraph(TurnState, context_schema=context)
+def build(
+    nodes: Mapping[str, Node], context: type[Any] | None = None, given: type[Any] | None = None
+) -> "StateGraph[TurnState, Any, Any, Any]":
+    """Return a graph that runs the nodes in order, again and again until the game is over.
+
+    `context` and `given` are the schemas of its context and of its input, which is a state by default.
+    """
+    graph = StateGraph(TurnState, context_schema=context, input_schema=given)
     first, *_ = nodes
     following = dict(pairwise(nodes))
 
     # LangGraph would run plain functions in threads of their own.
-    async def after_log(state: TurnState) -> str:
-        return END if state["over"] else first
+    async def next_turn(state: TurnState) -> str:
+        return END if state.get("over") else first
 
     async def after_observe(state: TurnState) -> str | list[Send]:
         views, models = state["views"], state["models"]
@@ -100,11 +106,11 @@ def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "State
     async def after_validate(state: TurnState) -> str:
         return OBSERVER if state["question"] else following[OBSERVER]
 
-    graph.add_edge(START, first)
+    graph.add_conditional_edges(START, next_turn, [first, END])
     for name, node in nodes.items():
         graph.add_node(name, cast("Any", check_channels(name, node)))
         if name == LAST:
-            graph.add_conditional_edges(name, after_log, [first, END])
+            graph.add_conditional_edges(name, next_turn, [first, END])
         elif following[name] == ASKING:
             graph.add_conditional_edges(name, after_observe, [ASKING])
         elif following[name] == OBSERVER:

@@ -5,7 +5,7 @@ their answers is written down the moment it arrives. A person is asked by a task
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
@@ -74,6 +74,8 @@ class Asking:
     players: Players
     journal: Journal
     state: TurnState
+    tell: Callable[[dict[str, str]], None] = lambda _: None
+    """Is told each answer as it arrives."""
     unkept: list[Call] = field(default_factory=list)
     """The calls of players that answer at once, which `everyone` writes down together."""
 
@@ -138,6 +140,7 @@ class Asking:
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply, self._fields(agent))
         call = make_call(address, prompt, question, reply, parsed)
+        self.tell({"address": str(address), "outcome": parsed.outcome.value, "answer": reply.text})
         if player.at_once:
             self.unkept.append(call)
         else:

@@ -98,6 +98,11 @@ class PromptSet:
     sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
     """What each code of a rejection or correction means, in the language of the prompts."""
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells these prompts from others: variant, language and content hash."""
+        return {"variant": self.variant, "lang": self.lang, "hash": self.hash}
+
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
         return name_of(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")

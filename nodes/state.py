@@ -54,6 +54,10 @@ class TurnState(TypedDict, total=False):
     run: Identity
     models: Annotated[dict[str, str], by_agent]
     """The player spec of each agent: `openai:NAME` or `policy:NAME?noise=0.1`."""
+    prompts: dict[str, str]
+    """The variant, the language and the hash of the prompts, whose texts stand elsewhere."""
+    context: dict[str, Any]
+    """The options with which a thread of `langgraph dev` began."""
     turn: int
     world: dict[str, Any]
     memories: Annotated[dict[str, MemoryState], by_field]

@@ -11,7 +11,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.nodes.agent_reason import Asking
 from hobbes.nodes.caps import Caps, Meter, Spent
-from hobbes.nodes.journal import TURN_QUESTION, Address, Call, NoJournal, make_call
+from hobbes.nodes.journal import TURN_QUESTION, Address, Call, MemoryJournal, make_call
 from hobbes.nodes.players import RunPlayers, parse_spec
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.state import state_at
@@ -63,7 +63,7 @@ class Asker:
         # A player that has seen its server fail asks no more, so each wording has a new one.
         players = RunPlayers(world, question.setting, prompts, self._meter, models=self._named)
         asking = Asking(
-            TurnCache(world), players, NoJournal(), {**start, "views": {agent: dict(question.view)}}
+            TurnCache(world), players, MemoryJournal(str), {**start, "views": {agent: dict(question.view)}}
         )
         try:
             if agent == OBSERVER:

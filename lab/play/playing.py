@@ -494,16 +494,21 @@ def state_after_log(store: Store, run: Run) -> TurnState:
     been lost, or may be of another moment.
     """
     if not run.turns:
-        return first_state(run.world, run.setting, run.models)
+        return _first_state(run)
     return _state_after(run, stored_turn(store, run, run.turns - 1))
 
 
 def states_of(store: Store, run: Run) -> Iterator[TurnState]:
     """Yield the graph's state before the first turn, and after each logged turn. Raise DamagedError."""
-    begun = run.at(0)
-    yield first_state(run.world, begun.setting, begun.models)
+    yield _first_state(run)
     for turn in store.turns.of(run):
         yield _state_after(run, turn)
+
+
+def _first_state(run: Run) -> TurnState:
+    """Return the graph's state before the first turn."""
+    begun = run.at(0)
+    return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
 
 
 def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
@@ -511,7 +516,8 @@ def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
     after, record = run.at(turn.turn + 1), turn.record
     state = load_state(run, turn.turn, record.state, turn.turn + 1)
     digest = run.digest_before(turn.turn + 1, turn.digest)
-    return state_at(run.world, after.setting, after.models, state, record.memories, digest)
+    there = state_at(run.world, after.setting, after.models, state, record.memories, digest)
+    return {**there, "prompts": after.prompts.identity}
 
 
 def _make_players(players: RunPlayers, run: Run) -> None:
