@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import files
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,58 @@ def test_the_constraints_pin_a_version_that_is_asked_for(wanted: Requirement) ->
 def test_the_packages_of_langchain_end_before_their_next_major_version(wanted: Requirement) -> None:
     bounds = {bound.operator: Version(bound.version) for bound in wanted.specifier}
     assert bounds["<"] == Version(str(bounds[">="].major + 1))
+
+
+LIBRARIES = (
+    "langgraph",
+    "langgraph-checkpoint",
+    "langgraph-checkpoint-sqlite",
+    "langchain-core",
+    "langchain-openai",
+    "openai",
+    "vcrpy",
+)
+"""The packages of which only the public modules may be imported."""
+
+BANNED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"][
+    "flake8-tidy-imports"
+]["banned-api"]
+
+
+def private_modules(package: str) -> set[str]:
+    """The private modules of an installed package, without those within a private one."""
+    found = set()
+    for file in files(package) or ():
+        parts = file.with_suffix("").parts
+        private = [k for k, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+        if file.suffix == ".py" and private:
+            found.add(".".join(parts[: private[0] + 1]))
+    return found
+
+
+@pytest.mark.parametrize("package", LIBRARIES)
+def test_the_linter_refuses_the_private_modules_of_a_library(package: str) -> None:
+    """Of openai's many, those beside its public ones."""
+    private = {name for name in private_modules(package) if package != "openai" or name.count(".") == 1}
+    assert private
+    assert private <= BANNED.keys()
+
+
+def test_a_private_import_is_an_error_of_the_linter() -> None:
+    words = (
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--select",
+        "TID251",
+        "--stdin-filename",
+        "nodes/a.py",
+        "-",
+    )
+    said = "from langgraph._internal._constants import INTERRUPT\n"
+    done = subprocess.run(words, cwd=ROOT, input=said, capture_output=True, text=True, check=False)
+    assert (done.returncode, "TID251" in done.stdout) == (1, True), done.stdout + done.stderr
 
 
 def test_the_tests_run_without_xdist() -> None:
