@@ -9,8 +9,9 @@ anything of the observer goes on without it.
 The same ring serves runs, replays, `hobbes.graph` and `langgraph dev`.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
@@ -45,37 +46,30 @@ LAST = "log"
 
 def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[str, Node]:
     """Return the nodes of a world's turn, by name and in order."""
-    # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
-    # hold a database connection, which belongs to one thread.
     cache = TurnCache(world)
 
-    async def observing(state: TurnState) -> Update:
-        return observe(cache, state)
+    # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
+    # hold a database connection, which belongs to one thread.
+    def computing(act: Callable[[TurnState], Update]) -> Node:
+        async def node(state: TurnState) -> Update:
+            return act(state)
 
-    async def reasoning(state: TurnState) -> Update:
-        async with open_players(state) as players:
-            return await agent_reason(Asking(cache, players, journal, state, get_stream_writer()))
+        return node
 
-    async def validating(state: TurnState) -> Update:
-        return validate(cache, state)
+    def asking(act: Callable[[Asking], Awaitable[Update]]) -> Node:
+        async def node(state: TurnState) -> Update:
+            async with open_players(state) as players:
+                return await act(Asking(cache, players, journal, state, get_stream_writer()))
 
-    async def ruling(state: TurnState) -> Update:
-        async with open_players(state) as players:
-            return await observer(Asking(cache, players, journal, state, get_stream_writer()))
-
-    async def resolving(state: TurnState) -> Update:
-        return resolve(cache, state)
-
-    async def logging(state: TurnState) -> Update:
-        return log(cache, journal, state)
+        return node
 
     return {
-        "observe": observing,
-        ASKING: reasoning,
-        "validate": validating,
-        **({} if world.observer is None else {OBSERVER: ruling}),
-        "resolve": resolving,
-        LAST: logging,
+        "observe": computing(partial(observe, cache)),
+        ASKING: asking(agent_reason),
+        "validate": computing(partial(validate, cache)),
+        **({} if world.observer is None else {OBSERVER: asking(observer)}),
+        "resolve": computing(partial(resolve, cache)),
+        LAST: computing(partial(log, cache, journal)),
     }
 
 

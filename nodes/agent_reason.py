@@ -50,7 +50,8 @@ async def agent_reason(asking: "Asking") -> Update:
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], answers)
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
-    return {"answers": asking.cache.put_answers(parsed), "calls": _for_people(answers)}
+    data = {agent: answer.to_json() for agent, answer in parsed.items()}
+    return {"answers": asking.cache.answers.put(data, parsed), "calls": _for_people(answers)}
 
 
 def _for_people(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
@@ -149,7 +150,7 @@ class Asking:
 
     def _fields(self, agent: str) -> Collection[str]:
         """Return the names of the fields that an answer of an agent or of the observer may have."""
-        return answer_fields(self.cache.world, self.cache.setting(self.state), agent)
+        return answer_fields(self.cache.world, self.cache.setting.of(self.state["run"]), agent)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
         """Return what reading and the world's rules reject of an answer."""

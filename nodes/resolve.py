@@ -10,7 +10,8 @@ from hobbes.nodes.turn_cache import TurnCache
 def resolve(cache: TurnCache, state: TurnState) -> Update:
     """Return the record of the turn, whether the game is over, and the world's ledgers."""
     world = cache.world
-    played = turn.resolve(world, cache.state(state), cache.memories(state), cache.judged(state))
+    memories, judged = cache.memories.of(state["memories"]), cache.judged.of(state["judged"])
+    played = turn.resolve(world, cache.state(state), memories, judged)
     return {
         "resolved": {
             "record": cache.put_turn(played),
