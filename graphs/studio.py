@@ -5,15 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from langgraph.config import get_config
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.graphs.turn import build, ring
-from hobbes.nodes.journal import NoJournal
+from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
-from hobbes.nodes.players import Players, RunPlayers, deal
+from hobbes.nodes.players import Players, RunPlayers, deal, parse_spec
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.state import TurnState, Update, first_state, setting_of
 from hobbes.nodes.turn_cache import TurnCache
@@ -22,59 +24,86 @@ ROUNDS = 3
 """How many rounds are played if the context does not say. It is small: a thread keeps every step."""
 
 
-class StudioContext(TypedDict, total=False):
-    """The options of a run in `langgraph dev`. Each has a default."""
+class StudioContext(BaseModel):
+    """The options of a run in `langgraph dev`."""
 
-    agents: int
-    seed: int
-    models: str
-    """A mix of player specs such as `openai:NAME*2,policy:random*2`."""
-    prompts: str
-    """A variant of the world's prompts, or a folder with prompts of your own."""
-    lang: str
-    """The language of the prompts: `en` or `zh`."""
-    observer: str
-    """The player that observes, in a world with an observer."""
-    config: dict[str, Any]
-    """Settings of the world, by name."""
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    agents: int | None = Field(None, description="How many agents play; null for as many as are usual.")
+    seed: int = Field(1, description="The seed of all random draws.")
+    models: str | None = Field(
+        None, description="A mix of players such as openai:NAME*2,policy:random*2; null for the usual policy."
+    )
+    prompts: str | None = Field(
+        None, description="A variant of the prompts, or the path of a folder; null for the usual variant."
+    )
+    lang: str = Field("en", description="The language of the prompts: en or zh.")
+    observer: str | None = Field(None, description="The player that observes, in a world with an observer.")
+    config: dict[str, Any] = Field(
+        {}, description=f"Settings by name, such as rounds, which is {ROUNDS} here."
+    )
 
 
-def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, TurnState, TurnState]":
+class NoInput(TypedDict):
+    """Nothing: the context says what is played."""
+
+
+def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, Any, Any]":
     """Return the compiled graph of a world. The input `{}` plays a few rounds with its default policy."""
     cache = TurnCache(world)
 
     async def observing(state: TurnState) -> Update:
-        # The first node of a thread sees the empty input, and begins the run.
-        begun = state if "run" in state else _begin(world, _context())
+        if "run" in state:
+            return observe(cache, state)
+        # Reading a folder waits for the disk, which `langgraph dev` refuses in its event loop.
+        begun = await asyncio.to_thread(_begin, world, get_runtime(StudioContext).context or StudioContext())
         return {**begun, **observe(cache, begun)}
 
     @asynccontextmanager
     async def open_players(state: TurnState) -> AsyncIterator[Players]:
-        setting, context = setting_of(world, state["run"]), _context()
-        variant = context.get("prompts") or world.prompts(setting.config)
-        # Reading a folder waits for the disk, which `langgraph dev` refuses in its event loop.
-        prompts = await asyncio.to_thread(load_prompts, world, variant, context.get("lang", "en"), setting)
-        players = RunPlayers(world, setting, prompts)
+        players = await asyncio.to_thread(_players, world, state, get_runtime(StudioContext).context)
         try:
             yield players
         finally:
             await players.close()
 
-    nodes = {**ring(world, open_players, NoJournal()), "observe": observing}
-    return build(nodes, StudioContext).compile(name=world.name)
+    nodes = {**ring(world, open_players, MemoryJournal(_thread)), "observe": observing}
+    return build(nodes, StudioContext, NoInput).compile(name=world.name)
 
 
-def _context() -> StudioContext:
-    """Return the options of the run that is played."""
-    return get_runtime(StudioContext).context or {}
+def _thread() -> str:
+    """Return the id of the thread that is played; empty without one."""
+    thread: str = get_config()["configurable"].get("thread_id", "")
+    return thread
+
+
+def _players(world: AnyWorld, state: TurnState, context: StudioContext | None) -> RunPlayers:
+    """Return the players of a thread. Raise ValueError if it would go on in another way than it began."""
+    # An empty context is what a client sends that has nothing to say.
+    if context is not None and context.model_fields_set and context.model_dump() != state["context"]:
+        raise ValueError("this thread was begun with another context; begin a new thread for this one")
+    if any(
+        parse_spec(world.policies, spec).kind is PlayerKind.PYTHON for spec in {*state["models"].values()}
+    ):
+        raise ValueError("python: players run code of their own, which `langgraph dev` does not call")
+    setting, then = setting_of(world, state["run"]), state["prompts"]
+    prompts = load_prompts(world, then["variant"], then["lang"], setting)
+    if prompts.identity != then:
+        raise ValueError(
+            f"the prompts {then['variant']} ({then['lang']}) have changed since this thread began; "
+            "begin a new thread"
+        )
+    return RunPlayers(world, setting, prompts)
 
 
 def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
     """Return the first state of the run that the context asks for."""
-    agents = world.names(context.get("agents", world.default_agents))
-    values = {"rounds": ROUNDS, **context.get("config", {})}
-    if "observer" in context:
-        values["observer"] = context["observer"]
-    setting = make_setting(world, agents, context.get("seed", 1), values)
-    models = deal(world, context.get("models", f"policy:{world.policies.default}"), setting.agents)
-    return first_state(world, setting, models)
+    agents = world.names(context.agents or world.default_agents)
+    values = {"rounds": ROUNDS, **context.config}
+    if context.observer is not None:
+        values["observer"] = context.observer
+    setting = make_setting(world, agents, context.seed, values)
+    models = deal(world, context.models or f"policy:{world.policies.default}", setting.agents)
+    prompts = load_prompts(world, context.prompts or world.prompts(setting.config), context.lang, setting)
+    begun = first_state(world, setting, models)
+    return {**begun, "prompts": prompts.identity, "context": context.model_dump()}

@@ -1,21 +1,27 @@
 """A turn as a ring of LangGraph nodes: observe, agent_reason, validate, resolve, log.
 
+Each person is asked by a task of their own of agent_reason, with an interrupt of their own. All other agents
+are asked by one task: if one of several failed, LangGraph would cancel the others, whose calls are paid for.
+
 A world with an observer has one more node, between validate and resolve. A turn in which nobody requests
 anything of the observer goes on without it.
 
 The same ring serves runs, replays, `hobbes.graph` and `langgraph dev`.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
+from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
 
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.nodes.agent_reason import Asking, agent_reason
-from hobbes.nodes.journal import Journal
+from hobbes.nodes.journal import Journal, PlayerKind
 from hobbes.nodes.log import log
 from hobbes.nodes.observe import observe
 from hobbes.nodes.observer import observer
@@ -31,64 +37,76 @@ Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
 OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
 """Opens the players of a run for the length of one node."""
 
+ASKING = "agent_reason"
+"""The name of the node that asks the agents."""
+
 LAST = "log"
 """The name of the node that ends a turn."""
 
 
 def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[str, Node]:
     """Return the nodes of a world's turn, by name and in order."""
-    # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
-    # hold a database connection, which belongs to one thread.
     cache = TurnCache(world)
 
-    async def observing(state: TurnState) -> Update:
-        return observe(cache, state)
+    # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
+    # hold a database connection, which belongs to one thread.
+    def computing(act: Callable[[TurnState], Update]) -> Node:
+        async def node(state: TurnState) -> Update:
+            return act(state)
 
-    async def reasoning(state: TurnState) -> Update:
-        async with open_players(state) as players:
-            return await agent_reason(Asking(cache, players, journal, state))
+        return node
 
-    async def validating(state: TurnState) -> Update:
-        return validate(cache, state)
+    def asking(act: Callable[[Asking], Awaitable[Update]]) -> Node:
+        async def node(state: TurnState) -> Update:
+            async with open_players(state) as players:
+                return await act(Asking(cache, players, journal, state, get_stream_writer()))
 
-    async def ruling(state: TurnState) -> Update:
-        async with open_players(state) as players:
-            return await observer(Asking(cache, players, journal, state))
-
-    async def resolving(state: TurnState) -> Update:
-        return resolve(cache, state)
-
-    async def logging(state: TurnState) -> Update:
-        return log(cache, journal, state)
+        return node
 
     return {
-        "observe": observing,
-        "agent_reason": reasoning,
-        "validate": validating,
-        **({} if world.observer is None else {OBSERVER: ruling}),
-        "resolve": resolving,
-        LAST: logging,
+        "observe": computing(partial(observe, cache)),
+        ASKING: asking(agent_reason),
+        "validate": computing(partial(validate, cache)),
+        **({} if world.observer is None else {OBSERVER: asking(observer)}),
+        "resolve": computing(partial(resolve, cache)),
+        LAST: computing(partial(log, cache, journal)),
     }
 
 
-def build(nodes: Mapping[str, Node], context: type[Any] | None = None) -> "StateGraph[TurnState, Any]":
-    """Return a graph that runs the nodes in order, again and again until the game is over."""
-    graph = StateGraph(TurnState, context_schema=context)
+def build(
+    nodes: Mapping[str, Node], context: type[Any] | None = None, given: type[Any] | None = None
+) -> "StateGraph[TurnState, Any, Any, Any]":
+    """Return a graph that runs the nodes in order, again and again until the game is over.
+
+    `context` and `given` are the schemas of its context and of its input, which is a state by default.
+    """
+    graph = StateGraph(TurnState, context_schema=context, input_schema=given)
     first, *_ = nodes
     following = dict(pairwise(nodes))
 
     # LangGraph would run plain functions in threads of their own.
-    async def after_log(state: TurnState) -> str:
-        return END if state["over"] else first
+    async def next_turn(state: TurnState) -> str:
+        return END if state.get("over") else first
+
+    async def after_observe(state: TurnState) -> str | list[Send]:
+        views, models = state["views"], state["models"]
+        people = [agent for agent in views if models[agent] == PlayerKind.HUMAN]
+        if not people:
+            return ASKING
+        others = [agent for agent in views if agent not in people]
+        asked = [others, *([person] for person in people)] if others else [[person] for person in people]
+        return [Send(ASKING, {**state, "views": {agent: views[agent] for agent in some}}) for some in asked]
 
     async def after_validate(state: TurnState) -> str:
         return OBSERVER if state["question"] else following[OBSERVER]
 
-    graph.add_edge(START, first)
+    graph.add_conditional_edges(START, next_turn, [first, END])
     for name, node in nodes.items():
         graph.add_node(name, cast("Any", check_channels(name, node)))
         if name == LAST:
-            graph.add_conditional_edges(name, after_log, [first, END])
+            graph.add_conditional_edges(name, next_turn, [first, END])
+        elif following[name] == ASKING:
+            graph.add_conditional_edges(name, after_observe, [ASKING])
         elif following[name] == OBSERVER:
             graph.add_conditional_edges(name, after_validate, [OBSERVER, following[OBSERVER]])
         else:

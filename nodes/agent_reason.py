@@ -1,14 +1,12 @@
 """agent_reason: ask the agents, and write their answers down.
 
 Policies come first, and their answers are written down together. All others are asked at once, and each of
-their answers is written down the moment it arrives.
+their answers is written down the moment it arrives. A person is asked by a task of the graph of their own.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-
-from langgraph.errors import GraphInterrupt
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from hobbes.engine.record import Drop
@@ -34,32 +32,26 @@ async def agent_reason(asking: "Asking") -> Update:
     """Return the parsed answer of every agent that acts this turn, and the call that it comes from.
 
     Answers come from the journal where it has them, otherwise from the agents' players. Raise HaltedError if
-    the run has to stop, and GraphInterrupt, with the questions to all of them, if people have to answer. The
-    answers that have arrived are in the journal by then.
+    the run has to stop. The answers that have arrived are in the journal by then.
     """
     state = asking.state
     results = await asking.everyone()
     # A bug is raised before a halt, which would hide it.
     for result in results:
-        if isinstance(result, BaseException) and not isinstance(result, HaltedError | GraphInterrupt):
+        if isinstance(result, BaseException) and not isinstance(result, HaltedError):
             raise result
     if reason := asking.players.stop_reason():
         raise HaltedError(f"turn {state['turn']}: {reason}")
     answers: dict[str, Answer] = {}
-    people: list[GraphInterrupt] = []
     for agent, result in zip(state["views"], results, strict=True):
-        if isinstance(result, GraphInterrupt):
-            people.append(result)
-        elif isinstance(result, BaseException):
+        if isinstance(result, BaseException):
             raise result
-        else:
-            answers[agent] = result
+        answers[agent] = result
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], answers)
-    if people:
-        raise GraphInterrupt([question for one in people for question in one.args[0]])
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
-    return {"answers": asking.cache.put_answers(parsed), "calls": _for_people(answers)}
+    data = {agent: answer.to_json() for agent, answer in parsed.items()}
+    return {"answers": asking.cache.answers.put(data, parsed), "calls": _for_people(answers)}
 
 
 def _for_people(answers: Mapping[str, Answer]) -> dict[str, dict[str, str]]:
@@ -83,6 +75,8 @@ class Asking:
     players: Players
     journal: Journal
     state: TurnState
+    tell: Callable[[dict[str, str]], None] = lambda _: None
+    """Is told each answer as it arrives."""
     unkept: list[Call] = field(default_factory=list)
     """The calls of players that answer at once, which `everyone` writes down together."""
 
@@ -147,6 +141,7 @@ class Asking:
         reply = await player.reply(address, prompt)
         parsed = read(agent, reply, self._fields(agent))
         call = make_call(address, prompt, question, reply, parsed)
+        self.tell({"address": str(address), "outcome": parsed.outcome.value, "answer": reply.text})
         if player.at_once:
             self.unkept.append(call)
         else:
@@ -155,7 +150,7 @@ class Asking:
 
     def _fields(self, agent: str) -> Collection[str]:
         """Return the names of the fields that an answer of an agent or of the observer may have."""
-        return answer_fields(self.cache.world, self.cache.setting(self.state), agent)
+        return answer_fields(self.cache.world, self.cache.setting.of(self.state["run"]), agent)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
         """Return what reading and the world's rules reject of an answer."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 
 import aiohttp
 import httpx2
@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
@@ -89,6 +89,9 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
+OWN_FIELDS = ("temperature", "top_p", "seed", "max_tokens", "stop")
+"""The fields of ChatOpenAI that are sent under their own names if they are set."""
+
 OPTIONAL = (
     "response_format",
     "temperature",
@@ -105,13 +108,19 @@ OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completi
 """The name under which a server may accept a parameter that it refuses."""
 
 
+Hook: TypeAlias = Callable[[httpx2.Request], Awaitable[None]]
+"""Sees a request before it is sent."""
+
+
 class ChatModel(ChatOpenAI):
     """ChatOpenAI that keeps the model's reasoning and takes half of the processor time.
 
     ChatOpenAI drops the fields in which most servers send reasoning. It also checks each request against
     openai's types, parses the response into a pydantic model, dumps that again, and switches to a thread to
-    read it. So the method is replaced that LangChain gives to chat models for asking their servers.
+    read it. So the methods are replaced that LangChain gives to chat models for asking their servers.
     """
+
+    http_async_client: "PlainClient" = Field(exclude=True)
 
     async def _agenerate(
         self,
@@ -122,26 +131,25 @@ class ChatModel(ChatOpenAI):
     ) -> ChatResult:
         """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-        The options are `extra_body` and `extra_headers`, which mean what they mean to ChatOpenAI, and `mark`,
-        which marks the end of the first message for a cache.
+        The options are parameters of the request. `extra_body` and `extra_headers` mean what they mean to
+        ChatOpenAI, and `mark` marks the end of the first message for a cache.
         """
-        del stop, run_manager  # nobody sets a stop word, and there is nothing to stream
+        del run_manager  # there is nothing to stream
+        extra, headers, mark = (options.pop(name, {}) for name in ("extra_body", "extra_headers", "mark"))
         texts: Any = convert_to_openai_messages(messages)  # a list, as `messages` is one
-        if mark := options["mark"]:
+        if mark:
             kind = "input_text" if self.use_responses_api else "text"
             texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
-        request = {
-            "messages": texts,
-            "model": self.model_name,
-            "stream": False,
-        }
-        body = {**request, **options["extra_body"]}
+        own = {name: value for name in OWN_FIELDS if (value := getattr(self, name)) is not None}
+        words = {"stop": stop} if stop else {}
+        request = {"messages": texts, "model": self.model_name, "stream": False}
+        body = {**request, **own, **words, **options, **extra}
         responses = self.use_responses_api
         response = await self.root_async_client.post(
             "/responses" if responses else "/chat/completions",
             cast_to=httpx2.Response,
             body=responses_request(body) if responses else body,
-            options={"headers": options["extra_headers"]},
+            options={"headers": headers},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
@@ -150,8 +158,13 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
-        message.additional_kwargs["headers"] = response.headers
+        limits = {name: value for name, value in response.headers.items() if "ratelimit" in name}
+        message.response_metadata["headers"] = limits
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def _generate(self, *_: object, **__: object) -> NoReturn:
+        """Raise NotImplementedError: only the asynchronous client has our guards."""
+        raise NotImplementedError("ask this model by ainvoke")
 
 
 class ResponseTooLongError(openai.OpenAIError):
@@ -242,12 +255,16 @@ async def _stay(response: httpx2.Response) -> None:
 
 
 class PlainClient(openai.DefaultAioHttpClient):
-    """An HTTP client that reports a response which is not HTTP as a connection error.
+    """An HTTP client that bounds bodies, stays with its host, and knows a response that is not HTTP.
 
     The transport translates most errors of aiohttp but lets some through: the banner of another protocol,
     headers that are too long or too many, two lengths, and undecodable text (a ValueError) in a status line
     or in the target of a redirect.
     """
+
+    def __init__(self, *hooks: Hook, **options: Any) -> None:  # noqa: ANN401  as it is
+        """Make a client of httpx2 with these options; the hooks see each request before it is sent."""
+        super().__init__(event_hooks={"request": [*hooks], "response": [_stay, _read_bounded]}, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
         """Send a request. Raise httpx2.RemoteProtocolError for a response that is not HTTP."""
@@ -257,7 +274,7 @@ class PlainClient(openai.DefaultAioHttpClient):
             raise httpx2.RemoteProtocolError(str(error), request=request) from error
 
 
-def _only_own_headers(key: str) -> Callable[[httpx2.Request], Awaitable[None]]:
+def _only_own_headers(key: str) -> Hook:
     """Return a hook that takes every header out of a request which was not made for its server.
 
     The client adds what it finds in the environment, for OpenAI: organization, project and custom headers.
@@ -289,6 +306,7 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
     """Return the HTTP client of a model. Raise ValueError if a proxy or CA file cannot be used."""
     try:
         return PlainClient(
+            *([_only_own_headers(key)] if settings.base_url else []),
             verify=_trusted(),
             # The default pool closes a connection after 5 idle seconds; a turn may take longer.
             limits=httpx2.Limits(
@@ -297,10 +315,6 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
                 keepalive_expiry=300,
             ),
             timeout=httpx2.Timeout(settings.timeout, connect=10.0),
-            event_hooks={
-                "request": [_only_own_headers(key)] if settings.base_url else [],
-                "response": [_stay, _read_bounded],
-            },
             params=base.params,  # not in base_url: openai's client would append the path after the query
         )
     except OSError as error:
@@ -310,6 +324,9 @@ def _http_client(settings: ModelSettings, base: httpx2.URL, key: str) -> PlainCl
             "a proxy in the environment (HTTPS_PROXY, HTTP_PROXY or ALL_PROXY) is not a valid "
             "URL; write http://HOST:PORT"
         ) from None
+
+
+ChatModel.model_rebuild()  # PlainClient is there now
 
 
 class ChatPlayer:
@@ -397,7 +414,7 @@ class ChatPlayer:
                 message, without = await self._try(prompt, address)
                 told = message.additional_kwargs["tokens"]
                 sent.tokens = tokens if None in told else sum(told)
-                sent.rest = rest_after(message.additional_kwargs["headers"], sent.tokens)
+                sent.rest = rest_after(message.response_metadata["headers"], sent.tokens)
                 return message, without
 
         try:
@@ -428,14 +445,14 @@ class ChatPlayer:
         try:
             # The client's own timeout starts again with each byte, and some servers send blanks to wait.
             async with asyncio.timeout(self._timeout):
-                result = await self._chat.agenerate(
-                    [[SystemMessage(prompt.system), HumanMessage(prompt.turn)]],
+                message = await self._chat.ainvoke(
+                    [SystemMessage(prompt.system), HumanMessage(prompt.turn)],
+                    {"metadata": {"address": str(address)}},
                     extra_body=sent,
                     extra_headers={ADDRESS_HEADER: str(address)},
                     mark=self._mark,
                 )
-            generation: Any = result.generations[0][0]  # LangChain's type allows any kind of model
-            return generation.message, self._unsent(sent)
+            return message, self._unsent(sent)
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):

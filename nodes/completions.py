@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.record import Json, excerpt
@@ -77,6 +78,7 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
             "tokens": (tokens_in, tokens_out),
             "details": details._replace(finish_reason=_line(choice.get("finish_reason"))),
         },
+        usage_metadata=_usage_metadata(tokens_in, tokens_out, details),
         response_metadata={
             "model_name": completion.get("model"),
             "finish_reason": choice.get("finish_reason"),
@@ -139,6 +141,20 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
             provider_usd=_cost(usage),
             usage=_storable_usage(usage),
         ),
+    )
+
+
+def _usage_metadata(into: int | None, out: int | None, details: CallDetails) -> UsageMetadata | None:
+    """Return the tokens of a call as LangChain has them; None where those of prompt or answer are unknown."""
+    if into is None or out is None:
+        return None
+    read, written = details.tokens_cached or 0, details.tokens_cache_written or 0
+    return UsageMetadata(
+        input_tokens=into,
+        output_tokens=out,
+        total_tokens=into + out,
+        input_token_details=InputTokenDetails(cache_read=read, cache_creation=written),
+        output_token_details=OutputTokenDetails(reasoning=details.tokens_reasoning or 0),
     )
 
 

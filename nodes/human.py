@@ -1,5 +1,6 @@
 """A person as a player: the run stops, shows the question, and goes on when somebody has answered."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,13 +17,15 @@ class HumanPlayer:
     """Asks a person through LangGraph's interrupt, so that a waiting run survives the end of its process.
 
     `late` are the calls that a person did not answer in time, by address, each with the reason as it is
-    recorded. They are not asked again: they have failed.
+    recorded. They are not asked again: they have failed. `schema` is the JSON schema of an answer, from which
+    Studio makes a form.
     """
 
     at_once = False
 
-    def __init__(self, late: Mapping[str, str]) -> None:
+    def __init__(self, late: Mapping[str, str], schema: str) -> None:
         self._late = late
+        self._schema = schema
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
         """Return the view as JSON; a person gets no system text."""
@@ -32,7 +35,8 @@ class HumanPlayer:
         """Stop the run. The value that it is resumed with is the answer."""
         if (why := self._late.get(str(address))) is not None:
             return persons_reply("", failure=Outcome.TIMED_OUT, error=why)
-        said = interrupt({"address": str(address), "asked": prompt.turn})
+        question = {"address": str(address), "asked": json.loads(prompt.turn)}
+        said = interrupt(question, response_schema=json.loads(self._schema))
         return persons_reply(said if isinstance(said, str) else canonical(said))
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:

@@ -4,8 +4,7 @@ A call is kept before its answer is used. Resume, replay, fork and trace all rea
 call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -235,27 +234,41 @@ class Journal(Protocol):
         """Write a turn down. After a crash the same turn may be written a second time."""
 
 
-class NoJournal:
-    """A journal that keeps nothing, for `langgraph dev`, which keeps its own checkpoints."""
+class MemoryJournal:
+    """A journal that keeps the calls of each thread's last turn: no model is asked twice for an answer.
+
+    `thread` names the thread that is played; calls without one are not kept.
+    """
 
     has_all = False
 
-    def __init__(self) -> None:
-        self._attempts: Counter[tuple[int, str]] = Counter()
+    def __init__(self, thread: Callable[[], str]) -> None:
+        self._thread = thread
+        self._calls: dict[str, list[Call]] = {}
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> None:
-        """Return None: no call was kept."""
+    def _of(self, turn: int, agent: str) -> list[Call]:
+        """Return the kept calls to an agent in a turn."""
+        calls = self._calls.get(self._thread(), ())
+        return [call for call in calls if (call.address.turn, call.address.agent) == (turn, agent)]
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Return the kept call to this question with this prompt, None if it has to be asked."""
+        same = (call for call in self._of(turn, agent) if (call.question, call.prompt) == (question, prompt))
+        return next(same, None)
 
     def free(self, turn: int, agent: str) -> Address:
-        """Return the address of the next attempt, counting in memory."""
-        self._attempts[turn, agent] += 1
-        return Address(turn, agent, self._attempts[turn, agent])
+        """Return the address of this agent's next call, after all that were kept."""
+        return Address(turn, agent, len(self._of(turn, agent)) + 1)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Do nothing: no call was kept to compare with."""
+        """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
-        """Do nothing."""
+        """Keep calls in memory, but for those of people, who are asked again where a turn is played again."""
+        if thread := self._thread():
+            kept = (call for call in calls if call.reply.player != PlayerKind.HUMAN)
+            self._calls.setdefault(thread, []).extend(kept)
 
-    def turn(self, turn: Logged) -> None:
-        """Do nothing."""
+    def turn(self, turn: Logged) -> None:  # noqa: ARG002  as Journal
+        """Forget the calls: the checkpoints have the turn."""
+        self._calls.pop(self._thread(), None)

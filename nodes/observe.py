@@ -8,7 +8,7 @@ from hobbes.nodes.turn_cache import TurnCache
 def observe(cache: TurnCache, state: TurnState) -> Update:
     """Return the view of every acting agent, and a player for each agent that is new this turn."""
     here, models = cache.state(state), state["models"]
-    seen = views(cache.world, here, cache.memories(state))
+    seen = views(cache.world, here, cache.memories.of(state["memories"]))
     # In some worlds new agents appear during a run; the player of the agent that owns one answers for it.
     new = {agent: models[cache.world.owner(here, agent)] for agent in seen if agent not in models}
-    return {"views": seen, **({"models": models | new} if new else {})}
+    return {"views": seen, **({"models": new} if new else {})}

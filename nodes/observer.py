@@ -20,14 +20,15 @@ async def observer(asking: Asking) -> Update:
     A failed call of the observer is written down like any other; the world's own rule then decides.
     """
     cache, state = asking.cache, asking.state
-    world, here, judged = cache.world, cache.state(state), cache.judged(state)
+    world, here, judged = cache.world, cache.state(state), cache.judged.of(state["judged"])
     question = state["question"]
     if world.observer is None or question is None:
         return {}
     spec = world.observer.asks(here)
     # Without a spec the world's own rule decides, and no call is made.
     ruling = await _ruling(asking, spec, question) if spec else None
-    return {"judged": cache.put_judged(rule(world, here, judged, ruling))}
+    ruled = rule(world, here, judged, ruling)
+    return {"judged": cache.judged.put(ruled.to_json(), ruled)}
 
 
 async def _ruling(asking: Asking, spec: str, question: JsonObject) -> ParsedAnswer:

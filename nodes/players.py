@@ -30,7 +30,7 @@ from hobbes.nodes.journal import (
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet, system_text
+from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rng_name import without_rng
 from hobbes.nodes.turn_cache import Made
@@ -363,7 +363,7 @@ class RunPlayers:
         if parsed.settings is not None:
             return self._model(spec, parsed.settings, self._system, self._prompts)
         if parsed.kind is PlayerKind.HUMAN:
-            return HumanPlayer(self._late)
+            return HumanPlayer(self._late, answer_schema(self._world, self._setting))
         seed = self._setting.seed
         if parsed.kind is PlayerKind.PYTHON:
             player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
@@ -376,7 +376,7 @@ class RunPlayers:
         name = f"observer {spec}"
         if name not in self._players:
             settings = parse_spec(self._world.policies, spec, self._settings).settings
-            player: Player = HumanPlayer(self._late)
+            player: Player = HumanPlayer(self._late, ruling_schema(self._world))
             if settings:
                 # An observer has no turn template; it gets the requests as JSON and nothing else.
                 alone = replace(self._prompts, turn="{{ view }}")

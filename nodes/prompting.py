@@ -105,6 +105,11 @@ class PromptSet:
     sentences: Mapping[str, str] = field(default_factory=dict, compare=False)
     """What each code of a rejection or correction means, in the language of the prompts."""
 
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells these prompts from others: variant, language and content hash."""
+        return {"variant": self.variant, "lang": self.lang, "hash": self.hash}
+
     def place(self, part: str) -> str:
         """Name the file of one part, `system` or `turn`."""
         return name_of(folder_of(self.world, self.variant) / f"{part}.{self.lang}.md")
@@ -298,8 +303,7 @@ def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
 def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> str:
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
-    ruling = schema_of(world.observer.ruling(())) if world.observer else ""
-    values = {**config.model_dump(mode="json"), "schema": ruling}
+    values = {**config.model_dump(mode="json"), "schema": ruling_schema(world)}
     return _render(partial(name_of, file), _read_template(file, values), values)
 
 
@@ -309,6 +313,11 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
 
 
 @cache
+def ruling_schema(world: AnyWorld) -> str:
+    """Return the JSON schema of a ruling, as compact JSON; empty in a world without an observer."""
+    return schema_of(world.observer.ruling(())) if world.observer else ""
+
+
 def schema_of(model: type[BaseModel]) -> str:
     """Return a model's JSON schema as compact JSON, without the titles, which only repeat the names."""
     return one_line_json(_without_titles(model.model_json_schema()))

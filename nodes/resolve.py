@@ -1,5 +1,7 @@
 """resolve: compute what the intents lead to. Only the engine changes the state of a world."""
 
+import orjson
+
 from hobbes.engine import turn
 from hobbes.nodes.state import TurnState, Update
 from hobbes.nodes.turn_cache import TurnCache
@@ -8,11 +10,12 @@ from hobbes.nodes.turn_cache import TurnCache
 def resolve(cache: TurnCache, state: TurnState) -> Update:
     """Return the record of the turn, whether the game is over, and the world's ledgers."""
     world = cache.world
-    played = turn.resolve(world, cache.state(state), cache.memories(state), cache.judged(state))
+    memories, judged = cache.memories.of(state["memories"]), cache.judged.of(state["judged"])
+    played = turn.resolve(world, cache.state(state), memories, judged)
     return {
         "resolved": {
             "record": cache.put_turn(played),
             "over": world.over(played.resolved.state),
-            "ledgers": dict(played.resolved.ledgers),
+            "ledgers": orjson.loads(orjson.dumps(dict(played.resolved.ledgers))),  # tuples are no JSON
         }
     }

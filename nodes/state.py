@@ -5,8 +5,9 @@ the nodes read and write it, and `nodes` must not import from `graphs`.
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
+from langgraph.types import Overwrite
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
@@ -26,22 +27,47 @@ class Identity(TypedDict):
     seed: int
 
 
+class MemoryState(TypedDict, total=False):
+    """An agent's memory; `engine.memory` says what the fields mean."""
+
+    notes: str
+    previous_turn_summary: str
+    history_summary: str
+    keeps_word_report: dict[str, int]
+    aggressor_report: dict[str, int]
+    feedback: list[dict[str, Any]]
+
+
+def by_agent(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Merge two channels: an agent of the new one replaces that agent of the old one."""
+    return {**old, **new} if old else new
+
+
+def by_field(old: dict[str, MemoryState], new: dict[str, MemoryState]) -> dict[str, MemoryState]:
+    """Merge the memories of two channels: a field of the new one replaces that field of the old one."""
+    return old | {agent: {**old.get(agent, {}), **fields} for agent, fields in new.items()}
+
+
 class TurnState(TypedDict, total=False):
     """The channels of the graph. Those of the second group live inside one turn; `log` empties them."""
 
     run: Identity
-    models: dict[str, str]
+    models: Annotated[dict[str, str], by_agent]
     """The player spec of each agent: `openai:NAME` or `policy:NAME?noise=0.1`."""
+    prompts: dict[str, str]
+    """The variant, the language and the hash of the prompts, whose texts stand elsewhere."""
+    context: dict[str, Any]
+    """The options with which a thread of `langgraph dev` began."""
     turn: int
     world: dict[str, Any]
-    memories: dict[str, dict[str, Any]]
+    memories: Annotated[dict[str, MemoryState], by_field]
     digest: str
     over: bool
 
     views: dict[str, dict[str, Any]]
-    calls: dict[str, dict[str, str]]
+    calls: Annotated[dict[str, dict[str, str]], by_agent]
     """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
-    answers: dict[str, dict[str, Any]]
+    answers: Annotated[dict[str, dict[str, Any]], by_agent]
     judged: dict[str, Any]
     question: dict[str, Any] | None
     """The observer's view with the requests of the turn, None if nobody requests anything."""
@@ -53,6 +79,14 @@ CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
 
 PASSING: Update = {"views": {}, "calls": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
 """The channels that live inside one turn, emptied."""
+
+MERGED = ("models", "memories", "calls", "answers")
+"""The channels that merge what they are given with what they hold."""
+
+
+def replacing(update: Mapping[str, Any]) -> Update:
+    """Return an update that replaces the channels which would merge it."""
+    return {**update, **{name: Overwrite(update[name]) for name in MERGED if name in update}}
 
 
 def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) -> TurnState:
@@ -81,7 +115,9 @@ def state_at(  # noqa: PLR0913, PLR0917  a state has this many parts
         "models": models,
         "turn": state.turn,
         "world": world.state.to_json(state),
-        "memories": {agent: dict(memory.to_json()) for agent, memory in everyone.items()},
+        "memories": {
+            agent: cast("MemoryState", dict(memory.to_json())) for agent, memory in everyone.items()
+        },
         "digest": digest,
         "over": world.over(state),
     }

@@ -29,9 +29,10 @@ class Made(Generic[T]):
             self._last = (data, self._make(data))
         return self._last[1]
 
-    def put(self, data: object, value: T) -> None:
-        """Cache a value together with its JSON."""
+    def put(self, data: Any, value: T) -> Any:  # noqa: ANN401  JSON
+        """Cache a value together with its JSON, and return the JSON."""
         self._last = (data, value)
+        return data
 
 
 def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
@@ -40,70 +41,35 @@ def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswe
 
 
 class TurnCache:
-    """The current turn as values of its world, each built from the graph state when it is needed."""
+    """The current turn as values of its world, each built from the JSON of its channel when it is needed.
+
+    `record` and `played` are both built from the record of a resolved turn. `played`, the form that measures
+    read, is None if only the JSON is at hand.
+    """
 
     def __init__(self, world: AnyWorld) -> None:
         self.world = world
-        self._setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
-        self._answers: Made[Mapping[str, ParsedAnswer]] = Made(answers_from)
-        self._judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
-        self._record: Made[TurnRecord] = Made(TurnRecord.from_json)
-        self._memories: Made[Mapping[str, Memory]] = Made(memories_from)
-        self._played: Made[PlayedTurn[Any, Any] | None] = Made(lambda _: None)
+        self.setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
+        self.memories: Made[Mapping[str, Memory]] = Made(memories_from)
+        self.answers: Made[Mapping[str, ParsedAnswer]] = Made(answers_from)
+        self.judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
+        self.record: Made[TurnRecord] = Made(TurnRecord.from_json)
+        self.played: Made[PlayedTurn[Any, Any] | None] = Made(lambda _: None)
         self._state: Made[Any] = Made(lambda _: None)
 
-    def setting(self, state: TurnState) -> Setting[Any]:
-        """Return the setting of the run."""
-        return self._setting.of(state["run"])
-
     def state(self, state: TurnState) -> Any:  # noqa: ANN401  a world's own state
-        """Return the world's state at the start of the turn."""
-        return self._state.of(state["world"]) or self._loaded(state)
-
-    def _loaded(self, state: TurnState) -> Any:  # noqa: ANN401  a world's own state
-        """Load the world's state from its JSON, which needs the setting."""
-        loaded = self.world.load(self.setting(state), state["world"])
-        self._state.put(state["world"], loaded)
-        return loaded
-
-    def memories(self, state: TurnState) -> Mapping[str, Memory]:
-        """Return everybody's memory at the start of the turn."""
-        return self._memories.of(state["memories"])
-
-    def answers(self, state: TurnState) -> Mapping[str, ParsedAnswer]:
-        """Return the parsed answer of each agent."""
-        return self._answers.of(state["answers"])
-
-    def judged(self, state: TurnState) -> Judged[Any]:
-        """Return the judged answers: intents, drops and mends."""
-        return self._judged.of(state["judged"])
-
-    def record(self, state: TurnState) -> TurnRecord:
-        """Return the record of the turn, once it is resolved."""
-        return self._record.of(state["resolved"]["record"])
-
-    def played(self, state: TurnState) -> PlayedTurn[Any, Any] | None:
-        """Return the resolved turn in the form that measures read; None if only its JSON is at hand."""
-        return self._played.of(state["resolved"]["record"])
-
-    def put_answers(self, answers: Mapping[str, ParsedAnswer]) -> dict[str, Any]:
-        """Return the JSON of parsed answers, and cache the values."""
-        data = {agent: answer.to_json() for agent, answer in answers.items()}
-        self._answers.put(data, answers)
-        return data
-
-    def put_judged(self, judged: Judged[Any]) -> dict[str, Any]:
-        """Return the JSON of judged answers, and cache the value."""
-        data = judged.to_json()
-        self._judged.put(data, judged)
-        return data
+        """Return the world's state at the start of the turn, which is loaded with the setting."""
+        here = self._state.of(state["world"])
+        if here is None:
+            here = self.world.load(self.setting.of(state["run"]), state["world"])
+            self._state.put(state["world"], here)
+        return here
 
     def put_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
-        record = turn.record
-        data = record.to_json()
-        self._record.put(data, record)
-        self._played.put(data, turn.played)
+        data = turn.record.to_json()
+        self.record.put(data, turn.record)
+        self.played.put(data, turn.played)
         self._state.put(data["state"], turn.resolved.state)
-        self._memories.put(data["memories"], turn.memories)
+        self.memories.put(data["memories"], turn.memories)
         return data

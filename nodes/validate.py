@@ -11,8 +11,8 @@ def validate(cache: TurnCache, state: TurnState) -> Update:
     `question` is what the world's observer is asked about these intents.
     """
     world, here = cache.world, cache.state(state)
-    judged = judge(world, here, cache.answers(state))
+    judged = judge(world, here, cache.answers.of(state["answers"]))
     return {
-        "judged": cache.put_judged(judged),
+        "judged": cache.judged.put(judged.to_json(), judged),
         "question": question_of(world, here, judged.intents),
     }

@@ -161,7 +161,7 @@ def test_a_call_that_was_not_recorded_is_an_error_that_names_its_address(tmp_pat
 
     with (
         environment(OPENAI_BASE_URL="https://model.invalid/v1", OPENAI_API_KEY="none"),
-        answer_from_cassette(path),
         pytest.raises(CassetteMissError, match="turn 9, miner-01\nnothing was recorded for this address"),
+        answer_from_cassette(path),
     ):
         asyncio.run(ask(Address(9, "miner-01")))

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -16,21 +16,21 @@ from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_se
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import (
     Checkpoints,
-    TurnSaver,
     WaitingError,
-    copy_history,
     open_checkpoints,
     play_run,
     remove_checkpoints,
+    saver_on,
 )
 from hobbes.graphs.turn import Node, ring
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.history import past_turns, stored_turn
+from hobbes.lab.store.history import load_state, past_turns, stored_turn
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
 from hobbes.lab.store.run import PersonQuestion, Run, ending, observer_asked
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
@@ -414,10 +414,8 @@ async def _play_on(
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
     async with opened as connection:
-        saver = TurnSaver(connection)
-        if run.parent:
-            await copy_history(saver, run.parent, run.forked_at, run.id)
-        async for state in play_run(nodes, saver, run.id, state_after_log(store, run)):
+        begin, history = state_after_log(store, run), states_of(store, run)
+        async for state in play_run(nodes, saver_on(connection), run.id, begin, history):
             on_turn(state)
         return state
 
@@ -429,11 +427,30 @@ def state_after_log(store: Store, run: Run) -> TurnState:
     been lost, or may be of another moment.
     """
     if not run.turns:
-        return first_state(run.world, run.setting, run.models)
-    last = stored_turn(store, run, run.turns - 1)
-    state = run.world.load(run.setting, last.record.state)
-    digest = run.digest_before(run.turns, last.digest)
-    return state_at(run.world, run.setting, run.models, state, last.record.memories, digest)
+        return _first_state(run)
+    return _state_after(run, stored_turn(store, run, run.turns - 1))
+
+
+def states_of(store: Store, run: Run) -> Iterator[TurnState]:
+    """Yield the graph's state before the first turn, and after each logged turn. Raise DamagedError."""
+    yield _first_state(run)
+    for turn in store.turns.of(run):
+        yield _state_after(run, turn)
+
+
+def _first_state(run: Run) -> TurnState:
+    """Return the graph's state before the first turn."""
+    begun = run.at(0)
+    return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
+
+
+def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
+    """Return the graph's state after a logged turn, as the next turn begins with it."""
+    after, record = run.at(turn.turn + 1), turn.record
+    state = load_state(run, turn.turn, record.state, turn.turn + 1)
+    digest = run.digest_before(turn.turn + 1, turn.digest)
+    there = state_at(run.world, after.setting, after.models, state, record.memories, digest)
+    return {**there, "prompts": after.prompts.identity}
 
 
 def _make_players(players: RunPlayers, run: Run) -> None:

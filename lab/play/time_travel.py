@@ -1,28 +1,26 @@
 """The graph of a recorded run, for LangGraph's own API: its history, and playing on from a checkpoint.
 
-Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread.
+Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread, whose
+metadata say that they are no part of the run.
 """
 
 import sys
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 
-from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import PLAIN, open_checkpoints
+from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints, saver_on
 from hobbes.graphs.turn import build, ring
-from hobbes.lab.play.playing import CHECKPOINTS, meter_of
+from hobbes.lab.play.playing import CHECKPOINTS, meter_of, states_of
 from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.journal import Address, Call, Logged, PlayerKind, Prompt
+from hobbes.nodes.journal import Address, Call, Logged, MemoryJournal, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
 
@@ -32,14 +30,18 @@ RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]
 
 @asynccontextmanager
 async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, RunnableConfig]]:
-    """Yield the graph of a run with its checkpoints, and the config of its thread."""
+    """Yield the graph of a run with its checkpoints, and the config of its thread.
+
+    If the run has no checkpoints, they are written first, from the run database.
+    """
     stretches = Stretches(store, run)
     nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
-    config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": sys.maxsize}
+    config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            saver = AsyncSqliteSaver(connection, serde=PLAIN)
-            yield build(nodes).compile(checkpointer=saver, name=run.world.name), config
+            graph = build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name)
+            await keep_history(graph, config, states_of(store, run))
+            yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
     finally:
         await stretches.close()
 
@@ -75,20 +77,19 @@ class Stretches:
             await players.close()
 
 
-class RecordedAnswers:
+class RecordedAnswers(MemoryJournal):
     """A journal that has the recorded calls of a run, and keeps new ones in memory."""
 
-    has_all = False
-
     def __init__(self, store: Store, run: Run) -> None:
+        super().__init__(lambda: run.id)
         self._store = store
         self._run = run.id
-        self._new: defaultdict[tuple[int, str], list[Call]] = defaultdict(list)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, None if it has to be asked."""
-        new = (call for call in self._new[turn, agent] if (call.question, call.prompt) == (question, prompt))
-        return next(new, None) or self._recorded(turn, agent, question, prompt)
+        return super().answered(turn, agent, question, prompt) or self._recorded(
+            turn, agent, question, prompt
+        )
 
     def _recorded(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         texts = {sha256(text): text for text in prompt}
@@ -102,19 +103,8 @@ class RecordedAnswers:
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, after all that were recorded."""
         last = self._store.calls.attempts_since(self._run, turn).get((turn, agent), 0)
-        return Address(turn, agent, last + len(self._new[turn, agent]) + 1)
-
-    def read(self, call: Call, parsed: ParsedAnswer) -> None:
-        """Do nothing: answers are read by the current rules."""
-
-    async def keep(self, *calls: Call) -> None:
-        """Keep calls in memory, but for those of people.
-
-        LangGraph matches the values that a node is resumed with to its interrupts by their order, so each
-        person has to be asked again whenever the node begins anew.
-        """
-        for call in (call for call in calls if call.reply.player != PlayerKind.HUMAN):
-            self._new[call.address.turn, call.address.agent].append(call)
+        new = super().free(turn, agent)
+        return new._replace(attempt=last + new.attempt)
 
     def turn(self, turn: Logged) -> None:
-        """Do nothing: the checkpoints have the turn."""
+        """Keep the calls: the same turn may be played again."""

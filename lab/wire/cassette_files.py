@@ -140,7 +140,7 @@ def save_cassette(path: Path, cassette: Cassette) -> None:
         address = exchange[0].headers.get(ADDRESS_HEADER, "")
         return [part.zfill(9) for part in re.split(r"(\d+)", address)]  # turn 10 comes after turn 9
 
-    exchanges = sorted(cassette.data, key=address_of)
+    exchanges = sorted(zip(cassette.requests, cassette.responses, strict=True), key=address_of)
     content = {
         "requests": [request for request, _ in exchanges],
         "responses": [response for _, response in exchanges],

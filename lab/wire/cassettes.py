@@ -1,27 +1,28 @@
 """Cassettes: the HTTP exchanges of one run, recorded and played with vcrpy.
 
 Each request carries the address of its call (`turn/agent/attempt`) in a header. Address and body identify an
-exchange, whatever server it went to. An index finds it: vcrpy compares each request with every recorded one,
-which took two minutes for a thousand calls.
+exchange, whatever server it went to. vcrpy compares each request with every recorded one, so bodies are only
+compared where the address is the same.
 """
 
 import difflib
 import gzip
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import aiohttp
 import httpx2
 import orjson
+from vcr import VCR
 from vcr.cassette import Cassette
+from vcr.errors import CannotOverwriteExistingCassetteException
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
@@ -48,10 +49,7 @@ MAX_DIFF_LENGTH = 8_000
 
 
 class CassetteMissError(Exception):
-    """A request is not in the cassette: a prompt changed, or the run took another course.
-
-    It is a plain exception because openai's client wraps the errors of its transport.
-    """
+    """A request is not in the cassette: a prompt changed, or the run took another course."""
 
     def __init__(self, address: str, diff: str) -> None:
         turn, agent, _ = (*address.split("/"), "?", "?", "?")[:3]
@@ -59,70 +57,25 @@ class CassetteMissError(Exception):
         self.turn, self.agent, self.diff = turn, agent, diff
 
 
-class Key(NamedTuple):
-    """What identifies an exchange; host and path of the base URL are no part of it."""
+def is_same_call(now: Request, recorded: Request) -> bool:
+    """Return whether two requests are one call: with one address, method and body. A matcher of vcrpy."""
+    # One matcher, because vcrpy runs each of several, and a body takes longer to read than an address.
+    if address_of(now) != address_of(recorded) or now.method != recorded.method:
+        return False
+    return now.body == recorded.body or normalized(now.body) == normalized(recorded.body)
 
-    method: str
-    address: str
-    body: bytes
 
-
-class RunCassette(Cassette):  # type: ignore[misc]  # vcrpy has no types
-    """A vcrpy cassette with an index, which is made when it is loaded."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  vcrpy's arguments
-        super().__init__(*args, **kwargs)
-        self._by_key: dict[Key, list[int]] = defaultdict(list)
-        self._by_address: dict[str, list[int]] = defaultdict(list)
-
-    def append(self, request: Request, response: dict[str, Any]) -> None:
-        """Add an exchange to the cassette and to the index."""
-        start = len(self.data)
-        super().append(request, response)
-        for index in range(start, len(self.data)):
-            key = key_of(self.data[index][0])
-            self._by_key[key].append(index)
-            self._by_address[key.address].append(index)
-
-    def can_play_response_for(self, request: Request) -> bool:
-        """Return whether to answer a request from the cassette: when playing, every chat completion."""
-        return self.record_mode != RecordMode.ALL and bool(_endpoint(request))
-
-    def play_response(self, request: Request) -> dict[str, Any]:
-        """Return the recorded response; raise CassetteMissError, with a diff, if there is none."""
-        key = key_of(request)
-        index = next((i for i in self._by_key.get(key, ()) if not self.play_counts[i]), None)
-        if index is None:
-            raise CassetteMissError(key.address, self._difference(key, request))
-        self.play_counts[index] += 1
-        response: dict[str, Any] = self.data[index][1]
-        return response
-
-    def _difference(self, key: Key, request: Request) -> str:
-        """Return why there is no response, as a diff where the address was recorded with another body."""
-        if key in self._by_key:
-            return "its recorded response was already used"
-        recorded = self._by_address.get(key.address)
-        if not recorded:
-            return "nothing was recorded for this address"
-        lines = difflib.unified_diff(
-            readable(self.data[recorded[-1]][0].body),
-            readable(request.body),
-            "recorded",
-            "now",
-            lineterm="",
-            n=1,
-        )
-        return "\n".join(lines)[:MAX_DIFF_LENGTH]
+VCRPY = VCR(match_on=["call"])
+VCRPY.register_matcher("call", is_same_call)
 
 
 @contextmanager
-def record_cassette(path: Path) -> Iterator[RunCassette]:
+def record_cassette(path: Path) -> Iterator[Cassette]:
     """Record exchanges into a new file; those that were answered are saved even after an error."""
     path.unlink(missing_ok=True)
     neutral = {"before_record_request": neutral_request, "before_record_response": neutral_response}
     with (
-        RunCassette.use(path=path, record_mode=RecordMode.ALL, **neutral) as cassette,
+        VCRPY.use_cassette(path, record_mode=RecordMode.ALL, **neutral) as cassette,
         patch.object(aiohttp.ClientResponse, "read", _read_up_to_bound),
     ):
         try:
@@ -134,14 +87,32 @@ def record_cassette(path: Path) -> Iterator[RunCassette]:
 
 
 @contextmanager
-def answer_from_cassette(path: Path) -> Iterator[RunCassette]:
-    """Answer requests from a cassette, without a network and without the waits between retries."""
+def answer_from_cassette(path: Path) -> Iterator[Cassette]:
+    """Answer requests from a cassette, without a network and without the waits between retries.
+
+    Raise CassetteMissError for a request that is not in it.
+    """
     before = calling.wait.set(_no_wait)
     try:
-        with RunCassette.use(path=path, record_mode=RecordMode.NONE, persister=CheckedPersister) as cassette:
+        with VCRPY.use_cassette(path, record_mode=RecordMode.NONE, persister=CheckedPersister) as cassette:
             yield cassette
+    except CannotOverwriteExistingCassetteException as miss:
+        request = miss.failed_request
+        raise CassetteMissError(address_of(request), _difference(miss.cassette, request)) from None
     finally:
         calling.wait.reset(before)
+
+
+def _difference(cassette: Cassette, request: Request) -> str:
+    """Return why there is no response, as a diff where the address was recorded with another body."""
+    same = [recorded for recorded in cassette.requests if address_of(recorded) == address_of(request)]
+    if not same:
+        return "nothing was recorded for this address"
+    if any(is_same_call(request, recorded) for recorded in same):
+        return "its recorded response was already used"
+    then, now = readable(same[-1].body), readable(request.body)
+    lines = difflib.unified_diff(then, now, "recorded", "now", lineterm="", n=1)
+    return "\n".join(lines)[:MAX_DIFF_LENGTH]
 
 
 async def _no_wait(_seconds: float) -> None:
@@ -221,17 +192,18 @@ def _kept_headers(headers: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {name: values for name, values in kept.items() if values}
 
 
-def key_of(request: Request) -> Key:
-    """Return the key of a request, the same before and after it was stored."""
-    return Key(request.method, request.headers.get(ADDRESS_HEADER, ""), _normalize(request.body or b""))
+def address_of(request: Request) -> str:
+    """Return the address of the call of a request; empty if it has none."""
+    address: str = request.headers.get(ADDRESS_HEADER, "")
+    return address
 
 
-def _normalize(body: bytes) -> bytes:
+def normalized(body: bytes | None) -> bytes:
     """Return a body as it is the same however its JSON was spaced, sorted and escaped."""
     try:
-        return orjson.dumps(orjson.loads(body), option=orjson.OPT_SORT_KEYS)
+        return orjson.dumps(orjson.loads(body or b""), option=orjson.OPT_SORT_KEYS)
     except ValueError:  # no JSON, or JSON that only Python reads
-        return body
+        return body or b""
 
 
 def readable(body: bytes) -> list[str]:

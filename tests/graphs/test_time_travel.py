@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
@@ -13,6 +14,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 import hobbes
+from hobbes.graphs.studio import StudioContext
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.store.home import Store
@@ -112,9 +114,10 @@ def test_each_of_two_people_gives_an_answer_of_their_own(opened: Store, home: Pa
 
     async def answered(graph: Any, config: Any) -> Any:
         state = await graph.ainvoke(None, config)
-        while asked := state.get("__interrupt__"):
-            _, agent, _ = asked[0].value["address"].split("/")
-            state = await graph.ainvoke(Command(resume=claims[agent]), config)
+        asked = {one.id: one.value["address"].split("/")[1] for one in state["__interrupt__"]}
+        assert len(asked) == len(claims)
+        said = {question: claims[agent] for question, agent in asked.items()}
+        state = await graph.ainvoke(Command(resume=said), config)
         return state["world"]["owners"]
 
     assert traveled(home, run, answered) == [["miner-01", None], [None, "miner-02"]]
@@ -141,14 +144,23 @@ def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mining(opened)
     page = (Path(__file__).parents[2] / "docs" / "langgraph.md").read_text(encoding="utf-8")
-    listing, traveling = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(page.split()) <= 1_500
     monkeypatch.chdir(home.parent)
     home.rename(home.parent / ".hobbes")
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        exec(listing, {"run_id": run.id})  # noqa: S102  the page's own example
-        exec(traveling, {})  # noqa: S102  the page's own example
-    turns = [line.split()[0] for line in printed.getvalue().splitlines()]
-    assert turns[:5] == ["4", "3", "2", "1", "0"]
-    assert turns[-1] == "4"
-    assert run.digest[:8] not in printed.getvalue()
+
+    def printed(example: str) -> list[str]:
+        with redirect_stdout(io.StringIO()) as out:
+            exec(example, {"run_id": run.id})  # noqa: S102  the page's own example
+        return out.getvalue().splitlines()
+
+    examples = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    listing, stranger, traveling, replacing, people, answers = map(printed, examples)
+    assert [line.split()[0] for line in listing] == ["4", "3", "2", "1", "0"]
+    assert stranger == [run.digest]
+    assert [line.split()[0] for line in traveling][-1] == "4"
+    assert run.digest[:8] not in str(traveling)
+    assert replacing == []
+    assert people == ["True"]
+    assert answers == ["0/miner-01/1 answered", "0/miner-02/1 answered", "{}"]
+    (context,) = re.findall(r"^```json\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    StudioContext(**json.loads(context))

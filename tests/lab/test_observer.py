@@ -226,7 +226,7 @@ def test_langgraph_dev_waits_for_a_person_too() -> None:
     thread: Any = {"configurable": {"thread_id": "1"}}
     state = asyncio.run(ring.ainvoke({}, thread, context=context))
     while "__interrupt__" in state:
-        asked = json.loads(state["__interrupt__"][0].value["asked"])["requests"]
+        asked = state["__interrupt__"][0].value["asked"]["requests"]
         said = {"rulings": {r["unit"]: {"grant": 1, "reason": "here"} for r in asked}}
         state = asyncio.run(ring.ainvoke(Command(resume=said), thread, context=context))
     assert (state["turn"], state["over"]) == (2, True)

@@ -9,13 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
 
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.worlds import WORLDS
-from hobbes.graphs.mining import graph
 from hobbes.lab.commands import playing as commands
 from hobbes.lab.errors import HaltedRunError, LateError, UsageError
 from hobbes.lab.experiment.file import parse
@@ -381,18 +378,3 @@ def test_what_is_asked_cannot_be_changed_unnoticed(opened: Store) -> None:
     assert [fault.fault for fault in faults(opened, opened.runs.find(run.id))] == [
         "the column runs.question is not what people have to be asked"
     ]
-
-
-def test_langgraph_dev_asks_one_person_after_the_other() -> None:
-    ring = graph.copy(update={"checkpointer": InMemorySaver()})
-    context = {"models": "human*2,policy:guided", "agents": 3, "config": {"rounds": 1}}
-    thread: Any = {"configurable": {"thread_id": "1"}}
-    state = asyncio.run(ring.ainvoke({}, thread, context=context))
-    asked = []
-    while "__interrupt__" in state:
-        _, agent, _ = state["__interrupt__"][0].value["address"].split("/")
-        asked.append(agent)
-        said = {"claim": [[0, int(agent[-1])]]}
-        state = asyncio.run(ring.ainvoke(Command(resume=said), thread, context=context))
-    assert (asked, state["over"]) == (["miner-01", "miner-02"], True)
-    assert state["world"]["owners"][0][1:3] == ["miner-01", "miner-02"]

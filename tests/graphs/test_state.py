@@ -1,0 +1,99 @@
+"""The channels of the graph: plain JSON, merged agent by agent where a person or several nodes write them."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+import hobbes
+from hobbes.graphs import mining as mining_graph
+from hobbes.graphs import nations as nations_graph
+from hobbes.graphs import trust as trust_graph
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.home import Store
+from hobbes.nodes.state import PASSING
+from tests.lab.play import go, mining
+
+GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph, "trust": trust_graph.graph}
+
+PLAIN = (dict, list, str, int, float, bool, type(None))
+
+
+def kinds(value: Any) -> Iterator[type]:
+    """The type of a value, and of everything in it."""
+    yield type(value)
+    for inside in value.items() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        for one in inside if isinstance(inside, tuple) else (inside,):
+            yield from kinds(one)
+
+
+def states(world: str, **context: Any) -> list[dict[str, Any]]:
+    """The state after each node of a game that LangGraph plays."""
+
+    async def playing() -> list[dict[str, Any]]:
+        streamed = GRAPHS[world].astream({}, context=context, stream_mode="values")
+        return [dict(state) async for state in streamed]
+
+    return asyncio.run(playing())
+
+
+@pytest.mark.parametrize("world", GRAPHS)
+def test_after_each_node_every_channel_is_plain_json(world: str) -> None:
+    models = {
+        "mining": "policy:random?noise=0.5",
+        "nations": "policy:random?noise=0.5",
+        "trust": "policy:beggar",
+    }
+    seen = {kind for state in states(world, models=models[world]) for kind in kinds(state)}
+    assert seen <= {*PLAIN}
+
+
+def test_a_unit_that_has_died_leaves_no_answer_behind() -> None:
+    seen = states("trust", agents=4, seed=2, models="policy:random", config={"rounds": 6, "start": 1})
+    acting = {state["turn"]: {*state["views"]} for state in seen if state.get("views")}
+    assert [len(acting[turn]) for turn in range(6)] == [4, 2, 2, 1, 1, 1]
+    for state in seen:
+        if answers := state.get("answers"):
+            assert {*answers} == {*state["calls"]} == acting[state["turn"]]
+
+
+def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others(
+    opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+
+    async def edited() -> tuple[dict[str, Any], dict[str, Any]]:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            before = await graph.aget_state(config)
+            update: Any = {
+                "memories": {"miner-01": {"notes": "Raid nobody."}},
+                "models": {"miner-02": "policy:random"},
+            }
+            await graph.aupdate_state(config, update)
+            return before.values, (await graph.aget_state(config)).values
+
+    before, after = asyncio.run(edited())
+    changed = {**before["memories"]["miner-01"], "notes": "Raid nobody."}
+    assert after["memories"] == {**before["memories"], "miner-01": changed}
+    assert after["models"] == {**before["models"], "miner-02": "policy:random"}
+
+
+def test_between_two_turns_nothing_of_a_turn_is_left_also_where_one_was_begun_again(
+    opened: Store, home: Path
+) -> None:
+    values: Any = {"rounds": 3, "rows": 2, "cols": 2}
+    run = begin(opened, RunOptions("mining", 2, models="human*1,policy:random*1", values=values))
+    run = go(opened, run)
+    while run.questions:
+        run = go(opened, run, "{}")
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        kept = [
+            one.checkpoint["channel_values"] for one in saver.list({"configurable": {"thread_id": run.id}})
+        ]
+    between = [values for values in kept if not values.get("views")]
+    assert {values["turn"] for values in between} == {0, 1, 2, 3}
+    assert all({name: values.get(name, PASSING[name]) for name in PASSING} == PASSING for values in between)
+    assert len(kept) - len(between) == 3, "each turn waits once"

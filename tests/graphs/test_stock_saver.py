@@ -1,0 +1,104 @@
+"""What LangGraph's own saver keeps of a run: a checkpoint a turn, in one line from the first to the last."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from hobbes.engine.record import Json
+from hobbes.graphs.run import open_checkpoints, saver_on
+from hobbes.lab.errors import HaltedRunError
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.home import Store
+from hobbes.nodes.caps import Caps
+from tests.lab.play import go
+
+NODES = 5
+"""How many nodes a turn has in a world without an observer."""
+
+TINY: dict[str, Json] = {"rounds": 3, "rows": 2, "cols": 2}
+
+
+def kept(home: Path, run: str) -> list[CheckpointTuple]:
+    """The checkpoints of a thread as LangGraph's own saver lists them, the oldest first."""
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        return [*saver.list({"configurable": {"thread_id": run}})][::-1]
+
+
+def turns_in(checkpoints: list[CheckpointTuple]) -> list[int]:
+    return [one.checkpoint["channel_values"]["turn"] for one in checkpoints]
+
+
+def is_one_line(checkpoints: list[CheckpointTuple]) -> bool:
+    """Whether the first checkpoint has no parent, and each other one's parent is the one before it."""
+    ids = [one.config["configurable"]["checkpoint_id"] for one in checkpoints]
+    parents = [
+        one.parent_config and one.parent_config["configurable"]["checkpoint_id"] for one in checkpoints
+    ]
+    return parents == [None, *ids[:-1]]
+
+
+def test_the_saver_of_a_run_passes_the_conformance_suite_of_langgraph() -> None:
+    @checkpointer_test(name="the saver of a run")
+    async def saver() -> AsyncIterator[AsyncSqliteSaver]:
+        with TemporaryDirectory() as folder:
+            async with open_checkpoints(Path(folder) / "checkpoints.db") as connection:
+                yield saver_on(connection)
+
+    report = asyncio.run(validate(saver))
+    assert report.passed_all_base(), report.to_dict()
+
+
+def test_each_turn_is_one_checkpoint_with_the_step_of_its_last_node(opened: Store, home: Path) -> None:
+    run = go(opened, begin(opened, RunOptions("mining", 2, values=TINY)))
+    checkpoints = kept(home, run.id)
+    assert turns_in(checkpoints) == [0, 1, 2, 3]
+    assert [one.metadata["step"] for one in checkpoints] == [NODES * turn for turn in range(4)]
+    assert is_one_line(checkpoints)
+
+
+def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(opened: Store, home: Path) -> None:
+    run = begin(opened, RunOptions("mining", 2, values=TINY))
+
+    def stop(state: Any) -> None:
+        if state["turn"] == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(opened, run, on_turn=stop)
+    go(opened, run)
+    checkpoints = kept(home, run.id)
+    assert turns_in(checkpoints) == [0, 1, 2, 3]
+    assert is_one_line(checkpoints)
+
+
+def test_a_question_to_a_person_is_kept_and_the_turns_after_it_descend_from_it(
+    opened: Store, home: Path
+) -> None:
+    run = go(opened, begin(opened, RunOptions("mining", 1, models="human", values=TINY)))
+    checkpoints = kept(home, run.id)
+    ((_, channel, (asked,)),) = checkpoints[-1].pending_writes or [("", "", ())]
+    assert (channel, asked.value["address"]) == ("__interrupt__", "0/miner-01/1")
+    for words in ('{"claim": [[0, 0]]}', "{}", "{}"):
+        run = go(opened, run, words)
+    assert run.status == "finished"
+    checkpoints = kept(home, run.id)
+    assert sorted({*turns_in(checkpoints)}) == [0, 1, 2, 3]
+    assert is_one_line(checkpoints)
+
+
+def test_a_turn_that_halts_is_kept_with_its_error(opened: Store, home: Path) -> None:
+    run = begin(opened, RunOptions("mining", 2, models="policy:guided", values=TINY), Caps(calls=3))
+    with pytest.raises(HaltedRunError):
+        go(opened, run)
+    assert turns_in(kept(home, run.id)) == [0, 1, 1]
+    ((_, channel, error),) = kept(home, run.id)[-1].pending_writes or [("", "", "")]
+    assert channel == "__error__"
+    assert "HaltedError" in str(error)

@@ -1,0 +1,139 @@
+"""The graphs of `langgraph dev`, as its users and its API see them."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
+from langgraph.types import Command
+from pydantic import ValidationError
+
+from hobbes.graphs.mining import graph
+from hobbes.nodes.prompting import ROOT
+from tests.lab.test_second_question import answering
+
+ROUNDS, NODES = 3, 5
+
+
+def thread(name: str = "1") -> Any:
+    return {"configurable": {"thread_id": name}}
+
+
+@pytest.fixture
+def saved() -> Any:
+    """The graph of mining with a saver, as `langgraph dev` gives it one."""
+    return graph.copy(update={"checkpointer": InMemorySaver()})
+
+
+def play(played: Any, given: Any, **options: Any) -> Any:
+    """Play a thread as `langgraph dev` does."""
+    return asyncio.run(played.ainvoke(given, options.pop("config", thread()), **options))
+
+
+def values(played: Any) -> dict[str, Any]:
+    """The state at the end of the thread."""
+    return dict(asyncio.run(played.aget_state(thread())).values)
+
+
+def test_an_empty_input_on_a_finished_thread_plays_nothing(saved: Any) -> None:
+    ended = play(saved, {})
+    assert (ended["turn"], ended["over"]) == (ROUNDS, True)
+    play(saved, {})
+    assert values(saved) == ended
+
+
+def test_the_form_of_the_input_is_empty_and_that_of_the_context_has_descriptions_and_defaults(
+    saved: Any,
+) -> None:
+    assert saved.get_input_jsonschema().get("properties", {}) == {}
+    schema = saved.get_context_jsonschema()
+    assert schema["additionalProperties"] is False
+    assert all("default" in field and field["description"] for field in schema["properties"].values())
+
+
+def test_a_context_with_an_unknown_option_is_refused(saved: Any) -> None:
+    with pytest.raises(ValidationError, match="agent"):
+        play(saved, {}, context={"agent": 3})
+
+
+def test_a_thread_goes_on_without_its_context_and_refuses_another(saved: Any) -> None:
+    context = {"seed": 7, "models": "policy:random", "config": {"rounds": 2}}
+    play(saved, {}, context=context, interrupt_before=["validate"])
+    with pytest.raises(ValueError, match="begun with another context; begin a new thread"):
+        play(saved, {}, context={**context, "seed": 8})
+    ended = play(saved, {})
+    assert (ended["run"]["seed"], ended["over"]) == (7, True)
+    assert ended["digest"] == play(saved, {}, context=context, config=thread("2"))["digest"]
+
+
+def test_a_thread_keeps_its_prompts_and_refuses_texts_that_have_changed(saved: Any, tmp_path: Path) -> None:
+    mine = Path(shutil.copytree(ROOT / "mining" / "guided", tmp_path / "mining" / "mine"))
+    for shared in (ROOT / "mining").glob("*.*"):
+        shutil.copy(shared, mine.parent)
+    play(saved, {}, context={"prompts": str(mine), "lang": "zh"}, interrupt_before=["agent_reason"])
+    then = values(saved)["prompts"]
+    assert (then["variant"], then["lang"]) == (str(mine), "zh")
+    system = mine / "system.zh.md"
+    system.write_text(system.read_text(encoding="utf-8") + "\nMore.\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match="have changed since this thread began; begin a new thread"
+    ) as refused:
+        play(saved, None)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_python_player_is_refused_before_its_code_is_loaded(saved: Any, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(f"open({str(tmp_path / 'called')!r}, 'w')\ndef act(view, rng): return '{{}}'\n")
+    with pytest.raises(ValueError, match="python: players run code of their own"):
+        play(saved, {}, context={"models": f"python:{bot}:act"})
+    assert not (tmp_path / "called").exists()
+
+
+def test_two_threads_have_calls_of_their_own(saved: Any) -> None:
+    context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1}}
+    with answering(lambda _: "{}") as asked:
+        for name in ("1", "2"):
+            play(saved, {}, context=context, config=thread(name))
+    assert sorted(asked) == ["0/miner-01/1", "0/miner-01/1", "0/miner-02/1", "0/miner-02/1"]
+
+
+def test_a_model_that_has_answered_is_not_asked_again_where_a_turn_was_broken_off(saved: Any) -> None:
+    """One of two models fails, and the run halts."""
+    context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
+    texts = {"0/miner-01/1": "{}", "0/miner-02/1": "no JSON"}
+    with answering(lambda address: texts.get(address, "{}")) as asked:
+        with pytest.raises(RuntimeError, match="turn 0, miner-02"):
+            play(saved, {}, context=context)
+        assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
+        with pytest.raises(RuntimeError, match="turn 0, miner-02"):
+            play(saved, None)
+    assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
+
+
+def test_each_answer_is_told_as_it_arrives() -> None:
+    async def told() -> list[Any]:
+        context: Any = {"models": "policy:random", "agents": 2, "config": {"rounds": 1}}
+        return [part async for part in graph.astream({}, context=context, stream_mode="custom")]
+
+    found = asyncio.run(told())
+    assert [one["address"] for one in found] == ["0/miner-01/1", "0/miner-02/1"]
+    assert all(one["outcome"] == "answered" and json.loads(one["answer"]) for one in found)
+
+
+def test_a_game_needs_one_step_for_each_node_of_each_round_and_one_for_its_end(saved: Any) -> None:
+    enough = {**thread(), "recursion_limit": NODES * ROUNDS + 1}
+    assert play(saved, {}, config=enough)["over"]
+    with pytest.raises(GraphRecursionError):
+        play(saved, {}, config={**thread("2"), "recursion_limit": NODES * ROUNDS})
+
+
+def test_people_are_asked_with_their_thread_waiting_and_go_on_by_a_command(saved: Any) -> None:
+    context = {"models": "human", "agents": 1, "config": {"rounds": 1}}
+    (question,) = play(saved, {}, context=context, durability="exit")["__interrupt__"]
+    ended = play(saved, Command(resume={question.id: {"claim": [[0, 0]]}}), context=context)
+    assert ended["world"]["owners"][0][0] == "miner-01"

@@ -1,0 +1,113 @@
+"""The thread of a run is what was played, wherever it was played; what somebody tried in it is told apart."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+import hobbes
+from hobbes.lab.play.forking import ForkOptions, fork
+from hobbes.lab.play.playing import RunOptions, begin
+from hobbes.lab.store.home import Store
+from hobbes.lab.store.run import Run
+from hobbes.nodes.caps import NO_CAPS
+from tests.graphs.test_stock_saver import is_one_line, kept, turns_in
+from tests.lab.play import go, mining
+from tests.lab.test_experiments import play_all, written
+
+
+def with_graph(home: Path, run: str, act: Callable[[Any, Any], Awaitable[Any]]) -> Any:
+    """Return what an action returns for the graph of a run and its config."""
+
+    async def acting() -> Any:
+        async with hobbes.graph(run, home) as (graph, config):
+            return await act(graph, config)
+
+    return asyncio.run(acting())
+
+
+async def digests(graph: Any, config: Any) -> list[str]:
+    """The digests to which the history of a run plays on from each checkpoint but its last."""
+    history = [one async for one in graph.aget_state_history(config, filter={"hobbes": "run"})]
+    return [(await graph.ainvoke(None, past.config))["digest"] for past in history[1:]]
+
+
+async def edit(graph: Any, config: Any) -> None:
+    """Try something else from turn 2 on."""
+    history = [one async for one in graph.aget_state_history(config)]
+    past = next(one for one in history if one.values["turn"] == 2)
+    changed = await graph.aupdate_state(past.config, {"memories": {"miner-01": {"notes": "Raid nobody."}}})
+    await graph.ainvoke(None, changed)
+
+
+def test_a_fork_has_the_turns_of_its_parent_and_nothing_that_was_tried_in_it(
+    opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+    with_graph(home, run.id, edit)
+    forked = go(opened, fork(opened, run, ForkOptions(3, values={"immunity": 3}), NO_CAPS))
+    checkpoints = kept(home, forked.id)
+    assert turns_in(checkpoints) == [0, 1, 2, 3, 4]
+    assert is_one_line(checkpoints)
+    assert checkpoints[2].checkpoint["channel_values"]["run"]["config"]["immunity"] == 1
+    assert checkpoints[3].checkpoint["channel_values"]["run"]["config"]["immunity"] == 3
+    assert with_graph(home, forked.id, digests)[0] == forked.digest
+
+
+def test_a_game_of_an_experiment_that_left_no_checkpoints_has_them_in_its_graph(
+    opened: Store, home: Path, tmp_path: Path
+) -> None:
+    play_all(opened, written(tmp_path))
+    run = opened.runs.find("small.open.1")
+    assert kept(home, run.id) == []
+    assert with_graph(home, run.id, digests) == [run.digest] * run.turns
+    between = [one for one in kept(home, run.id) if one.metadata.get("hobbes") == "run"]
+    assert turns_in(between) == [0, 1, 2, 3, 4]
+    assert is_one_line(between)
+
+
+def test_checkpoints_that_were_deleted_are_written_anew(opened: Store, home: Path) -> None:
+    run = mining(opened)
+    (home / "checkpoints.db").unlink()
+    assert with_graph(home, run.id, digests) == [run.digest] * run.turns
+
+    def stop(state: Any) -> None:
+        if state["turn"] == 2:
+            raise KeyboardInterrupt
+
+    stopped = begin(opened, RunOptions("trust", 2, values={"rounds": 4}))
+    with pytest.raises(KeyboardInterrupt):
+        go(opened, stopped, on_turn=stop)
+    (home / "checkpoints.db").unlink()
+    go(opened, stopped)
+    checkpoints = kept(home, stopped.id)
+    assert turns_in(checkpoints) == [0, 1, 2, 3, 4]
+    assert is_one_line(checkpoints)
+
+
+def test_what_a_run_wrote_and_what_somebody_tried_are_told_apart_also_once_the_run_goes_on(
+    opened: Store, home: Path
+) -> None:
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 5, "rows": 4, "cols": 4}))
+
+    def stop(state: Any) -> None:
+        if state["turn"] == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(opened, run, on_turn=stop)
+    with_graph(home, run.id, edit)
+    ended: Run = go(opened, run)
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        thread: Any = {"configurable": {"thread_id": run.id}}
+        runs = [*saver.list(thread, filter={"hobbes": "run"})][::-1]
+        tried = [*saver.list(thread, filter={"hobbes": "what-if"})]
+        whole = [*saver.list(thread)]
+    assert turns_in(runs) == [0, 1, 2, 3, 4, 5]
+    assert is_one_line(runs)
+    assert runs[-1].checkpoint["channel_values"]["digest"] == ended.digest
+    assert tried
+    assert len(whole) == len(runs) + len(tried)
