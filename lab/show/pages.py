@@ -577,7 +577,7 @@ class Pages:
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
-        shown = experiment(self.store, name)
+        shown = experiment(self.store, name, self.link)
         shown["now"] = Markup(self.now_in_experiment(name)[0] if shown["played"] else "")  # noqa: S704  a template's
         return self._following("experiment.html", began, shown, self._command("report", name))
 

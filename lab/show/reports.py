@@ -32,6 +32,7 @@ from hobbes.lab.experiment.wording import (
 )
 from hobbes.lab.show.answers import table_of_answers, what_was_asked, what_was_changed
 from hobbes.lab.show.boards import svg
+from hobbes.lab.show.charts import Pairs, draw_differences
 from hobbes.lab.show.comparison_table import word_diff_text
 from hobbes.lab.show.findings import (
     MAX_LINES,
@@ -44,13 +45,10 @@ from hobbes.lab.show.findings import (
     rankings,
     with_unit,
 )
-from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.terminal import OUT, escape_invisible, plain, table
 from hobbes.lab.store.home import Store
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from hobbes.lab.show.side_by_side import Locked
 
 RULE = "─" * 72
@@ -465,28 +463,25 @@ def html(page: Told, left_out: Sequence[str]) -> str:
     )
 
 
+def pairs_of(report: Report, measure: str) -> list[Pairs]:
+    """Return what a chart of the differences by a measure shows of each arm that has pairs."""
+    looks = looks_of_arms(report)
+    return [
+        Pairs(one.arm, one.pairs, mean.mean, mean.low, mean.high, looks.get(one.arm))
+        for one in report.differences
+        if one.measure == measure and one.pairs
+        for mean in [one.difference.mean]
+        if mean.mean is not None
+    ]
+
+
 def charts_of_differences(report: Report) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure."""
-    looks = looks_of_arms(report)
     for measure in report.measures:
-        arms = [
-            Pairs(one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm))
-            for one in report.differences
-            if one.measure == measure and one.pairs
-            for mean in [one.difference.mean]
-            if mean.mean is not None
-        ]
-        if arms:
+        if arms := pairs_of(report, measure):
             label = (
                 f"{measure}: difference from {report.baseline}, each pair and the mean with its interval. "
                 f"{definition_of(report, measure)}"
             )
             axis = f"difference in {with_unit(report, measure)}"
-            yield Picture(label, partial(_draw, label, axis, arms))
-
-
-def _draw(label: str, axis: str, arms: Sequence[Pairs]) -> "Figure":
-    """Return a chart of differences."""
-    from hobbes.lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
-
-    return differences(label, axis, arms)
+            yield Picture(label, partial(draw_differences, label, axis, arms))

@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.experiment.report import report
-from hobbes.lab.show.charts import INK
 from hobbes.lab.show.reports import charts_of_differences
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
@@ -125,14 +124,12 @@ def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
     """Those that have no line in the curves have no colour of their own in the charts of differences."""
     play_arms(opened, tmp_path, 10)
     page = pages.get("/experiments/small").text
-    on_page = [re.findall(r'r="4" fill="(.*?)"', plot) for plot in page.split('class="points"')[1:]]
-    drawn = [
-        [line.get_color() for line in chart.draw().axes[0].lines if line.get_marker() == "o"]  # type: ignore[union-attr]
-        for chart in charts_of_differences(report(opened, "small"))
-    ]
-    for plots, ink in ((on_page, "currentColor"), (drawn, INK)):
-        assert len(plots) == len(MINING.headline)
-        assert plots == [plots[0]] * len(plots)
-        coloured = [colour for colour in plots[0] if colour != ink]
-        assert sorted({*coloured}) == sorted(coloured)
-        assert len(coloured) == 6
+    of_dots = r'<circle [^>]*fill="(.*?)"'
+    on_page = [re.findall(of_dots, plot) for plot in page.split('class="points"')[1:]]
+    drawn = [re.findall(of_dots, chart.svg()) for chart in charts_of_differences(report(opened, "small"))]
+    assert on_page == drawn
+    assert len(drawn) == len(MINING.headline)
+    assert drawn == [drawn[0]] * len(drawn)
+    coloured = [colour for colour in drawn[0] if colour != "currentColor"]
+    assert sorted({*coloured}) == sorted(coloured)
+    assert len(coloured) == 6

@@ -11,12 +11,10 @@ from rich.console import Console
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.charts import differences
-from hobbes.lab.show.charts import svg as svg_of
+from hobbes.lab.show.charts import Pairs, draw_differences
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
-from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import styled_name
 from hobbes.lab.show.timelines import Timeline, marks_drawn, timeline
@@ -138,14 +136,15 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
 
 
 def draw(title: str, arm: str) -> str:
-    return svg_of(differences(title, "difference", [Pairs(arm, [1.0, 2.0], 1.5, 0.5, 2.5, look=0)]))
+    return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, 1.5, 0.5, 2.5, look=0)])
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
     svg = draw("score", "arm")
     assert "prefers-color-scheme:dark" in svg
-    assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
-    assert re.search(r"<text [^>]*currentColor[^>]*>score</text>", svg)
+    assert not re.search(r"#ffffff|white|#000000|black|<rect", svg)
+    assert re.search(r'<svg [^>]*fill="currentColor"', svg)
+    assert re.search(r"<text (?![^>]*fill)[^>]*>score</text>", svg)
     assert not re.search(r"img\s*{[^}]*background", STYLE)
 
 

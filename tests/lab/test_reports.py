@@ -14,9 +14,8 @@ from hobbes.engine.mining.actions import KINDS
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
-from hobbes.lab.show.findings import Picture
+from hobbes.lab.show.charts import rows_of_points
 from hobbes.lab.show.palette import COLOURS
-from hobbes.lab.show.panels import rows_of_points
 from hobbes.lab.show.reports import html, markdown
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
@@ -215,28 +214,19 @@ def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home
     with open_store(home) as store:
         details = told_of(store, report(store, "small")).details
         pictures = {one.title: [*one.pictures()] for one in details}
-    arms = ["open", "immune", "null"]
-    colours = dict(zip(arms, COLOURS, strict=False))
-    shares = figure_of(pictures["Shares over time"][0])
-    assert [axes.get_title() for axes in shares.axes] == [f"share_{kind}" for kind in KINDS]
-    for axes in shares.axes:
-        assert [line.get_color() for line in axes.lines] == [*colours.values()]
+    colours = dict(zip(("open", "immune", "null"), COLOURS, strict=False))
+    shares = pictures["Shares over time"][0].svg()
+    assert re.findall(r'y="15">(share_\w+)</text>', shares) == [f"share_{kind}" for kind in KINDS]
+    for panel in shares.split("<g ")[1:]:
+        assert re.findall(r'<polyline [^>]*stroke="(.*?)"', panel) == [*colours.values()]
     for measure, picture in zip(MEASURES, pictures["Differences from open"], strict=True):
-        (axes,) = figure_of(picture).axes
-        names = [label.get_text() for label in axes.get_yticklabels()]
-        assert names == arms[1:]
-        of_arms = {line.get_color() for line in axes.lines[1:]}
-        assert of_arms == {colours[name] for name in names}
-        assert axes.get_xlabel().startswith(f"difference in {measure}")
-    assert (
-        axes.get_title()
-        .replace("\n", " ")
-        .endswith("Stamina spent on actions of the kind claim / stamina spent.")
-    )
-
-
-def figure_of(picture: Picture) -> Any:
-    return picture.draw()
+        rows = re.split(r'<text [^>]*text-anchor="end"[^>]*>', picture.svg())[1:]
+        assert [row.partition("<")[0] for row in rows] == ["immune", "null"]
+        for name, row in zip(("immune", "null"), rows, strict=True):
+            assert {*re.findall(r'<circle [^>]*fill="(.*?)"', row)} == {colours[name]}
+        assert f">difference in {measure}" in rows[-1]
+    words = " ".join(re.findall(r"<text [^>]*>(.*?)</text>", pictures["Differences from open"][-1].svg()))
+    assert "Stamina spent on actions of the kind claim / stamina spent." in words
 
 
 def test_points_that_would_cover_each_other_are_spread() -> None:
