@@ -335,19 +335,20 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
-    from hobbes.lab.show.reports import html, markdown, pictures, renderable, told
+    from hobbes.lab.show.documents import printed
+    from hobbes.lab.show.reports import html, told
     from hobbes.lab.show.terminal import OUT
 
-    page = told(store, found)
+    document = told(store, found)
     if form is None:
-        OUT.print(renderable(page.title, page.first, page.details))
+        OUT.print(printed(document))
     elif form is ReportForm.html:
-        _write(html(page, found.left_out), to)
+        _write(html(document, found.left_out), to)
     elif to is None:
-        _write(markdown(page), None)
+        _write(document.markdown(), None)
     else:
-        _write(markdown(page, to.stem), to)
-        for name, picture in pictures(page, to.stem).items():
+        _write(document.markdown(to.stem), to)
+        for name, picture in document.pictures(to.stem).items():
             _write(picture, to.with_name(name))
 
 

@@ -125,7 +125,8 @@ def _tell_plan(asked: "Asked", *, as_json: bool) -> None:
 
 def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     """Print a result, and write its report."""
-    from hobbes.lab.show import improving, reports
+    from hobbes.lab.show import improving
+    from hobbes.lab.show.documents import printed
     from hobbes.lab.show.terminal import OUT, next_step, print_json
 
     report = improved.asked.folder / REPORT
@@ -136,6 +137,6 @@ def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     if as_json:
         print_json(improving.to_json(improved))
         return
-    OUT.print(reports.renderable(improving.title_of(improved), improving.sections(improved)))
+    OUT.print(printed(improving.document(improved)))
     if improved.games is not None:
         next_step(store.command("report", improved.asked.file.name))

@@ -16,7 +16,8 @@ from hobbes.lab.experiment.statistics import means_of
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
 from hobbes.lab.proof.comparing import CHANGE, settings_that_differ, word_diff
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.findings import Section, definition_of, interval, unit_of
+from hobbes.lab.show.documents import Section
+from hobbes.lab.show.findings import definition_of, interval, unit_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.prompting import is_path, system_text

@@ -9,9 +9,10 @@ from hobbes.lab.errors import LabError
 from hobbes.lab.experiment import report as results
 from hobbes.lab.experiment.wording import short
 from hobbes.lab.show.charts import WIDTH, rows_of_differences
-from hobbes.lab.show.findings import MAX_LINES, Section, definition_of, with_unit
+from hobbes.lab.show.documents import Document, Section
+from hobbes.lab.show.findings import MAX_LINES, definition_of, with_unit
 from hobbes.lab.show.judgements import SHADES
-from hobbes.lab.show.reports import Told, pairs_of, told
+from hobbes.lab.show.reports import pairs_of, told
 from hobbes.lab.store.experiments import CellSoFar, cells_so_far
 from hobbes.lab.store.home import Store
 
@@ -49,7 +50,9 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     done = sum(cells[key].status == "finished" for key in planned if key in cells)
     return {
         "experiment": name,
-        "told": told(store, full_report) if full_report else Told(name, (), [Section("Runs", own="runs")]),
+        "document": told(store, full_report)
+        if full_report
+        else Document(name, (), [Section("Runs", own="runs")]),
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,

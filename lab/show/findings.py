@@ -1,9 +1,7 @@
 """The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,7 +14,7 @@ from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.experiment.wording import short
 from hobbes.lab.show.charts import Line, Panel, Point, draw_curves
-from hobbes.lab.show.tracing import Pieces
+from hobbes.lab.show.documents import Picture, Section
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 
 MAX_LINES = 8
@@ -30,36 +28,6 @@ AGES = (1, 2, 5, 10, 20, 50, 100, 200)
 
 TOLD = 5
 """How many points of a curve over time a table has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture, and what it shows in words."""
-
-    label: str
-    svg: Callable[[], str]
-    """Draws it as an SVG image."""
-
-    def url(self) -> str:
-        """Return the picture as a data URL."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a report: texts, word diffs, a table if it has columns, and pictures."""
-
-    title: str
-    texts: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    pictures: Callable[[], Iterable[Picture]] = tuple
-    """Makes the pictures, for a report that shows them: a board has to be looked up in its run."""
-    own: str = ""
-    """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
-    place of the pictures."""
-    diffs: Sequence[tuple[str, Pieces]] = ()
-    """Word diffs, each below what it is of."""
 
 
 def parts(report: Report) -> Iterator[Section]:

@@ -12,7 +12,7 @@ from hobbes.lab.probe.planning import RECORDED, Cost
 from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
-from hobbes.lab.show.findings import Section
+from hobbes.lab.show.documents import Document, Section
 from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store
 
@@ -43,6 +43,11 @@ OF_DIFFERENCES = (
 )
 
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
+
+
+def document(told: ProbeTold) -> Document:
+    """Return a probe for people."""
+    return Document(title_of(told), [*sections(told)])
 
 
 def sections(told: ProbeTold) -> Iterator[Section]:

@@ -16,7 +16,7 @@ from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
 from hobbes.lab.show.charts import rows_of_points
 from hobbes.lab.show.palette import COLOURS
-from hobbes.lab.show.reports import html, markdown
+from hobbes.lab.show.reports import html
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
 from tests.conftest import Cli
@@ -141,7 +141,7 @@ def test_a_report_reads_from_the_top_in_the_same_order_everywhere(cli: Cli, home
     for row in answers.rows:
         assert f"| {' | '.join(row)} |" in marked_down
         cells = [rf"<td[^>]*>{re.escape(cell)}</td>" for cell in row]
-        assert re.search("".join(cells), page.replace("&#39;", "'"))
+        assert re.search(r"\s*".join(cells), page.replace("&#39;", "'"))
 
 
 def test_each_figure_of_the_answers_is_that_of_the_json(cli: Cli, home: Path) -> None:
@@ -206,7 +206,7 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
         assert "The prompts of plain, from those of advised:" in text
         assert "[-# Advice" in text
         assert text.index("[-# Advice") < text.index("Answers")
-    assert re.search(r"<del>#? ?Advice|<del># Advice", page)
+    assert "<del>[-# Advice" in page
     assert page.index("<del>") < page.index("Answers</h2>")
 
 
@@ -316,7 +316,7 @@ def test_runs_are_played_again_for_boards_that_are_drawn_and_for_nothing_else(
         page = told_of(store, report(store, "small"))
         assert ["immune", "immunity", "1", "3"] in [[*row] for row in page.first[1].rows]
         assert not played()
-        markdown(page)
+        page.markdown()
         assert not played()
         html(page, ())
         assert played() == {"small.open", "small.immune", "small.null"}
