@@ -15,8 +15,8 @@ from statistics import median
 import httpx2
 
 from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.games import Ways, play_experiment
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.together import Progress
 from hobbes.lab.show.viewing import server

@@ -45,7 +45,7 @@ def improve(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes improve calmer.toml --dry-run
     """
-    from hobbes.lab.experiment.playing import missing
+    from hobbes.lab.experiment.games import missing
     from hobbes.lab.files import check_path
     from hobbes.lab.improve.file import read_improve_file
     from hobbes.lab.improve.improving import Improvement, check

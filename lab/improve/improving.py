@@ -11,8 +11,8 @@ from hobbes.engine.record import sha256
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate
+from hobbes.lab.experiment.games import Ways, play_experiment, spent_so_far
 from hobbes.lab.experiment.plan import Plan
-from hobbes.lab.experiment.playing import Ways, play_experiment, spent_so_far
 from hobbes.lab.experiment.report import Report, report
 from hobbes.lab.improve.advice import advice_of, refusals, system_template, write_candidate
 from hobbes.lab.improve.deciding import experiment_of, is_accepted, plan_of

@@ -14,13 +14,13 @@ from hobbes.lab.experiment.branching import with_bases
 from hobbes.lab.experiment.estimate import estimate
 from hobbes.lab.experiment.file import ExperimentFile, read_experiment_file
 from hobbes.lab.experiment.frozen import frozen_plan
-from hobbes.lab.experiment.plan import Plan, plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
+from hobbes.lab.experiment.games import Ways, play_experiment, runs_of
+from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.experiment.report import report, stored_file
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.run import HOBBES, Run
+from hobbes.lab.store.run import HOBBES
 from hobbes.lab.store.timelines import marks_in
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -202,20 +202,19 @@ def test_an_experiment_that_branches_goes_on_after_a_stop(
     assert play_all(small, path) == []
 
 
-def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(
-    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(small: Store, tmp_path: Path) -> None:
     cluster = pytest.importorskip("hobbes.lab.experiment.cluster")
 
-    def play_elsewhere(store: Store, runs: Sequence[Run], *_: Any) -> None:
+    def play_elsewhere(store: Store, cells: Sequence[Cell], *_: Any) -> None:
         """Play the runs as one task does, without a cluster."""
+        runs = [*runs_of(store, cells)]
         batch = cluster._batch(store, runs, Ways(), 1)  # noqa: SLF001  a cluster takes seconds to start
         played_there = cluster.play_batch(HOBBES, "node", batch)
         assert played_there.error is None
         cluster._take_in(store, runs, played_there.rows)  # noqa: SLF001
 
-    monkeypatch.setattr(cluster, "play_elsewhere", play_elsewhere)
-    play_all(small, written(tmp_path, AFTER), Ways(on="ray"))
+    path = written(tmp_path, AFTER)
+    play_experiment(small, *planned(small, path), Quiet(), play=play_elsewhere)
     elsewhere = {run.name: run.digest for run in map(small.runs.find, _runs(small))}
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")

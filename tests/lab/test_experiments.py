@@ -15,8 +15,8 @@ from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.fitting import fitting
+from hobbes.lab.experiment.games import Ways, play_experiment
 from hobbes.lab.experiment.plan import Cell, Plan, plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.together import Progress
 from hobbes.lab.store.experiments import played_cells, runs_of_cells
