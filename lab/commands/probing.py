@@ -194,8 +194,10 @@ def _situations(
 ) -> "list[Situation]":
     """Return the situations that options pick from runs. Raise UsageError if they pick none."""
     from hobbes.lab.probe.situations import pick, why_nothing_picked
+    from hobbes.lab.store.pure import with_turns
 
-    numbers, found = turn_numbers(turns) if turns else None, [store.runs.find(run) for run in runs]
+    numbers = turn_numbers(turns) if turns else None
+    found = [with_turns(store, store.runs.find(run)) for run in runs]
     situations = [one for run in found for one in pick(store, run, numbers, agents, where)]
     if runs and not situations:
         raise why_nothing_picked(store, found, numbers, agents, where)

@@ -207,7 +207,7 @@ def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
     """Play the runs of a batch in its home."""
     ways, capped = batch.ways, batch.ways.caps != NO_CAPS
     with open_store(home) as store:
-        runs = [store.runs.stored(run) for run in batch.runs]
+        runs = [store.runs.find(run) for run in batch.runs]
         policies = [] if capped else [run for run in runs if is_pure(run.world, run.setting, run.models)]
         play_policies(store, policies, 1, ways, Progress())
         others = [run for run in runs if run not in policies]

@@ -145,7 +145,7 @@ def spent_so_far(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far. Those of scripted policies that kept no calls cost nothing."""
     total, prices = Spent(), prices_of(store.home)
     for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.figures.spent(store.runs.stored(run), prices)
+        one = store.figures.spent(store.runs.find(run), prices)
         total.calls += one.calls
         total.add(one.tokens, one.usd)
     return total
@@ -169,10 +169,10 @@ def _play_by_policies(home: Path, run: str, *, keep_all: bool) -> str:
     It is played on the graph if it keeps its turns and calls, as a fork does, or if it was begun so.
     """
     with open_store(home) as store:
-        begun = store.runs.stored(run)
+        begun = store.runs.find(run)
         if keep_all or begun.parent or begun.turns or store.calls.attempts_since(run, 0):
             play_out(go_on(store, begun, lambda _: None))
-            keep_figures(store, store.runs.stored(run))
+            keep_figures(store, store.runs.find(run))
         else:
             play_purely(store, begun)
     return run
@@ -193,7 +193,7 @@ def runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
     for cell in cells:
         if (cell.arm, cell.seed) in there:
             run, _ = there[cell.arm, cell.seed]
-            yield store.runs.stored(run)
+            yield store.runs.find(run)
             continue
         with store.db.atomic():  # so that no run is left without its cell
             begun = _begin(store, cell)

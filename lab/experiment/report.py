@@ -38,6 +38,7 @@ from hobbes.lab.store.experiments import (
     runs_of_cells,
 )
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.reported import SCOPES, Figures, figures_of
 
 
@@ -163,7 +164,10 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     played = list(played_cells(store, experiment))
     fits = fitting(store, file, played, left_out)
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
-    known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
+    known = {
+        (one.cell.arm, one.cell.seed): one
+        for one in figures_of(store, by_place.values(), left_out, with_turns)
+    }
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
@@ -200,7 +204,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
 def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
-    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
+    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
     return _values(world_named(file.world), games)
 
 

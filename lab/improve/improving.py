@@ -26,6 +26,7 @@ from hobbes.lab.play.together import Progress
 from hobbes.lab.probe.situations import Situation, find, pick, read_probe_file
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.nodes.caps import Caps, Spent
 from hobbes.nodes.models import Models
 from hobbes.nodes.players import parse_spec
@@ -132,7 +133,9 @@ def _situations(store: Store, file: ImproveFile) -> list[Situation]:
     of_runs = [
         one
         for run in asked.runs
-        for one in pick(store, store.runs.find(run), asked.turns, asked.agents, asked.where)
+        for one in pick(
+            store, with_turns(store, store.runs.find(run)), asked.turns, asked.agents, asked.where
+        )
     ]
     return [*dict.fromkeys(find(store, one) for one in (*listed, *of_runs))]
 

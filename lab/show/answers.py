@@ -134,7 +134,7 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
         seed = next((seed for seed in runs.get(report.shown[arm], {}) if seed in of_baseline), None)
         if arm not in {report.baseline, NULL} and seed is not None:
             try:
-                a, b = (store.runs.stored(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
+                a, b = (store.runs.find(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
             except LabError:  # another version of hobbes has recorded it
                 continue
             differing = settings_that_differ(a, b)

@@ -202,7 +202,7 @@ class Pages:
         unfinished = [
             cell.run for cell in cells_so_far(self.store, name).values() if cell.status == "unfinished"
         ]
-        return self.now([self.store.runs.stored(run) for run in unfinished], named=True)
+        return self.now([self.store.runs.find(run) for run in unfinished], named=True)
 
     def results(self, run: Run, first: int | None) -> str:
         """Return what stands below the timeline of a run, as a page of its own."""

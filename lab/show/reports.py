@@ -38,6 +38,7 @@ from hobbes.lab.show.findings import (
     with_unit,
 )
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 
 if TYPE_CHECKING:
     from hobbes.lab.show.side_by_side import Locked
@@ -258,7 +259,7 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     from hobbes.lab.proof.comparing import first_decision  # noqa: PLC0415  slow to import
     from hobbes.lab.show.side_by_side import at_same_turn  # noqa: PLC0415  slow to import
 
-    pair = store.runs.find(one), store.runs.find(other)
+    pair = with_turns(store, store.runs.find(one)), with_turns(store, store.runs.find(other))
     decision = first_decision(store, *pair)
     at = at_same_turn(store, *pair, decision["turn"] if decision else None, None)
     return "decisions" if decision else "runs", at

@@ -20,6 +20,7 @@ from hobbes.lab.experiment.report import report, stored_file
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import HOBBES
 from hobbes.lab.store.timelines import marks_in
 from hobbes.lab.wire.recording import environment, in_thread
@@ -163,7 +164,9 @@ def test_a_run_without_the_landmark_is_left_out_with_a_line_that_says_so(
     played(small, RunOptions("mining", 3, 1, "policy:guided", name="small.open.calm", values={"rounds": 3}))
     path = written(tmp_path, AFTER.replace("turn = 1", 'turn = "first capture"'))
     runs = [f"small.open.{number}" for number in (1, 2, 3)]
-    turns = {run: marks_in(small, small.runs.find(run)).landmarks["capture"] for run in runs}
+    turns = {
+        run: marks_in(small, with_turns(small, small.runs.find(run))).landmarks["capture"] for run in runs
+    }
     first = {run: min(turn for turn, _ in of) for run, of in turns.items()}
     done = cli("experiment", str(path), "--jobs", "1")
     left_out = "small.open.calm: there is no capture in it"

@@ -14,6 +14,7 @@ from hobbes.lab.show.reports import charts_of_differences
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.visiting import LOCAL
@@ -61,11 +62,9 @@ def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pa
     assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
 
 
-def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Path) -> None:
-    with (
-        open_store(small_experiment) as store,
-        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
-    ):
+def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small: Store) -> None:
+    store = small
+    with TestClient(site(store.home, "127.0.0.1"), base_url=LOCAL) as visitor:
         runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
         page = unescape(visitor.get("/experiments/small").text)
         for seed in (1, 2, 3):
@@ -75,7 +74,9 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Pat
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
                 assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
         assert visitor.get(pair).status_code == 200
-        efficiency = store.figures.measures(store.runs.find(runs["immune", 3]).id)["efficiency"]
+        efficiency = store.figures.measures(with_turns(store, store.runs.find(runs["immune", 3])).id)[
+            "efficiency"
+        ]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
     assert "What was found" in page
 

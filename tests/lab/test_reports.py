@@ -19,6 +19,7 @@ from hobbes.lab.show.palette import COLOURS
 from hobbes.lab.show.reports import html
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from tests.conftest import Cli
 from tests.lab.test_experiments import FILE, play_all, written
 
@@ -286,7 +287,7 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
 ) -> None:
     """The first turn ends with less money in one arm; only in the next one do the raiders buy less."""
     play_all(opened, written(tmp_path, UPKEEP))
-    pair = [opened.runs.find(f"upkeep.{arm}.1") for arm in ("usual", "dear")]
+    pair = [with_turns(opened, opened.runs.find(f"upkeep.{arm}.1")) for arm in ("usual", "dear")]
     differing = compare(opened, *pair)
     assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
     (section,) = [

@@ -26,11 +26,11 @@ BASE: list[float | None] = [2, 4, 3, 5, 1, 3]
 
 def compared(store: Store, **differences: list[float]) -> dict[str, Any]:
     """Return the comparisons of arms that differ from BASE by so much, seed by seed."""
-    arms = {
+    arms: dict[str, list[float | None]] = {
         name: [(of_base or 0) + d for of_base, d in zip(BASE, of_arm, strict=True)]
         for name, of_arm in differences.items()
     }
-    made_up(store, {"base": BASE, **arms})
+    made_up(store, {"base": BASE} | arms)
     return {one["arm"]: one for one in report(store, "made").to_json()["differences"]}
 
 

@@ -39,7 +39,7 @@ def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
 
 
 def test_the_games_are_as_they_were_recorded_and_those_of_earlier_rules_are_only_shown(study: Store) -> None:
-    finished = [run for run in map(study.runs.stored, _ids(study)) if run.status == "finished"]
+    finished = [run for run in map(study.runs.find, _ids(study)) if run.status == "finished"]
     assert Counter(run.world.name for run in finished) == {"mining": 12, "trust": 12}
     assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 312
     for run in finished:
