@@ -227,7 +227,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
     from hobbes.engine.telling import counted
     from hobbes.lab.experiment.planning import level_of, planned_comparisons
     from hobbes.lab.experiment.power import detectable_effect
-    from hobbes.lab.experiment.statistics import fewest_pairs
+    from hobbes.lab.experiment.statistics import fewest_pairs, to_json
     from hobbes.lab.experiment.wording import short
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
@@ -243,7 +243,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
                 "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
                 "usd": cost.usd,
                 "detectable_effect": effect,
-                "comparisons": [one.to_json() for one in found],
+                "comparisons": to_json(found),
             }
         )
         return

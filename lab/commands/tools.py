@@ -82,8 +82,8 @@ def tournament(
     from rich.progress import track
 
     from hobbes.engine.telling import counted
-    from hobbes.lab.experiment.ranking import rankings, to_json
-    from hobbes.lab.experiment.statistics import check_installed
+    from hobbes.lab.experiment.ranking import rankings
+    from hobbes.lab.experiment.statistics import check_installed, to_json
     from hobbes.lab.experiment.tournament import play_games, tournament_file
     from hobbes.lab.show.documents import Document, printed
     from hobbes.lab.show.findings import rankings as sections

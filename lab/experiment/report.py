@@ -10,7 +10,7 @@ from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.experiment.branching import Origin, origin_of
-from hobbes.lab.experiment.comparing import (
+from hobbes.lab.experiment.comparison import (
     Compared,
     Judged,
     Rules,
@@ -22,13 +22,13 @@ from hobbes.lab.experiment.comparing import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.lab.experiment.failing import Failing, fail_equally, failing
+from hobbes.lab.experiment.failures import Failing, fail_equally, failing
 from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
-from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, worst
+from hobbes.lab.experiment.ranking import Rankings, Seat, rankings
+from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
 from hobbes.lab.store.experiments import (
     PlayedCell,
     damaged_file,
@@ -54,7 +54,7 @@ class Arm:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
-        measures = {name: {**mean.to_json(), **self.worst[name]} for name, mean in self.measures.items()}
+        measures = {name: {**to_json(mean), **self.worst[name]} for name, mean in self.measures.items()}
         return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
 
 
@@ -135,7 +135,7 @@ class Report:
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
             "rankings": to_json(self.rankings),
-            **self.findings.to_json(),
+            **to_json(self.findings),
         }
 
     def detectable(self) -> dict[str, dict[str, float | None]]:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import LabError
-from hobbes.lab.experiment.comparing import Compared, Tested
+from hobbes.lab.experiment.comparison import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
 from hobbes.lab.experiment.statistics import means_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hobbes.engine.telling import all_of
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
-from hobbes.lab.experiment.comparing import Compared
+from hobbes.lab.experiment.comparison import Compared
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS

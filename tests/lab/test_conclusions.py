@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment.comparing import Tested as AsTested
+from hobbes.lab.experiment.comparison import Tested as AsTested
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.report import report
 from hobbes.lab.experiment.wording import (

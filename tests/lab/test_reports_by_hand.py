@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hobbes.engine.mining.world import MINING
-from hobbes.lab.experiment.comparing import Rules, Sample, Table, judge
+from hobbes.lab.experiment.comparison import Rules, Sample, Table, judge
 from hobbes.lab.experiment.contrasts import weights
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.findings import Surviving, durations, survival
