@@ -257,7 +257,8 @@ def _line(line: Line, across: _Scale, up: _Scale, *, steps: bool) -> Iterator[st
             of_band = list(part)
             lows = [f"{across(x)},{up(low or 0)}" for x, _, low, _ in of_band]
             highs = [f"{across(x)},{up(high or 0)}" for x, _, _, high in of_band]
-            yield f'<polygon fill="{ink}" fill-opacity=".15" points="{" ".join((*lows, *highs[::-1]))}"/>'
+            band = f'fill="{ink}" stroke="{ink}" opacity=".2"'  # of one point, it is its interval
+            yield f'<polygon {band} points="{" ".join((*lows, *highs[::-1]))}"/>'
     along = " ".join(f"{across(x)},{up(y)}" for x, y, *_ in points)
     yield f'<polyline fill="none" stroke="{ink}" stroke-width="1.5" points="{along}"/>'
     look, mark = f'font-size="8" text-anchor="middle" fill="{ink}"', MARKS[line.look % len(MARKS)]
