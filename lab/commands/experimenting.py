@@ -96,10 +96,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from rich.text import Text
 
-    from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
     from hobbes.lab.experiment.games import Ways, missing, play_experiment, tainted_cells
+    from hobbes.lab.experiment.origins import with_bases
     from hobbes.lab.experiment.plan import plan
     from hobbes.lab.experiment.wording import tainted_of
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
@@ -225,8 +225,8 @@ def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> N
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and what it could find by each of its comparisons."""
     from hobbes.engine.telling import counted
-    from hobbes.lab.experiment.planning import level_of, planned_comparisons
     from hobbes.lab.experiment.power import detectable_effect
+    from hobbes.lab.experiment.seeds_needed import level_of, planned_comparisons
     from hobbes.lab.experiment.statistics import fewest_pairs, to_json
     from hobbes.lab.experiment.wording import short
     from hobbes.lab.show.terminal import OUT, plain, print_json, table

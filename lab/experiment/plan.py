@@ -8,7 +8,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
-from hobbes.lab.experiment.fitting import models_at
+from hobbes.lab.experiment.misfits import models_at
 from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment

@@ -9,7 +9,6 @@ from typing import Any
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment.branching import Origin, origin_of
 from hobbes.lab.experiment.comparison import (
     Compared,
     Judged,
@@ -25,8 +24,9 @@ from hobbes.lab.experiment.comparison import (
 from hobbes.lab.experiment.failures import Failing, fail_equally, failing
 from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
 from hobbes.lab.experiment.findings import Findings, findings
-from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
+from hobbes.lab.experiment.misfits import fitting
+from hobbes.lab.experiment.origins import Origin, origin_of
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings
 from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
 from hobbes.lab.store.experiments import (

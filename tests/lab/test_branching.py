@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.experiment.branching import with_bases
 from hobbes.lab.experiment.estimate import estimate
 from hobbes.lab.experiment.file import ExperimentFile, read_experiment_file
 from hobbes.lab.experiment.frozen import frozen_plan
 from hobbes.lab.experiment.games import Ways, play_experiment, runs_of
+from hobbes.lab.experiment.origins import with_bases
 from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.experiment.report import report, stored_file
 from hobbes.lab.play.playing import RunOptions

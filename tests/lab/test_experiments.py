@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
-from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.games import Ways, play_experiment
+from hobbes.lab.experiment.misfits import fitting
 from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.together import Progress
