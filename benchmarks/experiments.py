@@ -15,14 +15,14 @@ from statistics import median
 import httpx2
 
 from hobbes.lab.experiment.file import read_experiment_file
+from hobbes.lab.experiment.games import Ways, play_experiment
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.play.together import Progress
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.pure import play_purely
+from hobbes.lab.store.pure import play_purely, with_turns
 from hobbes.lab.store.row_hashes import column_hashes
 from hobbes.lab.wire.recording import run_server
 
@@ -85,7 +85,7 @@ def _without_a_graph() -> list[Row]:
             play_purely(store, run)
             played.append(20 * TURNS / (time.process_time() - began))
             began = time.perf_counter()
-            store.runs.find(run.id)
+            with_turns(store, store.runs.find(run.id))
             opened.append(time.perf_counter() - began)
     return [
         ("decisions per second without a graph, 20 agents x 200 turns", f"{max(played):,.0f}", ">= 12,000"),

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hobbes.lab.show.charts import Line, Panel, draw_curves
 from hobbes.lab.store.experiments import KeptPlan, plans_of
 from hobbes.lab.store.home import open_store
 
@@ -336,44 +337,17 @@ def draw_doses(report: Report, factor: str, measures: Sequence[str], to: Path) -
     panels = []
     for measure in measures:
         found = [one for one in report["doses"] if (one["factor"], one["measure"]) == (factor, measure)]
-        panels.append((measure, {_fixed(one): one["points"] for one in found}))
-    _draw(panels, factor, to)
+        lines = [
+            Line(_fixed(one), [(p["value"], p["mean"], p["low"], p["high"]) for p in one["points"]], look)
+            for look, one in enumerate(found)
+        ]
+        panels.append(Panel(measure, factor, "", lines))
+    to.write_text(draw_curves(panels), encoding="utf-8")
 
 
 def _fixed(curve: Mapping[str, Any]) -> str:
     """Return the words for what is the same along a curve."""
     return ", ".join(str(value) for value in curve["fixed"].values()) or "all"
-
-
-STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#000000", "D", ":"))
-"""Colours that everybody can tell apart, with a marker and a dash of their own."""
-
-Panels: TypeAlias = Sequence[tuple[str, Mapping[str, Sequence[Mapping[str, Any]]]]]
-"""The title of each panel, and the points of its lines."""
-
-
-def _draw(panels: Panels, across: str, to: Path) -> None:
-    """Draw panels side by side, lines with bands, the same bytes each time."""
-    import matplotlib as mpl  # noqa: PLC0415  slow to import
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    with mpl.rc_context({"svg.hashsalt": "findings", "svg.fonttype": "none", "font.size": 9}):
-        sheet = Figure(figsize=(3.2 * len(panels), 3.2), layout="constrained")
-        for axes, (title, lines) in zip(
-            sheet.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-        ):
-            axes.axhline(0, color="#999999", linewidth=0.8)
-            for (name, points), (colour, marker, dash) in zip(lines.items(), STYLES, strict=False):
-                x = [p["value"] for p in points]
-                means = [p["mean"] for p in points]
-                axes.plot(x, means, dash, marker=marker, ms=4, color=colour, label=name)
-                low, high = (
-                    [p[end] if p[end] is not None else p["mean"] for p in points] for end in ("low", "high")
-                )
-                axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
-            axes.set(title=title, xlabel=across)
-        axes.legend()
-        sheet.savefig(to, format="svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":

@@ -58,11 +58,12 @@ async def graph(
     The run database stays as it is. Raise MissingError if there is no such run, LabError if it is damaged.
     """
     from hobbes.lab.play.time_travel import run_graph  # noqa: PLC0415  LangGraph is slow to import
+    from hobbes.lab.store.pure import with_turns  # noqa: PLC0415  so are the players
 
     reference = run if isinstance(run, str) else run.id
     path = usual_home() if home is None else Path(home)
     with closing(read_store(path)) as store:
-        async with run_graph(store, store.runs.find(reference)) as both:
+        async with run_graph(store, with_turns(store, store.runs.find(reference))) as both:
             yield both
 
 
@@ -93,7 +94,7 @@ class Home:
         items = []
         for about in self._store.figures.of_all_runs():
             try:
-                items.append(Run(self, self._store.runs.stored(about["id"])))
+                items.append(Run(self, self._store.runs.find(about["id"])))
             except DamagedError as error:
                 warnings.warn(str(error), stacklevel=2)
         return items
@@ -103,7 +104,7 @@ class Home:
 
         Raise MissingError if there is none, LabError if several begin so.
         """
-        return Run(self, self._store.runs.stored(reference))
+        return Run(self, self._store.runs.find(reference))
 
     def calls(self, runs: "Iterable[Run] | None" = None) -> "pd.DataFrame":
         """Return all calls of these runs, or of all, as a DataFrame.
@@ -148,7 +149,9 @@ class Run:
     @cached_property
     def _stored(self) -> StoredRun:
         """The run with its turns; one that kept none is played again when something asks for them."""
-        return self._store.runs.with_turns(self._found)
+        from hobbes.lab.store.pure import with_turns  # noqa: PLC0415  slow to import
+
+        return with_turns(self._store, self._found)
 
     @cached_property
     def result(self) -> Json:

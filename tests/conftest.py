@@ -235,7 +235,7 @@ def pages(home: Path) -> Iterator[TestClient]:
 def _forks_have_imported_the_command() -> Iterator[None]:
     """The process whose forks play experiments is also that whose forks are commands."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(processes, "PLAYING", forking.__name__)
+        patched.setattr(processes, "GAMES", forking.__name__)
         yield
 
 

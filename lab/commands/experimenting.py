@@ -3,6 +3,7 @@
 import os
 import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from hobbes.lab.errors import LabError, UsageError
 
 if TYPE_CHECKING:
     from hobbes.lab.experiment.estimate import Estimate
+    from hobbes.lab.experiment.games import Play
     from hobbes.lab.experiment.plan import Plan
     from hobbes.lab.experiment.report import Report
     from hobbes.lab.store.home import Store
@@ -94,11 +96,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from rich.text import Text
 
-    from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
+    from hobbes.lab.experiment.games import Ways, missing, play_experiment, tainted_cells
+    from hobbes.lab.experiment.origins import with_bases
     from hobbes.lab.experiment.plan import plan
-    from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.experiment.wording import tainted_of
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
     from hobbes.lab.show.watching import show_experiment_progress
@@ -114,6 +116,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         if amend is not None:
             _amend(store, made, content, amend)
             return
+        play = _where(on)
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -122,8 +125,9 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         if cost.may_cost and not yes:
             _ask(cost)
         try:
+            ways = Ways(jobs, at_once, caps, keep is not None)
             with show_experiment_progress(len(made.cells), len(cells)) as watch:
-                play_experiment(store, made, content, watch, Ways(jobs, at_once, caps, keep is not None, on))
+                play_experiment(store, made, content, watch, ways, play)
         except KeyboardInterrupt:
             remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
             sys.exit(130)
@@ -153,6 +157,27 @@ def _cost(cost: "Estimate") -> list[tuple[str, str]]:
         ("tokens", f"about {cost.tokens_in:,} in{kept}, {out} out" if cost.calls else "none"),
         ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
     ]
+
+
+CLUSTERS, CLIENT = ("ray", "auto"), "ray://"
+"""Names of clusters, and how the address of one begins."""
+
+
+def _where(on: str | None) -> "Play":
+    """Return what plays runs: this machine or a Ray cluster; raise UsageError if there is no such one."""
+    from hobbes.lab.experiment.games import play_here
+
+    if on is None:
+        return play_here
+    if on not in CLUSTERS and not on.startswith(CLIENT):
+        raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
+    try:
+        from hobbes.lab.experiment.cluster import play_on
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
+        ) from error
+    return partial(play_on, on)
 
 
 def _ask(cost: "Estimate") -> None:
@@ -200,9 +225,9 @@ def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> N
 def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
     """Print what an experiment would cost, and what it could find by each of its comparisons."""
     from hobbes.engine.telling import counted
-    from hobbes.lab.experiment.planning import level_of, planned_comparisons
     from hobbes.lab.experiment.power import detectable_effect
-    from hobbes.lab.experiment.statistics import fewest_pairs
+    from hobbes.lab.experiment.seeds_needed import level_of, planned_comparisons
+    from hobbes.lab.experiment.statistics import fewest_pairs, to_json
     from hobbes.lab.experiment.wording import short
     from hobbes.lab.show.terminal import OUT, plain, print_json, table
 
@@ -218,7 +243,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
                 "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
                 "usd": cost.usd,
                 "detectable_effect": effect,
-                "comparisons": [one.to_json() for one in found],
+                "comparisons": to_json(found),
             }
         )
         return
@@ -335,19 +360,20 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
-    from hobbes.lab.show.reports import html, markdown, pictures, renderable, told
+    from hobbes.lab.show.documents import printed
+    from hobbes.lab.show.reports import html, told
     from hobbes.lab.show.terminal import OUT
 
-    page = told(store, found)
+    document = told(store, found)
     if form is None:
-        OUT.print(renderable(page.title, page.first, page.details))
+        OUT.print(printed(document))
     elif form is ReportForm.html:
-        _write(html(page, found.left_out), to)
+        _write(html(document, found.left_out), to)
     elif to is None:
-        _write(markdown(page), None)
+        _write(document.markdown(), None)
     else:
-        _write(markdown(page, to.stem), to)
-        for name, picture in pictures(page, to.stem).items():
+        _write(document.markdown(to.stem), to)
+        for name, picture in document.pictures(to.stem).items():
             _write(picture, to.with_name(name))
 
 

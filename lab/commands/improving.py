@@ -45,7 +45,7 @@ def improve(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes improve calmer.toml --dry-run
     """
-    from hobbes.lab.experiment.playing import missing
+    from hobbes.lab.experiment.games import missing
     from hobbes.lab.files import check_path
     from hobbes.lab.improve.file import read_improve_file
     from hobbes.lab.improve.improving import Improvement, check
@@ -125,7 +125,8 @@ def _tell_plan(asked: "Asked", *, as_json: bool) -> None:
 
 def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     """Print a result, and write its report."""
-    from hobbes.lab.show import improving, reports
+    from hobbes.lab.show import improving
+    from hobbes.lab.show.documents import printed
     from hobbes.lab.show.terminal import OUT, next_step, print_json
 
     report = improved.asked.folder / REPORT
@@ -136,6 +137,6 @@ def _show(store: "Store", improved: "Improved", *, as_json: bool) -> None:
     if as_json:
         print_json(improving.to_json(improved))
         return
-    OUT.print(reports.renderable(improving.title_of(improved), improving.sections(improved)))
+    OUT.print(printed(improving.document(improved)))
     if improved.games is not None:
         next_step(store.command("report", improved.asked.file.name))

@@ -150,6 +150,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
+    from hobbes.lab.store.pure import with_turns
+
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
@@ -161,7 +163,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     if rejected and (words or event or grep is not None):
         raise UsageError("--rejected is about a whole run; --agent alone can stand beside it")
     with options.open_home(home) as store, store.as_of_now():
-        stored = store.runs.find(run)
+        stored = with_turns(store, store.runs.find(run))
         if rejected:
             _trace_rejected(store, stored, only_agents or (), as_json=as_json)
         elif turn is None and agents:
@@ -381,9 +383,10 @@ def compare(
     from hobbes.lab.show.comparison_table import show
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
+    from hobbes.lab.store.pure import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
-        one, other = store.runs.find(a), store.runs.find(b)
+        one, other = with_turns(store, store.runs.find(a)), with_turns(store, store.runs.find(b))
         comparison = compare(store, one, other)
     if as_json:
         print_json(comparison)
@@ -417,9 +420,10 @@ def export(
     from hobbes.lab.show.exporting import LOG
     from hobbes.lab.show.exporting import export as exported
     from hobbes.lab.show.terminal import OUT, print_json, table
+    from hobbes.lab.store.pure import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
-        stored = store.runs.find(run)
+        stored = with_turns(store, store.runs.find(run))
         usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
         folder = to or home / "exports" / usual
         files = exported(store, stored, form.value, folder)

@@ -72,7 +72,7 @@ def notes(
     from hobbes.lab.show.terminal import print_json, remark
 
     with options.open_home(home) as store:
-        found = store.notes.of(store.runs.stored(run).id if run else None, tag or "")
+        found = store.notes.of(store.runs.find(run).id if run else None, tag or "")
         if as_json:
             print_json([one.to_json() for one in found])
         elif found:

@@ -188,13 +188,14 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
     from hobbes.lab.play.forking import ForkOptions, forks
     from hobbes.lab.show.terminal import ERR
+    from hobbes.lab.store.pure import with_turns
 
     caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     asked = ForkOptions(
         turn, model, prompts, lang, options.parse_settings(settings), _parse_answers(answers or ()), name
     )
     with options.open_home(home, writes=True) as store:
-        found = store.runs.find(run)
+        found = with_turns(store, store.runs.find(run))
         begun = forks(store, found, asked, replace(found.caps, **caps), models, times)
         for one in begun:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))

@@ -194,8 +194,10 @@ def _situations(
 ) -> "list[Situation]":
     """Return the situations that options pick from runs. Raise UsageError if they pick none."""
     from hobbes.lab.probe.situations import pick, why_nothing_picked
+    from hobbes.lab.store.pure import with_turns
 
-    numbers, found = turn_numbers(turns) if turns else None, [store.runs.find(run) for run in runs]
+    numbers = turn_numbers(turns) if turns else None
+    found = [with_turns(store, store.runs.find(run)) for run in runs]
     situations = [one for run in found for one in pick(store, run, numbers, agents, where)]
     if runs and not situations:
         raise why_nothing_picked(store, found, numbers, agents, where)
@@ -297,7 +299,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.probe.table import tell
     from hobbes.lab.show import probes
     from hobbes.lab.show.comparison_table import word_diff_text
-    from hobbes.lab.show.reports import renderable
+    from hobbes.lab.show.documents import Document, printed
     from hobbes.lab.show.terminal import OUT, next_step, print_json, say
     from hobbes.lab.store.probes import probe_names
 
@@ -329,7 +331,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             commands = answer is not None
             sections = list(probes.answers(store, told, number, column, answer, commands=commands))
             title = f"{probe}, {column}, {probes.situation_in_words(told, number)}"
-            OUT.print(renderable(title, sections))
+            OUT.print(printed(Document(title, sections)))
             if answer is None:
                 next_step(store.command("probe", "show", probe, number, column, 1))
 
@@ -337,16 +339,17 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
 def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
     """Print what a probe found, and return it."""
     from hobbes.lab.probe.table import tell
-    from hobbes.lab.show import probes, reports
+    from hobbes.lab.show import probes
+    from hobbes.lab.show.documents import printed
     from hobbes.lab.show.terminal import OUT, next_step, print_json
 
     told = tell(store, name)
     if as_json:
         print_json(told.to_json())
     elif markdown:
-        print(reports.in_markdown(probes.title_of(told), probes.sections(told)))  # noqa: T201  rich would wrap it
+        print(probes.document(told).markdown())  # noqa: T201  rich would wrap it
     else:
-        OUT.print(reports.renderable(probes.title_of(told), probes.sections(told)))
+        OUT.print(printed(probes.document(told)))
         last = told.columns[-1].column.name
         next_step(store.command("probe", "show", name, 1, last))
     return told

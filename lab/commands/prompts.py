@@ -172,6 +172,7 @@ def find_question(  # noqa: PLR0913  what decides a question
     """
     from hobbes.lab.play.modelsfile import read_models
     from hobbes.lab.play.rendering import question_in_new_run, question_in_run
+    from hobbes.lab.store.pure import with_turns
 
     agent = agent or options.find_world(world).names(1)[0]
     if run is None:
@@ -179,7 +180,7 @@ def find_question(  # noqa: PLR0913  what decides a question
         return question_in_new_run(asked, turn, agent, read_models(store.home))
     if settings or any(value is not None for value in of_new_run.values()):
         raise UsageError("--run takes its settings from the run; leave out --agents, --rounds, --seed, ...")
-    stored = store.runs.find(run)
+    stored = with_turns(store, store.runs.find(run))
     if stored.world.name != world:
         raise UsageError(f"--run: run {stored.id} is a run of {stored.world.name}, not of {world}")
     return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)

@@ -53,6 +53,7 @@ def replay(
 
     from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import OUT, plain, print_json, say
+    from hobbes.lab.store.pure import with_turns
 
     if run.endswith(CASSETTE_SUFFIX):
         if reread:
@@ -60,7 +61,7 @@ def replay(
         result = _replay_cassette(Path(run))
     else:
         with options.open_home(home) as store:
-            stored = store.runs.find(run)
+            stored = with_turns(store, store.runs.find(run))
             result = _reread_run(store, stored) if reread else _replay_run(store, stored)
     if as_json:
         print_json(result)
@@ -203,9 +204,10 @@ def verify(
     from hobbes.engine.telling import counted
     from hobbes.lab.proof import verification
     from hobbes.lab.show.terminal import OUT, print_json, remark, say
+    from hobbes.lab.store.pure import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
-        stored = store.runs.find_unchecked(run)
+        stored = with_turns(store, store.runs.find_unchecked(run))
         found = list(verification.verify(store, stored, digest))
     wrong = [one for one in found if isinstance(one, verification.Fault)]
     remarks = [one.remark for one in found if isinstance(one, verification.Remark)]
@@ -240,12 +242,13 @@ def measure(
     """
     from hobbes.engine.telling import counted
     from hobbes.lab.show.terminal import print_json, say
+    from hobbes.lab.store.pure import with_turns
     from hobbes.lab.store.reported import measure_anew
 
     told = []
     with options.open_home(home, writes=True) as store:
         for name in runs:
-            run = store.runs.find(name)
+            run = with_turns(store, store.runs.find(name))
             found = measure_anew(store, run)
             told.append(
                 {
@@ -352,9 +355,10 @@ def _test_of_turns(  # noqa: PLR0913  options
     """Write a test of turns; return what is told of it."""
     from hobbes.lab.proof.pinned_turns import pin_turns
     from hobbes.lab.show.pinned import text_of_test, write
+    from hobbes.lab.store.pure import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
-        stored = store.runs.find(run)
+        stored = with_turns(store, store.runs.find(run))
         made = pin_turns(store, stored, turns, files.test.parent, prompts=prompts)
     if agent is not None:
         made.check_agent(agent)

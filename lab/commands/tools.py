@@ -82,11 +82,11 @@ def tournament(
     from rich.progress import track
 
     from hobbes.engine.telling import counted
-    from hobbes.lab.experiment.ranking import rankings, to_json
-    from hobbes.lab.experiment.statistics import check_installed
+    from hobbes.lab.experiment.ranking import rankings
+    from hobbes.lab.experiment.statistics import check_installed, to_json
     from hobbes.lab.experiment.tournament import play_games, tournament_file
+    from hobbes.lab.show.documents import Document, printed
     from hobbes.lab.show.findings import rankings as sections
-    from hobbes.lab.show.reports import renderable
     from hobbes.lab.show.terminal import ERR, OUT, print_json
 
     check_installed()
@@ -98,7 +98,7 @@ def tournament(
     else:
         played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
         title = f"{file.name} in {file.world}: {played}"
-        OUT.print(renderable(title, sections(found, options.find_world(file.world).score)))
+        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).score)])))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

@@ -1,4 +1,4 @@
-"""Ray: the runs of an experiment are played on the nodes of a cluster, or of one that is started here.
+"""Ray, the way beyond one machine: the runs of an experiment are played on the nodes of a cluster.
 
 Each task plays a batch of runs, in a home of its own and in one event loop, with its share of the limits of
 models and of the caps. Its runs are copied back when it has ended.
@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
-from hobbes.lab.experiment.playing import Ways, play_policies
+from hobbes.lab.experiment.games import Ways, play_policies, runs_of
+from hobbes.lab.experiment.plan import Cell
 from hobbes.lab.play.playing import Shared, chats_of
 from hobbes.lab.play.together import Progress, most_at_once, play_runs
 from hobbes.lab.store.copying import copy_run
@@ -68,18 +69,18 @@ class Played(NamedTuple):
     error: LabError | None = None
 
 
-def play_elsewhere(store: Store, runs: Sequence[Run], budget: Budget, ways: Ways, progress: Progress) -> None:
-    """Play runs on the nodes of a cluster, and copy them back. Raise LabError if one cannot be played."""
+def play_on(  # noqa: PLR0913, PLR0917  where, and all that `Play` takes
+    address: str, store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress
+) -> None:
+    """Play cells on the nodes of a cluster, and copy them back. Raise LabError if one cannot be played."""
     if reason := budget.reached_cap():
         raise HaltedRunError(reason)
+    runs = [*runs_of(store, cells)]
     errors: list[LabError] = []
-    with _cluster(ways):
+    with _cluster(address, ways.jobs):
         tasks = _tasks(runs, ways)
-        share = replace(
-            ways,
-            caps=_share(budget, tasks),
-            at_once=ways.at_once and max(1, ways.at_once // tasks),
-        )
+        at_once = ways.at_once and max(1, ways.at_once // tasks)
+        share = replace(ways, caps=_share(budget, tasks), at_once=at_once)
         batches = {}
         for place in range(tasks):
             of_task = runs[place::tasks]
@@ -105,30 +106,23 @@ def play_elsewhere(store: Store, runs: Sequence[Run], budget: Budget, ways: Ways
 
 
 @contextmanager
-def _cluster(ways: Ways) -> Iterator[None]:
+def _cluster(address: str, jobs: int | None) -> Iterator[None]:
     """Start a cluster or join one, and leave it at the end. Raise LabError if there is none.
 
     `ray` is one that is started here and ended with this process, `auto` the one that this machine belongs
     to, and `ray://HOST:PORT` one that is joined from outside.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    where, own = address, dict[str, Any]()
+    if address == "ray":
+        where, own = "local", {"num_cpus": jobs, "object_store_memory": OBJECTS, "include_dashboard": False}
     try:
         with warnings.catch_warnings(action="ignore"):  # what they say is in the error, too
-            if ways.on == "ray":
-                ray.init(
-                    "local",
-                    num_cpus=ways.jobs,
-                    object_store_memory=OBJECTS,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                )
-            else:
-                ray.init(ways.on, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(where, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (OSError, RuntimeError, ValueError) as error:
         said = safe_line(str(error).rpartition("Error: ")[2])  # without the traceback of the other machine
         raise LabError(
-            f"--on {ways.on}: there is no cluster to play on: {said}; see whether it runs, with "
+            f"--on {address}: there is no cluster to play on: {said}; see whether it runs, with "
             f"Ray {ray.__version__} and Python {platform.python_version()}, or play without --on"
         ) from error
     try:
@@ -213,7 +207,7 @@ def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
     """Play the runs of a batch in its home."""
     ways, capped = batch.ways, batch.ways.caps != NO_CAPS
     with open_store(home) as store:
-        runs = [store.runs.stored(run) for run in batch.runs]
+        runs = [store.runs.find(run) for run in batch.runs]
         policies = [] if capped else [run for run in runs if is_pure(run.world, run.setting, run.models)]
         play_policies(store, policies, 1, ways, Progress())
         others = [run for run in runs if run not in policies]

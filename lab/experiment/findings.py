@@ -8,7 +8,7 @@ import math
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -88,12 +88,6 @@ class SurvivalCurve:
     """The smallest number of turns that at most half of the spells outlast."""
     points: tuple[Surviving, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the curve as plain JSON."""
-        points = [{"turns": p.turns, "share": p.share, "low": p.low, "high": p.high} for p in self.points]
-        counts = {"spells": self.spells, "ended": self.ended, "games": self.games, "median": self.median}
-        return {"arm": self.arm, **counts, "points": points}
-
 
 @dataclass(frozen=True, slots=True)
 class Duration:
@@ -112,10 +106,6 @@ class Duration:
     """The Kaplan-Meier curve: the share of games in which it has not happened after so many turns."""
     p: float | None
     """The p of a logrank test against the baseline; None for the baseline."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,44 +146,6 @@ class Findings:
     durations: tuple[Duration, ...] = ()
     ratings: tuple[RatingCurve, ...] = ()
     payoffs: tuple[Payoff, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the curves as plain JSON."""
-        return {
-            "doses": [
-                {
-                    "factor": one.factor,
-                    "measure": one.measure,
-                    "fixed": one.fixed,
-                    "points": [{"value": p.value, "arm": p.arm, **p.mean.to_json()} for p in one.points],
-                }
-                for one in self.doses
-            ],
-            "over_time": [
-                {
-                    "arm": one.arm,
-                    "measure": one.measure,
-                    "points": [{"first": p.first, "last": p.last, **p.mean.to_json()} for p in one.points],
-                }
-                for one in self.over_time
-            ],
-            "survival": [one.to_json() for one in self.survival],
-            "durations": [one.to_json() for one in self.durations],
-            "ratings": [
-                {
-                    "arm": one.arm,
-                    "kind": one.kind,
-                    "points": [
-                        {"rating": p.rating, "count": p.count, **p.mean.to_json()} for p in one.points
-                    ],
-                }
-                for one in self.ratings
-            ],
-            "payoffs": [
-                {"arm": one.arm, "player": one.player, "agents": one.agents, **one.mean.to_json()}
-                for one in self.payoffs
-            ],
-        }
 
 
 ByArm: TypeAlias = Mapping[str, Sequence[Figures]]

@@ -8,11 +8,12 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
-from hobbes.lab.experiment.fitting import models_at
+from hobbes.lab.experiment.misfits import models_at
 from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run, observer_asked
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
@@ -89,7 +90,7 @@ def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: C
     """Return the cells whose runs fork others. Raise ValueError if something is wrong with the file."""
     cells = []
     for place, base in enumerate(file.origin.bases if file.origin else ()):
-        parent = store.runs.find(base.run)
+        parent = with_turns(store, store.runs.find(base.run))
         forks = {
             name: _fork(store, file, name, (parent, base.turn), models_file, caps) for name in _names(file)
         }
@@ -258,7 +259,7 @@ def _check_played(store: Store, made: Plan) -> None:
                 "give the experiment another name"
             )
         if (cell.arm, cell.seed) in runs:
-            begun = store.runs.stored(runs[cell.arm, cell.seed][0])
+            begun = store.runs.find(runs[cell.arm, cell.seed][0])
             if different := list(_differences(cell, begun)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "

@@ -23,7 +23,7 @@ CONTEXT = get_context("forkserver")
 MAX_DEATHS = 3
 """How many processes may die of one run, until it is given up."""
 
-PLAYING = "hobbes.lab.experiment.playing"
+GAMES = "hobbes.lab.experiment.games"
 """The module that the processes need. It takes a second to import, so it is not imported here."""
 
 
@@ -33,7 +33,7 @@ def get_ready() -> None:
     It and its forks do not hear Ctrl-C, which is for this process: it ends the others.
     """
     temporary()  # where its socket will be
-    CONTEXT.set_forkserver_preload([PLAYING])
+    CONTEXT.set_forkserver_preload([GAMES])
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         forkserver.ensure_running()

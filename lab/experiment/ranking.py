@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hobbes.lab.experiment.findings import names_of
 from hobbes.lab.experiment.statistics import Mean, means_of
@@ -33,18 +33,9 @@ class Place:
     against: Mapping[str, float]
     """The mean against each opponent."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the place as plain JSON."""
-        return {"rank": self.rank, "player": self.player, **self.mean.to_json(), "against": self.against}
-
 
 Rankings: TypeAlias = Mapping[str, Sequence[Place]]
 """The players in the order of their ranks: by `wins`, the share of games won, and by `score`."""
-
-
-def to_json(found: Rankings) -> dict[str, list[dict[str, Any]]]:
-    """Return rankings as plain JSON."""
-    return {figure: [place.to_json() for place in places] for figure, places in found.items()}
 
 
 def rankings(games: Iterable[Game]) -> Rankings:

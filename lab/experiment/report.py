@@ -9,8 +9,7 @@ from typing import Any
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment.branching import Origin, origin_of
-from hobbes.lab.experiment.comparing import (
+from hobbes.lab.experiment.comparison import (
     Compared,
     Judged,
     Rules,
@@ -22,13 +21,14 @@ from hobbes.lab.experiment.comparing import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.lab.experiment.failing import Failing, fail_equally, failing
+from hobbes.lab.experiment.failures import Failing, fail_equally, failing
 from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_of
 from hobbes.lab.experiment.findings import Findings, findings
-from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
-from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, worst
+from hobbes.lab.experiment.misfits import fitting
+from hobbes.lab.experiment.origins import Origin, origin_of
+from hobbes.lab.experiment.ranking import Rankings, Seat, rankings
+from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
 from hobbes.lab.store.experiments import (
     PlayedCell,
     damaged_file,
@@ -38,6 +38,7 @@ from hobbes.lab.store.experiments import (
     runs_of_cells,
 )
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.reported import SCOPES, Figures, figures_of
 
 
@@ -53,7 +54,7 @@ class Arm:
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
-        measures = {name: {**mean.to_json(), **self.worst[name]} for name, mean in self.measures.items()}
+        measures = {name: {**to_json(mean), **self.worst[name]} for name, mean in self.measures.items()}
         return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
 
 
@@ -134,7 +135,7 @@ class Report:
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
             "rankings": to_json(self.rankings),
-            **self.findings.to_json(),
+            **to_json(self.findings),
         }
 
     def detectable(self) -> dict[str, dict[str, float | None]]:
@@ -163,7 +164,10 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     played = list(played_cells(store, experiment))
     fits = fitting(store, file, played, left_out)
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
-    known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
+    known = {
+        (one.cell.arm, one.cell.seed): one
+        for one in figures_of(store, by_place.values(), left_out, with_turns)
+    }
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
@@ -200,7 +204,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
 def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
-    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
+    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
     return _values(world_named(file.world), games)
 
 

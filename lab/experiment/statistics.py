@@ -5,8 +5,8 @@ samples at once; `scipy.special` has the distributions, since `scipy.stats` take
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.lab.errors import LabError
@@ -45,10 +45,6 @@ class Mean:
     low: float | None
     high: float | None
 
-    def to_json(self) -> dict[str, float | None]:
-        """Return the figures as plain JSON."""
-        return {"n": self.n, "mean": self.mean, "low": self.low, "high": self.high}
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -65,6 +61,21 @@ class Difference:
     """The smallest difference that matters."""
     p_margin: float | None = None
     """The p of two one-sided tests that the mean is nearer to 0 than the margin; 1 if all are equal."""
+
+
+def to_json(figures: Any) -> Any:  # noqa: ANN401  any dataclass of figures, and what is in it
+    """Return figures as plain JSON, by the names of their fields; those of a mean stand beside the others."""
+    if isinstance(figures, Mapping):
+        return {name: to_json(one) for name, one in figures.items()}
+    if isinstance(figures, list | tuple):
+        return [to_json(one) for one in figures]
+    if not is_dataclass(figures):
+        return figures
+    found: dict[str, Any] = {}
+    for field in fields(figures):
+        one = getattr(figures, field.name)
+        found |= to_json(one) if isinstance(one, Mean) else {field.name: to_json(one)}
+    return found
 
 
 def rounded(value: float) -> float:
@@ -201,7 +212,7 @@ def p_above(table: "Table") -> "Table":
     """
     import numpy as np  # noqa: PLC0415
 
-    p: Table = np.maximum(_p_of_flips(table), p_studentized(table))
+    p: Table = np.maximum(p_of_flips(table), p_studentized(table))
     return p
 
 
@@ -223,8 +234,12 @@ def p_studentized(table: "Table") -> "Table":
     return p
 
 
-def _p_of_flips(table: "Table") -> "Table":
-    """Return the share of the sign flips of each sample whose sum is at least as large."""
+def p_of_flips(table: "Table") -> "Table":
+    """Return the share of the sign flips of each sample whose sum is at least as large.
+
+    It is that of `scipy.stats.permutation_test`, which takes 3 seconds for all flips of 20 values, where this
+    takes 0.2 milliseconds, and for random flips of 200 samples 3 seconds, where this takes 20 milliseconds.
+    """
     import numpy as np  # noqa: PLC0415
 
     n = table.shape[1]

@@ -10,7 +10,7 @@ from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import Setting, won
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import ExperimentFile, parse
-from hobbes.lab.experiment.fitting import models_at
+from hobbes.lab.experiment.misfits import models_at
 from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.experiment.ranking import Game, Seat
 from hobbes.lab.play.playing import RunOptions, settle_options

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from hobbes.engine.telling import all_of, counted
-from hobbes.lab.experiment.comparing import Compared, Judged, Tested
-from hobbes.lab.experiment.failing import Failing, fail_equally
+from hobbes.lab.experiment.comparison import Compared, Judged, Tested
+from hobbes.lab.experiment.failures import Failing, fail_equally
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, Mean, most_unlike

@@ -41,21 +41,11 @@ class Wordings:
 
     arms: tuple[str, ...]
     kind: Kind
-    each: tuple[WordingOf, ...]
     between: float | None
     """The standard deviation between wordings, without the part that games have in it."""
     of_games: float | None
     """The standard deviation between games with the same wording."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        return {
-            "arms": self.arms,
-            "kind": self.kind,
-            "between": self.between,
-            "of_games": self.of_games,
-            "each": [{"wording": one.wording, **one.mean.to_json()} for one in self.each],
-        }
+    each: tuple[WordingOf, ...]
 
 
 def wordings_of(arms: tuple[str, ...], kind: Kind, crossed: Crossed) -> Wordings:
@@ -66,13 +56,13 @@ def wordings_of(arms: tuple[str, ...], kind: Kind, crossed: Crossed) -> Wordings
     told = tuple(WordingOf(name, mean) for name, mean in zip(crossed, each, strict=True))
     table = np.array([[*of_seeds.values()] for of_seeds in crossed.values()], float)
     if table.shape[1] < MIN_VALUES:
-        return Wordings(arms, kind, told, None, None)
+        return Wordings(arms, kind, None, None, told)
     of_wording = table.mean(axis=1)
     rest = table - of_wording[:, None] - table.mean(axis=0) + table.mean()
     noise = (rest**2).sum() / ((table.shape[0] - 1) * (table.shape[1] - 1))
     between = max(0.0, float(of_wording.var(ddof=1) - noise / table.shape[1]))
     of_games = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
-    return Wordings(arms, kind, told, rounded(math.sqrt(between)), rounded(of_games))
+    return Wordings(arms, kind, rounded(math.sqrt(between)), rounded(of_games), told)
 
 
 @dataclass(frozen=True, slots=True)

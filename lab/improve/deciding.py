@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import Tested
+from hobbes.lab.experiment.comparison import Tested
 from hobbes.lab.experiment.file import NULL, parse
 from hobbes.lab.experiment.plan import Plan, plan
 from hobbes.lab.experiment.report import Report

@@ -11,8 +11,8 @@ from hobbes.engine.record import sha256
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate
+from hobbes.lab.experiment.games import Ways, play_experiment, spent_so_far
 from hobbes.lab.experiment.plan import Plan
-from hobbes.lab.experiment.playing import Ways, play_experiment, spent_so_far
 from hobbes.lab.experiment.report import Report, report
 from hobbes.lab.improve.advice import advice_of, refusals, system_template, write_candidate
 from hobbes.lab.improve.deciding import experiment_of, is_accepted, plan_of
@@ -26,6 +26,7 @@ from hobbes.lab.play.together import Progress
 from hobbes.lab.probe.situations import Situation, find, pick, read_probe_file
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.nodes.caps import Caps, Spent
 from hobbes.nodes.models import Models
 from hobbes.nodes.players import parse_spec
@@ -132,7 +133,9 @@ def _situations(store: Store, file: ImproveFile) -> list[Situation]:
     of_runs = [
         one
         for run in asked.runs
-        for one in pick(store, store.runs.find(run), asked.turns, asked.agents, asked.where)
+        for one in pick(
+            store, with_turns(store, store.runs.find(run)), asked.turns, asked.agents, asked.where
+        )
     ]
     return [*dict.fromkeys(find(store, one) for one in (*listed, *of_runs))]
 

@@ -54,7 +54,7 @@ def play_runs(  # noqa: PLR0913, PLR0917  how they are played is no part of what
             await go_on(store, run, lambda state: progress.on_turn(run.id, state["turn"]), shared=shared)
         except HaltedRunError as error:
             raise HaltedRunError(f"{run.name}: {error}" if run.name else str(error)) from error
-        on_end(store.runs.stored(run.id))
+        on_end(store.runs.find(run.id))
         progress.on_ended(run.id)
 
     async def play_all() -> None:

@@ -117,7 +117,7 @@ def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
         raise UsageError(f"{asked_for} are too many; choose fewer")
     if len({one.name for one in columns}) < len(columns):
         raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")
-    worlds = {store.runs.stored(one.run).world.name: store.runs.stored(one.run).world for one in situations}
+    worlds = {store.runs.find(one.run).world.name: store.runs.find(one.run).world for one in situations}
     if len(worlds) > 1:
         raise UsageError(f"a probe is about one world, not about {' and '.join(worlds)}; make one of each")
     (world,) = worlds.values()

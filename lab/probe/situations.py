@@ -14,6 +14,7 @@ from hobbes.lab.files import check_path, read_toml
 from hobbes.lab.store.history import intents_of, missing_turn, state_before, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.probes import MAX_TIMES
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 
 Text = Annotated[str, Field(min_length=1)]
@@ -119,7 +120,7 @@ def add(path: Path, situation: Situation) -> int:
 
 def find(store: Store, situation: Situation) -> Situation:
     """Return a situation with the id of its run; raise UsageError if there is no such situation."""
-    run = store.runs.find(situation.run)
+    run = with_turns(store, store.runs.find(situation.run))
     if situation.agent == OBSERVER:
         raise UsageError("a probe asks agents; an observer's ruling has no acts to count")
     asked = _actors(store, run, situation.turn)
@@ -134,7 +135,7 @@ def find(store: Store, situation: Situation) -> Situation:
 
 def with_run_name(store: Store, situation: Situation) -> Situation:
     """Return a situation with the name of its run, if it has one, which people remember."""
-    run = store.runs.stored(situation.run)
+    run = store.runs.find(situation.run)
     return situation.model_copy(update={"run": run.name or run.id})
 
 

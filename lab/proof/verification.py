@@ -20,7 +20,7 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import DamagedError, LabError
-from hobbes.lab.experiment.fitting import misfits
+from hobbes.lab.experiment.misfits import misfits
 from hobbes.lab.proof.difference import first_differing_part
 from hobbes.lab.store.calls import is_changed
 from hobbes.lab.store.figures import columns_of

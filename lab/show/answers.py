@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import LabError
-from hobbes.lab.experiment.comparing import Compared, Tested
+from hobbes.lab.experiment.comparison import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
 from hobbes.lab.experiment.statistics import means_of
@@ -17,7 +17,8 @@ from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_
 from hobbes.lab.proof.comparison import settings_that_differ
 from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.show.comparison_table import settings_by_field
-from hobbes.lab.show.findings import Section, definition_of, interval, unit_of
+from hobbes.lab.show.documents import Section
+from hobbes.lab.show.findings import definition_of, interval, unit_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.prompting import is_path, system_text
@@ -134,7 +135,7 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
         seed = next((seed for seed in runs.get(report.shown[arm], {}) if seed in of_baseline), None)
         if arm not in {report.baseline, NULL} and seed is not None:
             try:
-                a, b = (store.runs.stored(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
+                a, b = (store.runs.find(of[seed]) for of in (of_baseline, runs[report.shown[arm]]))
             except LabError:  # another version of hobbes has recorded it
                 continue
             differing = settings_that_differ(a, b)

@@ -1,24 +1,20 @@
 """`/experiments` of `hobbes view`: which experiments there are, how far each is, and what it found."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from markupsafe import Markup
 
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment import report as results
 from hobbes.lab.experiment.wording import short
-from hobbes.lab.show.findings import MAX_LINES, Section, definition_of, looks_of_arms, with_unit
+from hobbes.lab.show.charts import WIDTH, rows_of_differences
+from hobbes.lab.show.documents import Document, Section
+from hobbes.lab.show.findings import MAX_LINES, definition_of, with_unit
 from hobbes.lab.show.judgements import SHADES
-from hobbes.lab.show.palette import COLOURS
-from hobbes.lab.show.panels import rows_of_points
-from hobbes.lab.show.reports import Told, told
+from hobbes.lab.show.reports import pairs_of, told
 from hobbes.lab.store.experiments import CellSoFar, cells_so_far
 from hobbes.lab.store.home import Store
-
-WIDTH, LEFT, ROW, DOT = 640, 130, 44, 4
-"""Pixels: the width of a plot, of the names on its left, the height of an arm, the radius of a point."""
-
-SPREAD = 14
-"""Pixels: how far from the middle of its row a point may stand, so that it does not cover another one."""
 
 
 def experiments(store: Store) -> dict[str, Any]:
@@ -33,8 +29,10 @@ def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
     return any(cell.status == "unfinished" and store.is_played(cell.run) for cell in cells)
 
 
-def experiment(store: Store, name: str) -> dict[str, Any]:
+def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, Any]:
     """Return what the page of an experiment shows: its cells, and the report as far as it goes.
+
+    `link` returns the address of a page.
 
     Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
     """
@@ -52,7 +50,9 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
     done = sum(cells[key].status == "finished" for key in planned if key in cells)
     return {
         "experiment": name,
-        "told": told(store, full_report) if full_report else Told(name, (), [Section("Runs", own="runs")]),
+        "document": told(store, full_report)
+        if full_report
+        else Document(name, (), [Section("Runs", own="runs")]),
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
@@ -65,7 +65,7 @@ def experiment(store: Store, name: str) -> dict[str, Any]:
         "done": done,
         "planned": len(planned),
         "unfinished": done < len(planned),
-        "plots": list(_plots(full_report, cells)) if full_report else [],
+        "plots": list(_plots(full_report, cells, link)) if full_report else [],
         "played": played,
         "drawn": not played and len(arms) <= MAX_LINES,
         "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
@@ -91,62 +91,25 @@ def _ranks(values: Values, measure: str) -> dict[float, int]:
 
 
 def _plots(
-    full_report: results.Report, cells: Mapping[tuple[str, int], CellSoFar]
+    full_report: results.Report, cells: Mapping[tuple[str, int], CellSoFar], link: Callable[..., str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield, for each measure in which there are pairs, its differences from the baseline as a plot.
+    """Yield, for each measure in which there are pairs, its differences from the baseline as a chart.
 
-    A row of a plot is an arm: its pairs as points, and the mean of their differences with its interval.
-    Lengths are pixels. The scale is symmetric, so that zero stands in the middle.
+    A dot leads to the comparison of its pair of runs.
     """
-    looks = looks_of_arms(full_report)
+    shown = full_report.shown
+
+    def pair(arm: str, seed: int) -> str:
+        return link("compare", a=cells[shown[full_report.baseline], seed].run, b=cells[shown[arm], seed].run)
+
     for measure in full_report.measures:
-        compared = [one for one in full_report.differences if one.measure == measure and one.pairs]
-        means = [one.difference.mean for one in compared]
-        values = [value for one in compared for value in one.pairs.values()]
-        values += [end for mean in means for end in (mean.low, mean.high) if end is not None]
-        reach = max(map(abs, values), default=0.0) or 1.0
-        rows = []
-        for place, (one, mean) in enumerate(zip(compared, means, strict=True)):
-            middle = ROW * (place + 0.5)
-            pairs = [(_x(value, reach), seed, value) for seed, value in one.pairs.items()]
-            spread = rows_of_points([x for x, *_ in pairs], 2 * DOT)
-            step = min(2 * DOT, SPREAD / max(1, *map(abs, spread)))
-            rows.append(
-                {
-                    "arm": one.arm,
-                    "colour": COLOURS[looks[one.arm]] if one.arm in looks else "currentColor",
-                    "y": middle,
-                    "of_mean": middle + ROW * 0.45,
-                    "points": [
-                        {
-                            "x": x,
-                            "y": middle - step * row,
-                            "seed": seed,
-                            "difference": value,
-                            "run": cells[full_report.shown[one.arm], seed].run,
-                            "baseline": cells[full_report.shown[full_report.baseline], seed].run,
-                        }
-                        for (x, seed, value), row in zip(pairs, spread, strict=True)
-                    ],
-                    **{
-                        name: None if end is None else _x(end, reach)
-                        for name in ("mean", "low", "high")
-                        for end in [getattr(mean, name)]
-                    },
-                }
-            )
-        if rows:
+        if arms := pairs_of(full_report, measure):
+            axis = f"difference in {with_unit(full_report, measure)}"
+            parts, height = rows_of_differences(axis, arms, pair)
             yield {
                 "measure": measure,
-                "axis": with_unit(full_report, measure),
                 "definition": definition_of(full_report, measure),
-                "rows": rows,
-                "zero": _x(0, reach),
-                "height": ROW * len(rows) + 48,
-                "ends": (short(-reach), short(reach)),
+                "parts": Markup("\n".join(parts)),  # noqa: S704  charts escape what they are given
+                "width": WIDTH,
+                "height": height,
             }
-
-
-def _x(value: float, reach: float) -> float:
-    """Return where a difference stands in a plot that shows those from -reach to reach."""
-    return LEFT + (WIDTH - LEFT - 2 * DOT) * (value / reach + 1) / 2 + DOT

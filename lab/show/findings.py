@@ -1,10 +1,9 @@
 """The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
 
 import json
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
@@ -14,15 +13,12 @@ from hobbes.lab.experiment.ranking import Place, Rankings
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import Mean
 from hobbes.lab.experiment.wording import short
-from hobbes.lab.show.panels import Line, Panel, Point
-from hobbes.lab.show.tracing import Pieces
+from hobbes.lab.show.charts import Line, Panel, Point, draw_curves
+from hobbes.lab.show.documents import Picture, Section
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MAX_LINES = 8
-"""How many lines a picture has at most: as many as differ in colour, in marker and in dashes.
+"""How many lines a picture has at most: as many as differ in colour and in mark.
 
 Of more arms, some are drawn, evenly spread; the tables have them all.
 """
@@ -32,54 +28,6 @@ AGES = (1, 2, 5, 10, 20, 50, 100, 200)
 
 TOLD = 5
 """How many points of a curve over time a table has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture, and what it shows in words."""
-
-    label: str
-    draw: "Callable[[], str | Figure]"
-    """Draws a board as an SVG image, and a chart as a figure."""
-
-    def svg(self) -> str:
-        """Return the picture as an SVG image."""
-        drawn = self.draw()
-        if isinstance(drawn, str):
-            return drawn
-        from hobbes.lab.show.charts import svg  # noqa: PLC0415  slow to import, because of matplotlib
-
-        return svg(drawn)
-
-    def url(self) -> str:
-        """Return the picture as a data URL."""
-        return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of a report: texts, word diffs, a table if it has columns, and pictures."""
-
-    title: str
-    texts: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    pictures: Callable[[], Iterable[Picture]] = tuple
-    """Makes the pictures, for a report that shows them: a board has to be looked up in its run."""
-    own: str = ""
-    """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
-    place of the pictures."""
-    diffs: Sequence[tuple[str, Pieces]] = ()
-    """Word diffs, each below what it is of."""
-
-
-def _picture(label: str, panels: Sequence[Panel]) -> Picture:
-    def draw() -> "Figure":
-        from hobbes.lab.show.charts import curves  # noqa: PLC0415  slow to import, because of matplotlib
-
-        return curves(panels)
-
-    return Picture(label, draw)
 
 
 def parts(report: Report) -> Iterator[Section]:
@@ -177,7 +125,9 @@ def _doses(report: Report) -> Section:
                 )
                 for measure in dict.fromkeys(one.measure for one in of_factor)
             ]
-            pictures.append(_picture(f"Measures by {factor}, with 95% intervals", panels))
+            pictures.append(
+                Picture(f"Measures by {factor}, with 95% intervals", partial(draw_curves, panels))
+            )
     rows = [
         (one.factor, f"{dose.value:g}", _other_factors(one.fixed), one.measure, *numbers(dose.mean))
         for one in curves
@@ -291,7 +241,7 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         "`after_end`."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
-    picture = _picture(f"{title}, with 95% bands", panels)
+    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
     return Section(title, [*definitions, *_words(report, words)], columns, rows, lambda: [picture])
@@ -303,7 +253,7 @@ def _survival(report: Report, world: AnyWorld) -> Section:
     what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
     lines = _of_arms(report, curves, _surviving)
     panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
-    picture = _picture(f"{what}: the share that lasts longer, with 95% bands", [panel])
+    picture = Picture(f"{what}: the share that lasts longer, with 95% bands", partial(draw_curves, [panel]))
     rows = [
         (
             one.arm,
@@ -346,7 +296,9 @@ def _durations(report: Report) -> Section:
         "with all their turns. p is that of a logrank test against the baseline, without correction."
     )
     columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
-    picture = _picture("The share of games in which it has not happened, with 95% bands", panels)
+    picture = Picture(
+        "The share of games in which it has not happened, with 95% bands", partial(draw_curves, panels)
+    )
     return Section("How long until it happens", _words(report, words), columns, rows, lambda: [picture])
 
 
@@ -376,5 +328,5 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     ]
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
-    picture = _picture(label, panels)
+    picture = Picture(label, partial(draw_curves, panels))
     return Section("Ratings beside the truth", _words(report, words), columns, rows, lambda: [picture])

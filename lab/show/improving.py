@@ -10,7 +10,7 @@ from hobbes.lab.improve.lineage import Candidate
 from hobbes.lab.proof.word_diff import whole_word_diff
 from hobbes.lab.show import reports
 from hobbes.lab.show.comparison_table import word_diff_text
-from hobbes.lab.show.findings import Section
+from hobbes.lab.show.documents import Document, Section
 from hobbes.lab.store.home import Store
 from hobbes.nodes.caps import Spent
 
@@ -25,7 +25,12 @@ def title_of(improved: Improved) -> str:
     return f"{improved.asked.file.name}, an improvement in {improved.asked.world.name}"
 
 
-def sections(improved: Improved) -> Iterator[Section]:
+def document(improved: Improved) -> Document:
+    """Return a result for people."""
+    return Document(title_of(improved), [*_sections(improved)])
+
+
+def _sections(improved: Improved) -> Iterator[Section]:
     """Yield the parts of a result."""
     yield Section("What was found", [*sentences(improved)])
     rows = [_row(improved, one) for one in improved.lineage.candidates]
@@ -113,7 +118,8 @@ def _costs(spent: Spent) -> dict[str, Any]:
 
 def markdown(store: Store, improved: Improved) -> str:
     """Return a result as Markdown, with the report of the games."""
-    if improved.games is None:
-        return reports.in_markdown(title_of(improved), sections(improved))
-    games = reports.told(store, improved.games)
-    return reports.in_markdown(title_of(improved), [*sections(improved), *games.first], games.details)
+    found = document(improved)
+    if improved.games is not None:
+        games = reports.told(store, improved.games)
+        found = Document(found.title, [*found.first, *games.first], games.details)
+    return found.markdown()

@@ -12,13 +12,14 @@ from hobbes.lab.show.tracing import names_in
 from hobbes.lab.store.history import missing_turn, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
+from hobbes.lab.store.pure import with_turns
 
 
 def place_of(
     store: Store, reference: str, turn: int | None = None, agent: str | None = None, event: int | None = None
 ) -> Place:
     """Return a place that a note can be about. Raise MissingError if there is no such run, turn or agent."""
-    run = store.runs.stored(reference)
+    run = store.runs.find(reference)
     if turn is not None and not 0 <= turn <= run.turns:
         raise missing_turn(run, turn)
     names = names_in(store, run) if agent is not None else set()
@@ -26,7 +27,7 @@ def place_of(
         there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
         raise MissingError(f"nobody in run {run.id} is called {agent!r}{there}")
     if event is not None:
-        events = stored_turn(store, store.runs.find(run.id), turn or 0).record.events
+        events = stored_turn(store, with_turns(store, run), turn or 0).record.events
         if not 0 <= event < len(events):
             raise MissingError(f"turn {turn} of run {run.id} has no event {event}; it has {len(events)}")
     return Place(run.id, turn, agent, event)
@@ -73,7 +74,7 @@ def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[
     about: dict[str, tuple[str, Sequence[str]]] = {}
     for run in {note.run for note in notes}:
         try:
-            stored = store.runs.stored(run)
+            stored = store.runs.find(run)
             about[run] = stored.name or run, stored.setting.agents
         except LabError:  # it is damaged, or notes.db has been put beside other runs
             about[run] = run, ()

@@ -194,7 +194,7 @@ class Pages:
         unfinished = [
             cell.run for cell in cells_so_far(self.store, name).values() if cell.status == "unfinished"
         ]
-        return self.now([self.store.runs.stored(run) for run in unfinished], named=True)
+        return self.now([self.store.runs.find(run) for run in unfinished], named=True)
 
     def results(self, run: Run, first: int | None) -> str:
         """Return what stands below the timeline of a run, as a page of its own."""
@@ -433,7 +433,7 @@ class Pages:
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
-        shown = experiment(self.store, name)
+        shown = experiment(self.store, name, self.link)
         shown["now"] = Markup(self.now_in_experiment(name)[0] if shown["played"] else "")  # noqa: S704  a template's
         return self._following("experiment.html", began, shown, self._command("report", name))
 

@@ -13,7 +13,7 @@ from hobbes.lab.probe.exact_test import MIN_SITUATIONS
 from hobbes.lab.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost
 from hobbes.lab.probe.table import Answer, ColumnTold, Difference, ProbeTold
 from hobbes.lab.proof.word_diff import CHANGE, word_diff
-from hobbes.lab.show.findings import Section
+from hobbes.lab.show.documents import Document, Section
 from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store
 
@@ -44,6 +44,11 @@ OF_DIFFERENCES = (
 )
 
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
+
+
+def document(told: ProbeTold) -> Document:
+    """Return a probe for people."""
+    return Document(title_of(told), [*sections(told)])
 
 
 def sections(told: ProbeTold) -> Iterator[Section]:

@@ -19,8 +19,9 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.proof.word_diff import whole_word_diff, word_diff
-from hobbes.lab.show import probes, reports
+from hobbes.lab.show import probes
 from hobbes.lab.show.comparison_table import word_diff_text
+from hobbes.lab.show.documents import printed
 from hobbes.lab.show.terminal import OUT, plain, print_json, say
 from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
@@ -231,7 +232,7 @@ class Terminal:
 def show_tried(tried: Tried) -> None:
     """Print what a probe says, and why it was not asked to the end."""
     if tried.told:
-        OUT.print(reports.renderable(probes.title_of(tried.told), probes.sections(tried.told)))
+        OUT.print(printed(probes.document(tried.told)))
     if tried.problem:
         say(f"not asked: {tried.problem}")
 

@@ -1,20 +1,14 @@
 """The report of an experiment for people: in the terminal, as Markdown, and as one page of HTML."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from html import escape
-from itertools import count
 from typing import TYPE_CHECKING
-
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from hobbes.engine.telling import all_of
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
-from hobbes.lab.experiment.comparing import Compared
+from hobbes.lab.experiment.comparison import Compared
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
@@ -32,11 +26,10 @@ from hobbes.lab.experiment.wording import (
 )
 from hobbes.lab.show.answers import table_of_answers, what_was_asked, what_was_changed
 from hobbes.lab.show.boards import svg
-from hobbes.lab.show.comparison_table import word_diff_text
+from hobbes.lab.show.charts import Pairs, draw_differences
+from hobbes.lab.show.documents import Document, Picture, Section
 from hobbes.lab.show.findings import (
     MAX_LINES,
-    Picture,
-    Section,
     definition_of,
     looks_of_arms,
     numbers,
@@ -44,17 +37,11 @@ from hobbes.lab.show.findings import (
     rankings,
     with_unit,
 )
-from hobbes.lab.show.panels import Pairs
-from hobbes.lab.show.terminal import OUT, escape_invisible, plain, table
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from hobbes.lab.show.side_by_side import Locked
-
-RULE = "─" * 72
-"""What the details stand below when a report is printed."""
 
 MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -68,16 +55,7 @@ def title_of(report: Report) -> str:
     return f"{report.experiment}, an experiment in {report.world}"
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A report for people: its title, what it begins with, and the details."""
-
-    title: str
-    first: Sequence[Section]
-    details: Sequence[Section]
-
-
-def told(store: Store, report: Report) -> Told:
+def told(store: Store, report: Report) -> Document:
     """Return a report for people. It begins with what was asked, what was changed and the answers."""
     changes, more_changes = what_was_changed(store, report)
     answer, more_answers = table_of_answers(report)
@@ -87,7 +65,7 @@ def told(store: Store, report: Report) -> Told:
         ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
         first.append(ranking)
     details = [_runs(report), *more_changes, *more_answers, *matrices, *_details(store, report)]
-    return Told(title_of(report), first, details)
+    return Document(title_of(report), first, details)
 
 
 def _runs(report: Report) -> Section:
@@ -281,7 +259,7 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     from hobbes.lab.proof.comparison import first_decision  # noqa: PLC0415  slow to import
     from hobbes.lab.show.side_by_side import at_same_turn  # noqa: PLC0415  slow to import
 
-    pair = store.runs.find(one), store.runs.find(other)
+    pair = with_turns(store, store.runs.find(one)), with_turns(store, store.runs.find(other))
     decision = first_decision(store, *pair)
     at = at_same_turn(store, *pair, decision["turn"] if decision else None, None)
     return "decisions" if decision else "runs", at
@@ -353,95 +331,7 @@ def _rules(report: Report) -> Iterator[str]:
         )
 
 
-def renderable(title: str, sections: Iterable[Section], details: Iterable[Section] = ()) -> RenderableType:
-    """Return a title and the parts below it as they are printed, the details below a rule."""
-    parts: list[RenderableType] = [Text(title, style="bold")]
-    for section in sections:
-        parts += _renderables(section)
-    for place, section in enumerate(details):
-        if not place:
-            parts.append(Text(f"\n{RULE}\nDetails", style="bold"))
-        parts += _renderables(section)
-    return Group(*parts)
-
-
-def _renderables(section: Section) -> Iterator[RenderableType]:
-    """Yield a part of a report as it is printed."""
-    yield Text(f"\n{section.title}", style="bold")
-    yield from (plain(text) for text in section.texts)
-    if section.columns:
-        yield table("", section.columns, section.rows)
-    for label, pieces in section.diffs:
-        yield plain(f"\n{label}")
-        words = word_diff_text(pieces, marks=OUT.color_system is None)
-        words.rstrip()
-        yield words
-
-
-def markdown(page: Told, name: str = "") -> str:
-    """Return a report as Markdown. With a name, it shows the `pictures` of this name."""
-    return in_markdown(page.title, page.first, page.details, name)
-
-
-def in_markdown(
-    title: str, sections: Iterable[Section], details: Iterable[Section] = (), name: str = ""
-) -> str:
-    """Return a title and the parts below it as Markdown. With a name, it shows the pictures of this name."""
-    lines = [f"# {_escape_markdown(title)}", ""]
-    numbers = count(1)
-    for section in sections:
-        lines += _in_markdown(section, "##", name, numbers)
-    for place, section in enumerate(details):
-        if not place:
-            lines += ("## Details", "")
-        lines += _in_markdown(section, "###", name, numbers)
-    return "\n".join(lines)
-
-
-def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[int]) -> Iterator[str]:
-    """Yield the lines of a part of a report. Its pictures have the next numbers."""
-    yield from (f"{heading} {_escape_markdown(section.title)}", "")
-    for text in section.texts:
-        yield from (_escape_markdown(text), "")
-    for picture in section.pictures() if name else ():
-        yield from (f"![{_escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
-    if section.columns:
-        yield from _table_in_markdown(section.columns, section.rows)
-    for label, pieces in section.diffs:
-        yield from (_escape_markdown(label), "", *_fence(word_diff_text(pieces).plain.rstrip()), "")
-
-
-def _fence(text: str) -> list[str]:
-    """Return foreign text as a block of code."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return [f"{fence}text", text, fence]
-
-
-def _table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table, and an empty one."""
-    for row in (columns, ["---"] * len(columns), *rows):
-        yield f"| {' | '.join(map(_escape_markdown, row))} |"
-    yield ""
-
-
-def _escape_markdown(text: str) -> str:
-    """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
-    line = escape_invisible(" ".join(text.split()))
-    return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))
-
-
-def pictures(page: Told, name: str) -> dict[str, str]:
-    """Return the pictures of a report as SVG images, by the names of their files."""
-    drawn = (picture for section in (*page.first, *page.details) for picture in section.pictures())
-    return {_file(name, number): picture.svg() for number, picture in enumerate(drawn, start=1)}
-
-
-def _file(name: str, number: int) -> str:
-    """Return the name of the file of a picture."""
-    return f"{name}-{number}.svg"
-
-
-def html(page: Told, left_out: Sequence[str]) -> str:
+def html(document: Document, left_out: Sequence[str]) -> str:
     """Return a report as one page of HTML with its pictures, which loads nothing.
 
     `left_out` says which runs are not in it.
@@ -452,7 +342,7 @@ def html(page: Told, left_out: Sequence[str]) -> str:
         environment()
         .get_template("report.html")
         .render(
-            told=page,
+            document=document,
             drawn=True,
             unfinished=False,
             reload=None,
@@ -465,28 +355,25 @@ def html(page: Told, left_out: Sequence[str]) -> str:
     )
 
 
+def pairs_of(report: Report, measure: str) -> list[Pairs]:
+    """Return what a chart of the differences by a measure shows of each arm that has pairs."""
+    looks = looks_of_arms(report)
+    return [
+        Pairs(one.arm, one.pairs, mean.mean, mean.low, mean.high, looks.get(one.arm))
+        for one in report.differences
+        if one.measure == measure and one.pairs
+        for mean in [one.difference.mean]
+        if mean.mean is not None
+    ]
+
+
 def charts_of_differences(report: Report) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure."""
-    looks = looks_of_arms(report)
     for measure in report.measures:
-        arms = [
-            Pairs(one.arm, list(one.pairs.values()), mean.mean, mean.low, mean.high, looks.get(one.arm))
-            for one in report.differences
-            if one.measure == measure and one.pairs
-            for mean in [one.difference.mean]
-            if mean.mean is not None
-        ]
-        if arms:
+        if arms := pairs_of(report, measure):
             label = (
                 f"{measure}: difference from {report.baseline}, each pair and the mean with its interval. "
                 f"{definition_of(report, measure)}"
             )
             axis = f"difference in {with_unit(report, measure)}"
-            yield Picture(label, partial(_draw, label, axis, arms))
-
-
-def _draw(label: str, axis: str, arms: Sequence[Pairs]) -> "Figure":
-    """Return a chart of differences."""
-    from hobbes.lab.show.charts import differences  # noqa: PLC0415  slow to import, because of matplotlib
-
-    return differences(label, axis, arms)
+            yield Picture(label, partial(draw_differences, label, axis, arms))

@@ -23,10 +23,10 @@ def tally(store: Store, runs: Sequence[Run]) -> RenderableType:
 
     Forks are shown beside their parent. A figure has a mean over the runs in which it is defined.
     """
-    ended = [store.runs.stored(run.id) for run in runs]
+    ended = [store.runs.find(run.id) for run in runs]
     finished = [run for run in ended if run.status == "finished"]
     figures = [_figures(store, run) for run in finished]
-    parent = store.runs.stored(runs[0].parent) if runs[0].parent else None
+    parent = store.runs.find(runs[0].parent) if runs[0].parent else None
     of_parent = _figures(store, parent) if parent else None
     statuses = ", ".join(f"{n} {status}" for status, n in Counter(run.status for run in ended).items())
     digests = len({run.digest for run in finished})

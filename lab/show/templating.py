@@ -20,6 +20,7 @@ from hobbes.lab.proof.comparison import beside
 from hobbes.lab.show.cards import counts, details
 from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
+from hobbes.lab.show.documents import in_html
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import (
@@ -115,6 +116,7 @@ def environment() -> Environment:
         "nothing_done": NOTHING_DONE,
         "usage_line": usage_line,
         "with_names": with_names,
+        "in_html": in_html,
     }
     return templates
 

@@ -93,7 +93,7 @@ def find(store: Store, query: str, filters: Filters, places: range, *, whole: bo
 
 def _suggestions(store: Store, index: TextIndex, query: str, filters: Filters) -> list[Suggestion]:
     """Return what finds something; a run is named as people name it."""
-    name = filters.run and (store.runs.stored(filters.run).name or filters.run)
+    name = filters.run and (store.runs.find(filters.run).name or filters.run)
     return [
         (other, asked._replace(run=name if asked.run else ""), found)
         for other, asked, found in islice(index.suggestions(query, filters), MAX_SUGGESTIONS)
@@ -110,7 +110,7 @@ def _check_filters(store: Store, filters: Filters) -> Filters:
         experiment_file(store, filters.experiment)
     if filters.turn and not TURNS.fullmatch(filters.turn):
         raise UsageError(f"turn {filters.turn!r}: write a turn, such as 3, or the first and the last: 3-7")
-    return filters._replace(run=store.runs.stored(filters.run).id) if filters.run else filters
+    return filters._replace(run=store.runs.find(filters.run).id) if filters.run else filters
 
 
 def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from hobbes.lab.show.templating import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_t
 from hobbes.lab.show.terminal import remark
 from hobbes.lab.store.history import missing_turn
 from hobbes.lab.store.home import open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
 from hobbes.lab.wire.listening import is_open, listener, url
@@ -85,14 +86,14 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
 
 LIVE: Mapping[str, Callable[[Pages, At], Shown]] = {
     "/experiments/{name}/now": lambda pages, at: pages.now_in_experiment(at["name"]),
-    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.stored(at["run"])]),
+    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.find(at["run"])]),
 }
 """What is sent as server-sent events while runs are played."""
 
 
 def _run(pages: Pages, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
-    return pages.store.runs.find(at.get(which, ""))
+    return with_turns(pages.store, pages.store.runs.find(at.get(which, "")))
 
 
 def _number(at: At, name: str) -> int | None:

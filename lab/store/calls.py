@@ -132,7 +132,7 @@ class Calls:
 
     def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
         """Return the view that each agent was shown in a turn, as text."""
-        return self._turns.views_sent(self._runs.stored(run), turn)
+        return self._turns.views_sent(self._runs.find(run), turn)
 
     def of_turn(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
         """Return the calls of a turn that count, one per agent, sorted by agent."""

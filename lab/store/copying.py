@@ -20,7 +20,7 @@ def copy_run(source: Store, target: Store, run: str) -> None:
     with source.as_of_now(), target.db.atomic():
         _copy_texts(source, target, run)
         _copy_rows(source, target, "runs", "id", run)
-        ensure_agent_turns(target.db, source.runs.stored(run).world)
+        ensure_agent_turns(target.db, source.runs.find(run).world)
         tables = source.db.execute(
             "select name from sqlite_master where type = 'table'"
             " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"

@@ -23,7 +23,6 @@ from hobbes.lab.store.command_line import command
 from hobbes.lab.store.figures import Figures
 from hobbes.lab.store.notes import NAME as NOTES
 from hobbes.lab.store.notes import Notes
-from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.schema import check_schema, create
 from hobbes.lab.store.turns import Turns
@@ -76,7 +75,7 @@ class Store:
         self.home = home
         self.folder = folder
         self.db = db
-        self.runs = Runs(home, db, self._play_again)
+        self.runs = Runs(home, db)
         self.turns = Turns(db)
         self.notes = Notes(folder)
         self.calls = Calls(db, self.runs, self.turns)
@@ -98,33 +97,6 @@ class Store:
             yield
         finally:
             self.db.conn.rollback()
-
-    def _play_again(self, run: Run) -> None:
-        """Store the turns of a run that has finished and whose policies were played without storing any."""
-        played = "select 1 from turns where run = ?"
-        if run.status != "finished" or not run.turns or self.db.execute(played, [run.id]).fetchone():
-            return
-        from hobbes.lab.store.pure import is_pure, play_again  # noqa: PLC0415  it needs this module
-
-        if run.parent or not is_pure(run.world, run.setting, run.models):
-            return  # its turns have been lost
-        # Whoever reads as of one moment reads on as of the moment when the turns are there.
-        if reading := self.db.conn.in_transaction:
-            self.db.conn.rollback()
-        ((only,),) = self.db.execute("pragma query_only")
-        try:
-            self.db.conn.execute("pragma query_only = off")
-            with self.playing(run.id):
-                if not self.db.execute(played, [run.id]).fetchone():
-                    play_again(self, run)
-        except (sqlite3.OperationalError, PermissionError) as error:
-            raise LabError(
-                f"run {run.id} has no turns yet, and {self.home} cannot be written to play it again: {error}"
-            ) from error
-        finally:
-            self.db.conn.execute(f"pragma query_only = {only}")
-            if reading:
-                self.db.conn.execute("begin")
 
     def playing(self, run: str) -> AbstractContextManager[None]:
         """Lock a run against other processes."""

@@ -1,9 +1,10 @@
 """Games of scripted policies, played by the engine's steps alone: no graph, and no rows but their figures.
 
 Such a game needs only what it starts with to be played again. So an experiment keeps its digest and its
-figures, and its turns and calls are stored when somebody opens the run.
+figures, and its turns and calls are stored when somebody asks for them, by `with_turns`.
 """
 
+import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.lab.errors import DamagedError
+from hobbes.lab.errors import DamagedError, LabError
 from hobbes.lab.store.figures import TOKENS, columns_of
 from hobbes.lab.store.history import first_of
 from hobbes.lab.store.home import Store
@@ -115,6 +116,37 @@ def play_purely(store: Store, run: Run) -> None:
     with store.playing(run.id), store.db.conn as connection:
         update_run(connection, run.id, columns)
         keep_row(connection, row)
+
+
+def with_turns(store: Store, run: Run) -> Run:
+    """Return a run, whose turns are stored now: those of one that has finished without them are played again.
+
+    Raise LabError if the home cannot be written, or if the run was played by other rules; DamagedError if it
+    ends in another digest now.
+    """
+    played = "select 1 from turns where run = ?"
+    if run.status != "finished" or not run.turns or store.db.execute(played, [run.id]).fetchone():
+        return run
+    if run.parent or not is_pure(run.world, run.setting, run.models):
+        return run  # its turns have been lost
+    # Whoever reads as of one moment reads on as of the moment when the turns are there.
+    if reading := store.db.conn.in_transaction:
+        store.db.conn.rollback()
+    ((only,),) = store.db.execute("pragma query_only")
+    try:
+        store.db.conn.execute("pragma query_only = off")
+        with store.playing(run.id):
+            if not store.db.execute(played, [run.id]).fetchone():
+                play_again(store, run)
+    except (sqlite3.OperationalError, PermissionError) as error:
+        raise LabError(
+            f"run {run.id} has no turns yet, and {store.home} cannot be written to play it again: {error}"
+        ) from error
+    finally:
+        store.db.conn.execute(f"pragma query_only = {only}")
+        if reading:
+            store.db.conn.execute("begin")
+    return run
 
 
 def play_again(store: Store, run: Run) -> None:

@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
@@ -247,21 +247,26 @@ def _stored_row_of(store: Store, run: Run) -> Row:
     )
 
 
-def figures_of(store: Store, cells: Iterable[PlayedCell], left_out: list[str]) -> Iterator[Figures]:
-    """Yield the figures of these cells; what is damaged is added to `left_out`."""
+def figures_of(
+    store: Store, cells: Iterable[PlayedCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
+) -> Iterator[Figures]:
+    """Yield the figures of these cells; what is damaged is added to `left_out`.
+
+    Those that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
+    """
     for cell in cells:
         try:
-            yield Figures(cell, _row(store, cell.id))
+            yield Figures(cell, _row(store, cell.id, with_turns))
         except DamagedError as error:
             left_out.append(str(error))
 
 
-def _row(store: Store, run: str) -> Row:
+def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row:
     """Return what reports read of a run. Raise DamagedError if it is damaged."""
     about = store.runs.row(run)
     kept = next(store.db.query("select * from reported where run = ?", [run]), None)
     # It is missing if the process that played the run was killed at its end.
-    row = kept or _stored_row_of(store, store.runs.find(run))
+    row = kept or _stored_row_of(store, with_turns(store, store.runs.find(run)))
     REPORTED.values(row)
     plain = {name: REPORTED.plain(row, name) for name in PLAIN}
     of_run = {name: RUNS.value(about, name) or {} for name in ("models", "scores", "outcomes")}

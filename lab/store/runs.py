@@ -3,7 +3,7 @@
 import json
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -85,10 +85,9 @@ RUNS = Table(
 class Runs:
     """The runs of a home."""
 
-    def __init__(self, home: Path, db: Database, play_again: Callable[[Run], None]) -> None:
+    def __init__(self, home: Path, db: Database) -> None:
         self._home = home
         self._db = db
-        self._play_again = play_again
 
     def new(  # noqa: PLR0913, PLR0917  everything that a run starts with
         self,
@@ -190,18 +189,9 @@ class Runs:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
-        One of an experiment that kept no turns is played again, so that it has them. Raise MissingError if
+        One of an experiment may have kept no turns: `pure.with_turns` plays them again. Raise MissingError if
         there is none, UsageError if there are several, DamagedError if it is damaged.
         """
-        return self.with_turns(self.stored(reference))
-
-    def with_turns(self, run: Run) -> Run:
-        """Return a run that was found without its turns; they are stored now, as `find` does."""
-        self._play_again(run)
-        return run
-
-    def stored(self, reference: str) -> Run:
-        """Return a run, as `find` does, with those of its turns that are stored."""
         row = self._found(reference)
         check_row(row)
         return self._as_run(row)
@@ -211,9 +201,7 @@ class Runs:
 
         Raise DamagedError if the row cannot be read at all.
         """
-        run = self._as_run(self._found(reference))
-        self._play_again(run)
-        return run
+        return self._as_run(self._found(reference))
 
     def _found(self, reference: str) -> Row:
         """Return the row of the run that is meant."""

@@ -20,7 +20,7 @@ from hobbes.lab.play.stepping import step
 from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.proof.verification import faults
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.pure import play_purely, pure_turns
+from hobbes.lab.store.pure import play_purely, pure_turns, with_turns
 from hobbes.lab.store.reported import keep_figures
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
@@ -83,7 +83,9 @@ def test_a_run_without_turns_has_the_digest_and_figures_of_the_graph_and_opened_
     play_purely(opened, alone)
     assert not opened.db.table("turns").count_where("run = ?", [alone.id])
     assert of_run(opened, alone, ("runs", "reported")) == of_run(opened, on_graph, ("runs", "reported"))
-    again = opened.runs.find(alone.id)
+    found = opened.runs.find(alone.id)
+    assert not opened.db.table("turns").count_where("run = ?", [alone.id]), "reading a run plays nothing"
+    again = with_turns(opened, found)
     assert of_run(opened, again) == of_run(opened, on_graph)
     assert list(faults(opened, again)) == []
 

@@ -20,7 +20,7 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judge, level
+from hobbes.lab.experiment.comparison import Judged, Rules, Sample, Table, Tested, judge, level
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.power import detectable_effect
 from tests.mining.plays import play

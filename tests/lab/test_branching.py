@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.experiment.branching import with_bases
 from hobbes.lab.experiment.estimate import estimate
 from hobbes.lab.experiment.file import ExperimentFile, read_experiment_file
 from hobbes.lab.experiment.frozen import frozen_plan
-from hobbes.lab.experiment.plan import Plan, plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
+from hobbes.lab.experiment.games import Ways, play_experiment, runs_of
+from hobbes.lab.experiment.origins import with_bases
+from hobbes.lab.experiment.plan import Cell, Plan, plan
 from hobbes.lab.experiment.report import report, stored_file
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.run import HOBBES, Run
+from hobbes.lab.store.pure import with_turns
+from hobbes.lab.store.run import HOBBES
 from hobbes.lab.store.timelines import marks_in
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -163,7 +164,9 @@ def test_a_run_without_the_landmark_is_left_out_with_a_line_that_says_so(
     played(small, RunOptions("mining", 3, 1, "policy:guided", name="small.open.calm", values={"rounds": 3}))
     path = written(tmp_path, AFTER.replace("turn = 1", 'turn = "first capture"'))
     runs = [f"small.open.{number}" for number in (1, 2, 3)]
-    turns = {run: marks_in(small, small.runs.find(run)).landmarks["capture"] for run in runs}
+    turns = {
+        run: marks_in(small, with_turns(small, small.runs.find(run))).landmarks["capture"] for run in runs
+    }
     first = {run: min(turn for turn, _ in of) for run, of in turns.items()}
     done = cli("experiment", str(path), "--jobs", "1")
     left_out = "small.open.calm: there is no capture in it"
@@ -202,20 +205,19 @@ def test_an_experiment_that_branches_goes_on_after_a_stop(
     assert play_all(small, path) == []
 
 
-def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(
-    small: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_node_of_a_cluster_plays_forks_with_the_runs_that_they_fork(small: Store, tmp_path: Path) -> None:
     cluster = pytest.importorskip("hobbes.lab.experiment.cluster")
 
-    def play_elsewhere(store: Store, runs: Sequence[Run], *_: Any) -> None:
+    def play_elsewhere(store: Store, cells: Sequence[Cell], *_: Any) -> None:
         """Play the runs as one task does, without a cluster."""
+        runs = [*runs_of(store, cells)]
         batch = cluster._batch(store, runs, Ways(), 1)  # noqa: SLF001  a cluster takes seconds to start
         played_there = cluster.play_batch(HOBBES, "node", batch)
         assert played_there.error is None
         cluster._take_in(store, runs, played_there.rows)  # noqa: SLF001
 
-    monkeypatch.setattr(cluster, "play_elsewhere", play_elsewhere)
-    play_all(small, written(tmp_path, AFTER), Ways(on="ray"))
+    path = written(tmp_path, AFTER)
+    play_experiment(small, *planned(small, path), Quiet(), play=play_elsewhere)
     elsewhere = {run.name: run.digest for run in map(small.runs.find, _runs(small))}
     small.db.execute("delete from cells where experiment = 'after'")
     small.db.execute("update runs set name = null where name glob 'after.*'")

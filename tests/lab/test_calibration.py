@@ -15,6 +15,7 @@ from hobbes.lab.experiment.statistics import (
     holm,
     means_of,
     most_unlike,
+    p_of_flips,
 )
 from tests.lab.simulated import shares_tally, tally
 
@@ -44,6 +45,21 @@ def test_the_announced_size_is_found_in_80_percent_also_after_the_correction(tes
 def test_the_permutation_test_is_exact_where_pairs_are_few() -> None:
     assert differences_of([[1, 2, 3, 4, 5, 6]])[0].p == pytest.approx(2 / 2**6)
     assert differences_of([[0, 0, 0, 0, 0, 0]])[0].p == 1
+
+
+@pytest.mark.parametrize("n", [2, 7, 12])
+def test_the_permutation_test_of_few_pairs_is_that_of_scipy(n: int) -> None:
+    """Rounded values have ties, which both count."""
+    values = np.sort(np.random.default_rng(n).normal(1, 1, n)).round(1)
+    flips = stats.permutation_test(
+        (values,),
+        np.sum,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2**n,
+        alternative="greater",
+    )
+    assert p_of_flips(values[None]).tolist() == pytest.approx([flips.pvalue])
 
 
 @pytest.mark.parametrize("n", [5, 12, MAX_EXACT + 5])

@@ -1,14 +1,18 @@
 """What a report concludes, from experiments whose values are written by hand."""
 
 import json
+import re
 from dataclasses import replace
+from html import unescape
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment.comparing import Tested as AsTested
+from hobbes.lab.experiment.comparison import Tested as AsTested
 from hobbes.lab.experiment.file import Hypothesis
 from hobbes.lab.experiment.report import report
 from hobbes.lab.experiment.wording import (
@@ -20,8 +24,7 @@ from hobbes.lab.experiment.wording import (
     verdicts,
 )
 from hobbes.lab.show.answers import answers
-from hobbes.lab.show.findings import Section
-from hobbes.lab.show.reports import in_markdown, markdown
+from hobbes.lab.show.documents import Document, Section, in_html, printed
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.experiments import add_cell, experiment_file, keep_experiment, keep_plan
 from hobbes.lab.store.home import Store
@@ -191,25 +194,54 @@ def test_each_reason_why_nothing_can_be_concluded_is_said_once(opened: Store) ->
 
 def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table() -> None:
     section = Section("Models", (), ("what", "value"), [("models", "small|fast")])
-    assert r"| models | small\|fast |" in in_markdown("A report", [section])
+    assert r"| models | small\|fast |" in Document("A report", [section]).markdown()
 
 
 def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> None:
-    """It is one line without markup, HTML and invisible characters, as it is in the report in HTML."""
+    """It has no markup, HTML or invisible characters, as in the report in HTML, and begins no heading."""
     made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
     text = "A & B\n\n# Proven <script>alert(1)</script> ![p](http://x/p) `\x1b[2J` \u202e*more*"
     hypothesis = Hypothesis(text=text, arm="two", measure="output", direction="higher")
     judged = report(opened, "made").differences[0].judged
     tested = AsTested(hypothesis, judged, exploratory=False, complete=True)
     found = replace(report(opened, "made"), hypotheses=(tested,))
-    lines = [line for line in markdown(told_of(opened, found)).splitlines() if "Proven" in line]
-    assert len(lines) == 3, "what was asked, the answer, and the details"
+    lines = [line for line in told_of(opened, found).markdown().splitlines() if "Proven" in line]
+    assert [line.startswith(r"\# Proven") for line in lines] == [True, False, True]
     for line in lines:
         assert (
-            r"A &amp; B # Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
+            r"# Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
             r" \`\\x1b\[2J\` \\x202e\*more\*"
         ) in line
     assert r"\*more\*. Expected: higher" in lines[-1]
+
+
+FOREIGN = (
+    "# One\n- <script>alert(1)</script>\n1. ![p](http://x/p) [a](http://x) _b_ **c** `d` ~~e~~ | &lt; \\ f"
+)
+
+
+def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
+    document = Document("A report", [Section("Part", [FOREIGN], ("a", "b"), [(FOREIGN, "x|y")])])
+    console = Console(width=200, file=StringIO())
+    console.print(printed(document))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert [line.strip() for line in shown.splitlines()][2:6] == ["Part", "", *FOREIGN.splitlines()[:2]]
+    assert FOREIGN.splitlines()[2] in shown
+    page = in_html(document.markdown())
+    assert {*re.findall(r"<(\w+)", page)} == {
+        "h1",
+        "h2",
+        "p",
+        "br",
+        "div",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
+    assert FOREIGN.splitlines()[2] in unescape(page)
 
 
 def test_rounding_errors_are_no_differences(opened: Store) -> None:
@@ -350,7 +382,7 @@ def test_halves_that_differ_alike_in_all_runs_have_no_p(opened: Store) -> None:
     assert (one.difference.mean.mean, one.difference.p, one.judged.p_holm) == (-0.5, None, None)
     assert one.verdict() == "cannot tell"
     assert two.judged.p_holm == pytest.approx(2 * 2 / 2**8)  # corrected for both, as they were compared
-    told = markdown(told_of(opened, report(opened, "made")))
+    told = told_of(opened, report(opened, "made")).markdown()
     assert "Equal values of all runs of an arm have no p" in told
 
 
@@ -388,8 +420,9 @@ def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
     assert said(opened).startswith("No arm is compared with one but the null arm.")
-    assert "There is no pair whose runs differ in a measure." in markdown(
-        told_of(opened, report(opened, "made"))
+    assert (
+        "There is no pair whose runs differ in a measure."
+        in told_of(opened, report(opened, "made")).markdown()
     )
 
 
@@ -490,7 +523,7 @@ def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypoth
     assert (one.difference.mean.n, one.verdict()) == (6, "cannot tell")
     assert "These are the figures of the planned seeds." in next(verdicts(found))
     assert found.differences[0].exploratory
-    page = markdown(told_of(opened, found))
+    page = told_of(opened, found).markdown()
     for row in [line for line in page.splitlines() if line.startswith("| up | output | 8 |")]:
         assert row.count("(extended after a look)") == 2
     assert "(extended after a look)" in "\n".join(explorations(found))
@@ -572,7 +605,7 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
     assert "Without the 5 pairs in which calls failed: 10.2" in said(opened)
     assert "These are too few to test. Failed calls: base 0.0%, up 6.2%." in said(opened)
     assert "So the difference may be that of the failed calls." in said(opened)
-    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in markdown(told_of(opened, found))
+    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in told_of(opened, found).markdown()
 
 
 def test_failures_that_arms_have_equally_often_are_told_and_explain_no_difference(opened: Store) -> None:
@@ -602,7 +635,7 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
 def test_a_report_says_what_its_figures_do_not_mean(told: str, opened: Store) -> None:
     made_up(opened, {"base": [0.0] * 8, "up": UP})
     planned(opened, hypothesis=[hypothesis("up")])
-    assert told in markdown(told_of(opened, report(opened, "made")))
+    assert told in told_of(opened, report(opened, "made")).markdown()
 
 
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:
@@ -627,4 +660,4 @@ def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missi
     assert wild.p < 0.05
     assert found.arms["calm"].measures["half_life"].mean == pytest.approx(18)
     assert found.differences[0].difference.mean.mean == pytest.approx(7.5 - 18)
-    assert "| calm | half_life | 6 | 1 | 18 of 20 | - |" in markdown(told_of(opened, found))
+    assert "| calm | half_life | 6 | 1 | 18 of 20 | - |" in told_of(opened, found).markdown()

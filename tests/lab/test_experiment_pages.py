@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.experiment.report import report
-from hobbes.lab.show.charts import INK
 from hobbes.lab.show.reports import charts_of_differences
 from hobbes.lab.show.viewing import site
 from hobbes.lab.store.experiments import runs_of_cells
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from tests.lab.test_experiments import FILE, Quiet, play_all, written
 from tests.lab.visiting import LOCAL
@@ -62,11 +62,9 @@ def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pa
     assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
 
 
-def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Path) -> None:
-    with (
-        open_store(small_experiment) as store,
-        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
-    ):
+def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small: Store) -> None:
+    store = small
+    with TestClient(site(store.home, "127.0.0.1"), base_url=LOCAL) as visitor:
         runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
         page = unescape(visitor.get("/experiments/small").text)
         for seed in (1, 2, 3):
@@ -76,7 +74,9 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small_experiment: Pat
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
                 assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
         assert visitor.get(pair).status_code == 200
-        efficiency = store.figures.measures(store.runs.find(runs["immune", 3]).id)["efficiency"]
+        efficiency = store.figures.measures(with_turns(store, store.runs.find(runs["immune", 3])).id)[
+            "efficiency"
+        ]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
     assert "What was found" in page
 
@@ -125,14 +125,12 @@ def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
     """Those that have no line in the curves have no colour of their own in the charts of differences."""
     play_arms(opened, tmp_path, 10)
     page = pages.get("/experiments/small").text
-    on_page = [re.findall(r'r="4" fill="(.*?)"', plot) for plot in page.split('class="points"')[1:]]
-    drawn = [
-        [line.get_color() for line in chart.draw().axes[0].lines if line.get_marker() == "o"]  # type: ignore[union-attr]
-        for chart in charts_of_differences(report(opened, "small"))
-    ]
-    for plots, ink in ((on_page, "currentColor"), (drawn, INK)):
-        assert len(plots) == len(MINING.headline)
-        assert plots == [plots[0]] * len(plots)
-        coloured = [colour for colour in plots[0] if colour != ink]
-        assert sorted({*coloured}) == sorted(coloured)
-        assert len(coloured) == 6
+    of_dots = r'<circle [^>]*fill="(.*?)"'
+    on_page = [re.findall(of_dots, plot) for plot in page.split('class="points"')[1:]]
+    drawn = [re.findall(of_dots, chart.svg()) for chart in charts_of_differences(report(opened, "small"))]
+    assert on_page == drawn
+    assert len(drawn) == len(MINING.headline)
+    assert drawn == [drawn[0]] * len(drawn)
+    coloured = [colour for colour in drawn[0] if colour != "currentColor"]
+    assert sorted({*coloured}) == sorted(coloured)
+    assert len(coloured) == 6

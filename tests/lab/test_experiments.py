@@ -14,14 +14,15 @@ from typer.testing import CliRunner
 from hobbes.lab.cli import app
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import parse, read_experiment_file
-from hobbes.lab.experiment.fitting import fitting
+from hobbes.lab.experiment.games import Ways, play_experiment
+from hobbes.lab.experiment.misfits import fitting
 from hobbes.lab.experiment.plan import Cell, Plan, plan
-from hobbes.lab.experiment.playing import Ways, play_experiment
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.together import Progress
 from hobbes.lab.store.experiments import played_cells, runs_of_cells
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
@@ -135,7 +136,7 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
     drawn = {
         arm: {
             (turn.turn, draw.event, str(draw.subject)): draw.digest
-            for turn in small.turns.of(small.runs.find(f"small.{arm}.2"))
+            for turn in small.turns.of(with_turns(small, small.runs.find(f"small.{arm}.2")))
             for draw in turn.record.draws
         }
         for arm in ("open", "null")
@@ -144,7 +145,8 @@ def test_arms_share_the_draws_of_a_seed_and_the_null_arm_only_those_of_the_world
     assert shared
     assert all(drawn["open"][key] == drawn["null"][key] for key in shared)
     answers = [
-        small.calls.answers(small.runs.find(f"small.{arm}.2").id, 0) for arm in ("open", "null", "immune")
+        small.calls.answers(with_turns(small, small.runs.find(f"small.{arm}.2")).id, 0)
+        for arm in ("open", "null", "immune")
     ]
     assert answers[0] != answers[1]
     spoken = [[answer for _, answer, *_ in of_arm] for of_arm in answers]
@@ -739,7 +741,7 @@ reasoning_effort = ["low"]
 def test_settings_of_a_model_are_factors(cli: Cli, opened: Store, tmp_path: Path) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1")
-    asked = [opened.runs.stored(row["id"]).model_settings for row in opened.runs.rows()]
+    asked = [opened.runs.find(row["id"]).model_settings for row in opened.runs.rows()]
     found = [(spec, one.temperature, one.reasoning_effort) for of in asked for spec, one in of.items()]
     plain, null = "openai:policy/guided", "openai:policy/guided?rng=null"
     assert sorted(found) == [(plain, 0.2, "low"), (plain, 1.0, "low"), (null, 0.2, "low")]

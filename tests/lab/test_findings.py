@@ -10,8 +10,7 @@ from hobbes.engine.nations.world import NATIONS
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.findings import doses, over_time, payoffs, ratings, survival
 from hobbes.lab.experiment.statistics import Mean
-from hobbes.lab.show.charts import curves, svg
-from hobbes.lab.show.panels import Line, Panel
+from hobbes.lab.show.charts import Line, Panel, draw_curves
 from hobbes.lab.store.experiments import PlayedCell
 from hobbes.lab.store.reported import Figures
 
@@ -173,6 +172,6 @@ def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() 
 def test_a_line_without_a_point_is_left_out_of_a_picture() -> None:
     lines = [Line("defined", [(0, 1, None, None), (1, 2, 1.5, 2.5)]), Line("empty", [])]
     for steps in (False, True):
-        drawn = svg(curves([Panel("half_life", "noise", "half_life", lines, steps=steps)]))
+        drawn = draw_curves([Panel("half_life", "noise", "half_life", lines, steps=steps)])
         assert "defined" in drawn
         assert "empty" not in drawn

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hobbes.lab.errors import HaltedRunError, LabError
+from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.playing import play_experiment
+from hobbes.lab.experiment.games import play_experiment
 from hobbes.lab.experiment.processes import in_processes
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -154,3 +154,18 @@ def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_re
     other = written(tmp_path, ONE_SEED.replace("small", "other"))
     assert "3 of them played now" in hobbes("experiment", str(other), "--jobs", "2", env=environment).stdout
     assert not list(short.iterdir())
+
+
+def test_where_nothing_can_be_played_is_said_in_one_line(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is played: a cluster that has no such name, and one for which Ray is missing."""
+    path = str(written(tmp_path))
+    assert str(cli("experiment", path, "--on", "moon").exception) == (
+        "--on moon: write ray, auto or ray://HOST:PORT"
+    )
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delitem(sys.modules, "hobbes.lab.experiment.cluster", raising=False)
+    refused = cli("experiment", path, "--on", "auto").exception
+    assert isinstance(refused, UsageError)
+    assert str(refused) == "--on auto needs Ray; install it in the checkout: pip install -e '.[ray]'"

@@ -136,4 +136,4 @@ def test_games_side_by_side_do_not_wait_for_one_anothers_checkpoints(
     monkeypatch.setattr(graphs_run, "BUSY_SECONDS", 0.0)
     runs = [begin(opened, RunOptions("mining", 2, seed, values={"rounds": 5})) for seed in range(10)]
     play_runs(opened, runs, len(runs), Shared(), Quiet())
-    assert {opened.runs.stored(run.id).status for run in runs} == {"finished"}
+    assert {opened.runs.find(run.id).status for run in runs} == {"finished"}

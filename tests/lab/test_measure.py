@@ -17,6 +17,7 @@ from hobbes.lab.experiment.report import report
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.verification import Fault, Remark, verify
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.reported import measure_anew
 from tests.conftest import Cli
 from tests.lab.play import mining
@@ -86,10 +87,10 @@ def test_what_reports_read_is_made_anew_with_the_measures(
 ) -> None:
     """One run has its turns; the others kept none, and are played again."""
     play_all(opened, written(tmp_path))
-    opened.runs.find("small.open.1")
+    with_turns(opened, opened.runs.find("small.open.1"))
     monkeypatch.setitem(WORLDS, "mining", LATER)
     for row in opened.runs.rows():
-        measure_anew(opened, opened.runs.find(row["id"]))
+        measure_anew(opened, with_turns(opened, opened.runs.find(row["id"])))
     kept = opened.db.execute("select json_extract(measures, '$.claims[0]') from reported").fetchall()
     assert {claimed for (claimed,) in kept} == {16}
     assert report(opened, "small").arms["open"].measures["claims"].mean == 16
@@ -100,7 +101,7 @@ def test_a_run_that_kept_no_turns_is_measured_when_it_is_opened(
 ) -> None:
     play_all(opened, written(tmp_path))
     monkeypatch.setitem(WORLDS, "mining", LATER)
-    run = opened.runs.find("small.open.1")
+    run = with_turns(opened, opened.runs.find("small.open.1"))
     assert list(verify(opened, opened.runs.find(run.id))) == []
     of_run = "select json_extract(measures, '$.claims[0]') from reported where run = ?"
     assert opened.db.execute(of_run, [run.id]).fetchall() == [(16,)]

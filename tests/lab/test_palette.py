@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from rich.console import Console
@@ -11,12 +12,10 @@ from rich.console import Console
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.charts import differences
-from hobbes.lab.show.charts import svg as svg_of
+from hobbes.lab.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
-from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.templating import STYLE
 from hobbes.lab.show.terminal import style_picture, styled_name
 from hobbes.lab.show.timelines import Timeline, marks_drawn, timeline
@@ -140,15 +139,52 @@ def test_a_name_is_never_parted_from_its_mark() -> None:
 
 
 def draw(title: str, arm: str) -> str:
-    return svg_of(differences(title, "difference", [Pairs(arm, [1.0, 2.0], 1.5, 0.5, 2.5, look=0)]))
+    return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, 1.5, 0.5, 2.5, look=0)])
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
     svg = draw("score", "arm")
     assert "prefers-color-scheme:dark" in svg
-    assert not re.search(r"#ffffff|white|#000000|#010203|black", svg)
-    assert re.search(r"<text [^>]*currentColor[^>]*>score</text>", svg)
+    assert not re.search(r"#ffffff|white|#000000|black|<rect", svg)
+    assert re.search(r'<svg [^>]*fill="currentColor"', svg)
+    assert re.search(r"<text (?![^>]*fill)[^>]*>score</text>", svg)
     assert not re.search(r"img\s*{[^}]*background", STYLE)
+
+
+def test_foreign_words_stay_text_in_a_chart() -> None:
+    """They are those of the world, of arms and of measures."""
+    foreign = '<script>a&b</script>"'
+    lines = [Line(foreign, [(0, 1, 0.5, 1.5), (1, 2, None, None)])]
+    for svg in (draw(foreign, foreign), draw_curves([Panel(foreign, foreign, f"y {foreign}", lines)])):
+        tags = {one.tag.rpartition("}")[2] for one in ET.fromstring(svg).iter()}  # noqa: S314  our own
+        assert tags <= {
+            "svg",
+            "style",
+            "g",
+            "text",
+            "tspan",
+            "title",
+            "path",
+            "circle",
+            "polygon",
+            "polyline",
+        }
+        assert foreign in "".join(ET.fromstring(svg).itertext())  # noqa: S314
+
+
+def test_a_value_without_a_band_has_a_line_and_no_area() -> None:
+    """A band ends where it is undefined, and does not lead across."""
+    band = [
+        (0, 1.0, 0.5, 1.5),
+        (1, 1.0, 0.5, 1.5),
+        (2, 1.0, None, None),
+        (3, 1.0, 0.5, 1.5),
+        (4, 1.0, 0.5, 1.5),
+    ]
+    svg = draw_curves([Panel("t", "x", "t", [Line("", band)])])
+    assert len(re.findall("<polygon", svg)) == 2
+    (line,) = re.findall('<polyline [^>]*points="(.*?)"', svg)
+    assert len(line.split()) == 5
 
 
 def test_a_long_title_of_a_chart_is_not_cut_off() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from hobbes.engine.mining.world import MINING
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import judge
+from hobbes.lab.experiment.comparison import judge
 from hobbes.lab.experiment.file import parse, read_experiment_file
 from hobbes.lab.experiment.findings import over_time
 from hobbes.lab.experiment.frozen import frozen_plan

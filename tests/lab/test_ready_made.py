@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from hobbes.lab.experiment.file import parse, read_experiment_file
+from hobbes.lab.experiment.games import play_experiment
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.experiment.playing import play_experiment
 from hobbes.lab.experiment.report import report
 from hobbes.lab.files import read_toml
-from hobbes.lab.show.reports import markdown, told
+from hobbes.lab.show.reports import told
 from hobbes.lab.store.home import Store
 from tests.lab.test_experiments import Quiet
 
@@ -39,7 +39,7 @@ def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) ->
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
-    assert "## What was found" in markdown(told(opened, found))
+    assert "## What was found" in told(opened, found).markdown()
 
 
 def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:

@@ -1,325 +1,181 @@
-"""Each figure of a report, as a script that imports nothing of hobbes computes it from Parquet files."""
+"""Figures of a report that were worked out by hand. The arithmetic stands in the docstrings."""
 
-import ast
-import json
-import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from math import atan, pi, sqrt
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
-from hobbes.lab.store.home import open_store
-from tests.conftest import Cli
-from tests.lab import report_by_hand as by_hand
-from tests.lab.report_by_hand import Range, report_by_hand
-from tests.lab.test_experiments import play_all, written
+from hobbes.engine.mining.world import MINING
+from hobbes.lab.experiment.comparison import Rules, Sample, Table, judge
+from hobbes.lab.experiment.contrasts import weights
+from hobbes.lab.experiment.file import parse
+from hobbes.lab.experiment.findings import Surviving, durations, survival
+from hobbes.lab.experiment.ranking import Seat, rankings
+from hobbes.lab.experiment.report import report
+from hobbes.lab.experiment.statistics import Mean, means_of, p_studentized
+from hobbes.lab.store.home import Store
+from tests.lab.test_conclusions import made_up, planned
+from tests.lab.test_findings import arm
 
-MINING = """
-name = "mining"
-world = "mining"
-rounds = 6
-agents = 3
-seeds = 8
-model = "policy:raider?noise=0.2*{raiders},policy:guided?noise=0.2"
-set = { rows = 3, cols = 4 }
-smallest = { raid_rate = 0.4, turnover = 0.05 }
+T_2, T_5 = 4.302653, 2.570582
+"""Student's t for 95%, with 2 and with 5 degrees of freedom, from a printed table."""
 
-[factors]
-raiders = [1, 0, 2, 3]
-
-[compare]
-null = false
-measures = ["efficiency", "raid_rate", "turnover", "half_life", "first_raid", "gold_gini", "plots_hhi"]
-
-[[hypothesis]]
-text = "Raiders raid"
-measure = "raid_rate"
-arm = "raiders=3"
-direction = "higher"
-test = "zero"
-
-[[hypothesis]]
-text = "Where nobody raids, plots change hands more often"
-measure = "turnover"
-arm = "raiders=0"
-direction = "higher"
-
-[[hypothesis]]
-text = "Raids become more frequent"
-measure = "raid_rate"
-arm = "raiders=1"
-direction = "higher"
-test = "halves"
-
-[[hypothesis]]
-text = "The more raiders, the more raids"
-measure = "raid_rate"
-direction = "higher"
-test = "trend"
-factors = ["raiders"]
-
-[[hypothesis]]
-text = "Three raiders raid more than two"
-measure = "raid_rate"
-arm = "raiders=3"
-against = "raiders=2"
-direction = "higher"
-
-[[hypothesis]]
-text = "Two raiders raid at least nine tenths as often as three"
-measure = "raid_rate"
-arm = "raiders=2"
-against = "raiders=3"
-share = 0.9
-direction = "higher"
-"""
-
-NATIONS = """
-name = "nations"
-world = "nations"
-rounds = 5
-agents = 4
-seeds = [3, 4, 5, 6, 7]
-model = "policy:militarist?tremble={tremble}*1,policy:grim?tremble={tremble}*2,policy:opportunist*1"
-
-[parameters]
-tremble = 0.1
-
-[factors]
-design = "one-at-a-time"
-tremble = [0.3]
-"constants.c_trade_factor" = [1.0]
-
-[set.constants]
-c_trade_factor = 1.5
-
-[compare]
-measures = ["welfare", "attacks", "first_attack", "aggressor_calibration", "keeps_word_calibration"]
-
-[[hypothesis]]
-text = "Ratings tell who attacks"
-measure = "aggressor_calibration"
-arm = "baseline"
-direction = "higher"
-test = "zero"
-
-[[hypothesis]]
-text = "Trembling costs welfare, and more than answering anew"
-measure = "welfare"
-arm = "tremble=0.3"
-against = "null"
-direction = "lower"
-"""
-
-TRUST = """
-name = "trust"
-world = "trust"
-rounds = 42
-agents = 2
-seeds = 3
-answers = 2
-
-[factors]
-miss = [0, 30]
-
-[factors.model]
-copycats = "policy:copycat"
-spoiled = "policy:copycat?noise=0.9*1,policy:copykitten*1"
-
-[compare]
-measures = ["cooperation", "gain"]
-"""
-
-PAIRS = """
-name = "pairs"
-world = "trust"
-rounds = 5
-agents = 2
-seeds = 3
-model = "policy:{one}*1,policy:{other}*1"
-set = { threshold = 55 }
-
-[factors]
-design = "pairs"
-one = ["copycat", "beggar", "always-attack"]
-other = ["copycat", "beggar", "always-attack"]
-
-[compare]
-measures = ["cooperation"]
-"""
-
-WORDED = """
-name = "worded"
-world = "mining"
-rounds = 5
-agents = 3
-seeds = 6
-answers = 2
-models = ["policy:guided?noise=0.3", "policy:raider?noise=0.2", "policy:tit-for-tat-raid?noise=0.4"]
-smallest = { raid_rate = 0.5 }
-set = { rows = 3, cols = 4 }
-
-[arms.open]
-
-[arms.immune]
-set = { immunity = 5 }
-
-[arms.others]
-models = ["policy:raider?noise=0.5", "policy:guided?noise=0.1"]
-
-[arms.alone]
-model = "policy:raider?noise=0.4"
-
-[compare]
-measures = ["efficiency", "raid_rate"]
-
-[[hypothesis]]
-text = "Protection lowers raids"
-measure = "raid_rate"
-arm = "immune"
-direction = "lower"
-
-[[hypothesis]]
-text = "Raids become more frequent"
-measure = "raid_rate"
-arm = "open"
-direction = "higher"
-test = "halves"
-"""
+BASE: list[float | None] = [2, 4, 3, 5, 1, 3]
 
 
-@dataclass(frozen=True)
-class Played:
-    """An experiment that was played: its home, its name, and the content of its file."""
-
-    home: Path
-    name: str
-    asked: dict[str, Any]
-
-
-@pytest.fixture(
-    scope="module", params=(MINING, NATIONS, TRUST, PAIRS, WORDED), ids=lambda text: text.split('"')[1]
-)
-def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """An experiment that was played; no test changes it."""
-    asked = tomllib.loads(request.param)
-    folder = tmp_path_factory.mktemp("experiment")
-    with open_store(folder / "home") as store:
-        play_all(store, written(folder, request.param))
-    return Played(folder / "home", asked["name"], asked)
-
-
-@pytest.fixture
-def home(played: Played) -> Path:
-    """The home of the command line."""
-    return played.home
-
-
-def told(cli: Cli, *arguments: str) -> Any:
-    """Return the JSON document that a command prints."""
-    result = cli(*arguments, "--json")
-    assert result.exit_code == 0, result.exception
-    return json.loads(result.stdout)
-
-
-def unlike(found: Any, again: Any, place: str = "") -> Iterator[str]:
-    """Yield in which places a report is unlike what was computed again, or was not computed again."""
-    if isinstance(found, dict) and isinstance(again, dict):
-        for key in [*found, *(again.keys() - found.keys())]:
-            where = f"{place} {key}".strip()
-            if key in found and key in again:
-                yield from unlike(found[key], again[key], where)
-            else:
-                yield f"{where} is only in {'the report' if key in found else 'what was computed again'}"
-    elif isinstance(found, list) and isinstance(again, list) and len(found) == len(again):
-        for number, (one, other) in enumerate(zip(found, again, strict=True)):
-            yield from unlike(one, other, f"{place} {number}")
-    elif not same(found, again):
-        yield f"{place} is {found} in the report, and {again} when computed again"
-
-
-def same(found: Any, again: Any) -> bool:
-    """Return whether two figures or texts are the same, or a figure lies in a range."""
-    if isinstance(again, Range):
-        return found is not None and again.least - 1e-9 <= found <= again.most + 1e-9
-    if type(found) in {int, float} and isinstance(again, int | float | np.number):
-        return bool(found == pytest.approx(float(again), rel=1e-6, abs=1e-9))
-    return bool(found == again) and isinstance(again, type(found))
-
-
-def test_a_script_of_its_own_finds_every_figure_of_a_report(cli: Cli, played: Played) -> None:
-    for options in ({"with_tainted": True}, {"with_tainted": False}):
-        found = told(cli, "report", played.name, *([] if options["with_tainted"] else ["--without-tainted"]))
-        again = report_by_hand(played.home / "runs.db", played.asked, **options)
-        assert list(unlike(found, again)) == []
-
-
-@pytest.mark.parametrize("played", [PAIRS], ids=["pairs"], indirect=True)
-def test_a_figure_that_the_script_does_not_compute_or_computes_otherwise_is_found(
-    cli: Cli, played: Played
-) -> None:
-    found = told(cli, "report", played.name)
-    again = report_by_hand(played.home / "runs.db", played.asked)
-    found["arms"][again["cells"][0]["arm"]]["median"] = 1.5
-    found["cells"][0]["digest"] = ""
-    found["payoffs"].pop()
-    found["rankings"]["wins"][0]["rank"] = 2
-    assert [line.split(" is ")[0] for line in unlike(found, again)] == [
-        f"arms {again['cells'][0]['arm']} median",
-        "cells 0 digest",
-        "rankings wins 0 rank",
-        "payoffs",
-    ]
-
-
-def test_the_experiments_have_all_kinds_of_figures(cli: Cli, played: Played) -> None:
-    found = told(cli, "report", played.name)
-    empty = {key for key, value in found.items() if not value}
-    assert empty == {
-        "mining": {"ratings", "rankings"},
-        "nations": {"survival", "rankings"},
-        "trust": {"hypotheses", "survival", "durations", "ratings", "rankings"},
-        "worded": {"ratings", "rankings", "doses", "durations"},
-        "pairs": {"hypotheses", "survival", "durations", "ratings", "doses"},
-    }[played.name] | {"from"}
-
-
-def test_the_script_imports_nothing_of_hobbes() -> None:
-    tree = ast.parse(Path(by_hand.__file__).read_text(encoding="utf-8"))
-    imported = {
-        (one.module or "") if isinstance(one, ast.ImportFrom) else alias.name
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Import | ast.ImportFrom)
-        for alias in one.names
+def compared(store: Store, **differences: list[float]) -> dict[str, Any]:
+    """Return the comparisons of arms that differ from BASE by so much, seed by seed."""
+    arms: dict[str, list[float | None]] = {
+        name: [(of_base or 0) + d for of_base, d in zip(BASE, of_arm, strict=True)]
+        for name, of_arm in differences.items()
     }
-    packages = {name.partition(".")[0] for name in imported}
-    assert packages.isdisjoint({"engine", "nodes", "graphs", "lab", "hobbes", "tests"})
+    made_up(store, {"base": BASE} | arms)
+    return {one["arm"]: one for one in report(store, "made").to_json()["differences"]}
 
 
-@pytest.mark.parametrize("played", [MINING], ids=["mining"], indirect=True)
-def test_the_script_finds_the_measures_of_mining_in_the_states_of_exported_runs(
-    cli: Cli, played: Played, tmp_path: Path
-) -> None:
-    kept = by_hand.Home(played.home / "runs.db", played.asked, with_tainted=True)
-    arm = "raiders=2"
-    games = kept.of_arm(arm).set_index("cell_seed")
-    for seed, spells in by_hand.spells(kept, arm).items():
-        run, folder = f"mining.{arm}.{seed}", tmp_path / str(seed)
-        assert cli("export", run, "--format", "parquet", "--to", str(folder)).exit_code == 0
-        turns = pq.read_table(folder / "turns.parquet").to_pylist()
-        states = [json.loads(row["state"]) for row in sorted(turns, key=lambda row: row["turn"])]
-        owned = by_hand.spells_of([state["owners"] for state in states])
-        assert sorted(owned) == sorted(spells)
-        unequal = [(by_hand.gini([*s["gold"].values()]), by_hand.hhi(s["owners"])) for s in states]
-        for place, name in enumerate(("gold_gini", "plots_hhi")):
-            expected = pytest.approx([of_turn[place] for of_turn in unequal], abs=0.0001)
-            assert games["over_time"][seed][name] == expected
-        measures = {name: of_scopes[0] for name, of_scopes in games["measures"][seed].items()}
-        assert measures["turnover"] == pytest.approx(by_hand.turnover(owned))
-        assert measures["half_life"] == by_hand.half_life(owned)
-        assert (measures["gold_gini"], measures["plots_hhi"]) == pytest.approx(unequal[-1])
-        assert games["scores"][seed] == states[-1]["gold"]
+def close(*figures: float) -> Any:
+    """Return what figures with six digits are equal to."""
+    return pytest.approx(figures, rel=1e-5, abs=1e-9)
+
+
+def test_two_arms_of_six_pairs_differ_by_this(opened: Store) -> None:
+    """The differences of `up` are 4 5 6 5 4 6, and those of `same` -1 1 0 2 -2 0.
+
+    up: mean 30/6 = 5. Squared deviations 1 0 1 0 1 1, so the spread is sqrt(4/5). Their cubes -1 0 1 0 -1 1
+    have the sum 0: no tail is longer. Interval 5 -+ T_5 * sqrt(4/5) / sqrt(6). All are above 0, so 2 of 2^6
+    flips of signs are as extreme. Effect 5 / sqrt(4/5).
+    same: mean 0, spread sqrt(10/5). p 1.
+    Holm: the smaller p counts twice, the larger one once.
+    """
+    found = compared(opened, up=[4, 5, 6, 5, 4, 6], same=[-1, 1, 0, 2, -2, 0])
+    up, same = found["up"], found["same"]
+    off = T_5 * sqrt(0.8 / 6)
+    assert (up["n"], up["mean"], up["low"], up["high"]) == close(6, 5, 5 - off, 5 + off)
+    assert (up["spread"], up["effect"]) == close(sqrt(0.8), 5 / sqrt(0.8))
+    assert (up["p"], up["p_holm"]) == close(2 / 64, 4 / 64)
+    assert (same["mean"], same["spread"], same["p"], same["p_holm"]) == close(0, sqrt(2), 1, 1)
+    assert [up["verdict"], same["verdict"]] == ["cannot tell", "cannot tell"]
+
+
+def test_the_figures_of_an_arm_by_itself(opened: Store) -> None:
+    """BASE in order is 1 2 3 3 4 5: the 5% quantile lies 0.05 * 5 steps after the first value."""
+    made_up(opened, {"base": BASE, "other": BASE})
+    figures = report(opened, "made").to_json()["arms"]["base"]["measures"]["output"]
+    off = T_5 * sqrt((4 + 1 + 0 + 0 + 1 + 4) / 5 / 6)
+    assert tuple(figures.values()) == close(6, 3, 3 - off, 3 + off, 1, 1.25)
+
+
+def test_pairs_within_a_margin(opened: Store) -> None:
+    """All six differences lie between -0.5 and 0.5, so either shift leaves 1 of 2^6 flips as extreme."""
+    made_up(opened, {"base": [0] * 6, "near": [0.1, -0.1, 0.2, -0.2, 0, 0]})
+    planned(opened, smallest={"output": 0.5})
+    (near,) = report(opened, "made").to_json()["differences"]
+    assert (near["p_margin"], near["p_margin_holm"]) == close(1 / 64, 1 / 64)
+    assert near["verdict"] == "no larger than"
+
+
+def test_the_interval_of_0_0_3() -> None:
+    """Mean 1, spread sqrt(6/2). Deviations -1 -1 2: skewness (6/3) / (6/3)^1.5 = 1 / sqrt(2), taken thrice.
+
+    Johnson adds skewness * (reach^2 / 3 + 1 / 18) spreads on the side of the longer tail.
+    """
+    reach = T_2 / sqrt(3)
+    longer = 3 / sqrt(2) * (reach**2 / 3 + 1 / 18)
+    (found,) = means_of([[0, 0, 3]])
+    assert (found.mean, found.low, found.high) == close(
+        1, 1 - sqrt(3) * reach, 1 + sqrt(3) * (reach + longer)
+    )
+
+
+def test_the_p_of_3_3_0() -> None:
+    """Mean 2, spread sqrt(3), thrice the skewness -3 / sqrt(2).
+
+    The interval ends at 0 for the reach r with r + r^2 / sqrt(2) = 2 / sqrt(3) - 3 / sqrt(2) / 18. With 2
+    degrees of freedom, p is 1/2 - t / (2 sqrt(2 + t^2)), where t = sqrt(3) r.
+    """
+    right = 2 / sqrt(3) - 1 / (6 * sqrt(2))
+    t = sqrt(3) * (-1 + sqrt(1 + 4 * right / sqrt(2))) / sqrt(2)
+    assert p_studentized(np.array([[3.0, 3.0, 0.0]])).tolist() == close(1 / 2 - t / (2 * sqrt(2 + t**2)))
+
+
+def test_two_wordings_of_three_games() -> None:
+    """1 2 3 with one wording and 5 6 7 with the other: means 2 and 6, squared error 8 / 2, 1 degree.
+
+    p of t = 4 / 2 is 1 - 2 atan(2) / pi, more than the 2 of 2^3 flips. Student's t of 1 degree is 12.7062.
+    Games with one wording have spread 1; wordings have sqrt(8), since no game depends on the wording.
+    """
+    crossed = {"one": {1: 1.0, 2: 2.0, 3: 3.0}, "other": {1: 5.0, 2: 6.0, 3: 7.0}}
+    table = Table(("up",), "paraphrases", crossed)
+    (found,) = judge([Sample("m", {1: 3.0, 2: 4.0, 3: 5.0}, ("up",), (table,))], Rules({}, frozenset()))
+    mean = found.difference.mean
+    assert (mean.mean, mean.low, mean.high) == close(4, 4 - 2 * 12.7062, 4 + 2 * 12.7062)
+    assert (found.difference.p,) == close(1 - 2 * atan(2) / pi)
+    (of,) = found.wordings
+    assert (of.between, of.of_games) == close(sqrt(8), 1)
+
+
+def test_a_trend_over_1_2_4() -> None:
+    """The mean is 7/3: deviations -4/3 -1/3 5/3, squares 42/9. The slope counts over the range of 3."""
+    asked = {"text": "t", "measure": "output", "direction": "higher", "test": "trend", "factors": ["rows"]}
+    factors = {"name": "x", "world": "mining", "seeds": 2, "factors": {"rows": [1, 2, 4]}}
+    file = parse({**factors, "hypothesis": [asked]})
+    assert tuple(weights(file, file.hypotheses[0]).values()) == close(-12 / 14, -3 / 14, 15 / 14)
+
+
+def test_four_spells_of_which_one_is_cut_off() -> None:
+    """Of 4 spells 2 end after one turn and 1 is cut off there: 1 - 2/4 are left. The last ends after 3."""
+    (curve,) = survival({"a": arm({"spells": [(1, True, 2), (1, False, 1), (3, True, 1)]})})
+    assert (curve.spells, curve.ended, curve.median) == (4, 3, 1)
+    assert [(p.turns, p.share) for p in curve.points] == [(0, 1), (1, 0.5), (2, 0.5), (3, 0)]
+
+
+def test_games_in_which_something_happens_early_or_not_at_all() -> None:
+    """It happens after 1 and 2 turns, and in the baseline after 3 and not within 4.
+
+    Restricted means: 1 + 1/2 of 4 turns, and 3 + 1/2.
+    Logrank: at 1, 2 of 4 games at risk are of the arm; at 2, 1 of 3; at 3, none. So 2 happened where
+    1/2 + 1/3 were expected, with variance 1/4 + 2/9: chi squared (7/6)^2 / (17/36) = 49/17 with 1 degree.
+    """
+    times = {"base": (3, None), "soon": (1, 2)}
+    games = {
+        name: arm(
+            *(
+                {"turns": 4, "spells": [(1, True, 1)], "measures": {"half_life": [turn, None, None]}}
+                for turn in of
+            )
+        )
+        for name, of in times.items()
+    }
+    file = parse({"name": "x", "world": "mining", "seeds": 2, "arms": {"base": {}, "soon": {}}})
+    base, soon = durations(file, MINING, games, ["half_life"])
+    assert (base.mean, base.happened, base.horizon, base.p) == (3.5, 1, 4, None)
+    assert (soon.mean, soon.happened) == (1.5, 2)
+    assert [(p.turns, p.share) for p in soon.points] == [(0, 1), (1, 0.5), (2, 0)]
+    assert base.points[0] == Surviving(0, 1, None, None)
+    assert soon.p == pytest.approx(0.08956, abs=1e-4)  # of 49/17, from a printed table
+
+
+def test_two_players_of_one_seed() -> None:
+    """A beats B by 3 to 1 and plays 2 to 4 against itself; B plays 0 to 0 against itself.
+
+    Scores: A (3 + 3) / 2, B (1 + 0) / 2. Wins: A (1 + 1/2) / 2, B none.
+    """
+    a, b = "policy:a", "policy:b"
+    games = [
+        (1, [Seat(a, 3, True), Seat(b, 1, False)]),  # noqa: FBT003
+        (1, [Seat(a, 2, False), Seat(a, 4, True)]),  # noqa: FBT003
+        (1, [Seat(b, 0, False), Seat(b, 0, False)]),  # noqa: FBT003
+    ]
+    found = rankings(games)
+    places = {by: [(p.rank, p.player, p.mean, dict(p.against)) for p in of] for by, of in found.items()}
+    assert places == {
+        "wins": [
+            (1, a, Mean(1, 0.75, None, None), {a: 0.5, b: 1}),
+            (2, b, Mean(1, 0, None, None), {a: 0, b: 0}),
+        ],
+        "score": [
+            (1, a, Mean(1, 3, None, None), {a: 3, b: 3}),
+            (2, b, Mean(1, 0.5, None, None), {a: 1, b: 0}),
+        ],
+    }

@@ -26,7 +26,6 @@ SLOW = {
     "langchain_openai",
     "langgraph",
     "langsmith",
-    "matplotlib",
     "hobbes.nodes",
     "numpy",
     "openai",
@@ -184,5 +183,5 @@ def test_a_run_of_policies_imports_no_client_of_models_and_no_other_world(tmp_pa
         "langchain_openai",
         "openai",
     }
-    needless |= {"aiohttp", "matplotlib", "hobbes.nodes.chat", "starlette", "vcr"}
+    needless |= {"aiohttp", "hobbes.nodes.chat", "starlette", "vcr"}
     assert not modules & needless

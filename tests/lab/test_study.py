@@ -10,7 +10,6 @@ import pytest
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.verification import faults
-from hobbes.lab.show.reports import markdown
 from hobbes.lab.show.reports import told as told_of
 from hobbes.lab.store.home import Store, open_store
 
@@ -32,7 +31,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8").splitlines()
     told = "".join(
-        markdown(told_of(study, report(study, name))) for name in ("study-misses", "study-talk")
+        told_of(study, report(study, name)).markdown() for name in ("study-misses", "study-talk")
     ).splitlines()
     rows = [line for line in page if line.startswith(CLAIMS)]
     assert len(rows) == len(CLAIMS)
@@ -40,7 +39,7 @@ def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
 
 
 def test_the_games_are_as_they_were_recorded_and_those_of_earlier_rules_are_only_shown(study: Store) -> None:
-    finished = [run for run in map(study.runs.stored, _ids(study)) if run.status == "finished"]
+    finished = [run for run in map(study.runs.find, _ids(study)) if run.status == "finished"]
     assert Counter(run.world.name for run in finished) == {"mining": 12, "trust": 12}
     assert sum(1 for run in finished for _ in study.calls.decisions(run.id)) == 312
     for run in finished:

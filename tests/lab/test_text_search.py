@@ -17,6 +17,7 @@ from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import link, site
 from hobbes.lab.store import textindex
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.textindex import Filters, open_index
 from hobbes.nodes.journal import ReasoningSource, Reply
@@ -326,7 +327,7 @@ def test_a_search_plays_no_game_again_and_says_which_runs_hold_no_texts(small: S
     assert "1 run of experiments holds no texts until opened" in found.stderr
     assert json.loads(cli("search", "claim", "--json").stdout)["without_texts"] == 9
     assert small.db.table("turns").count == 0
-    small.runs.find("small.open.1")
+    with_turns(small, small.runs.find("small.open.1"))
     opened = json.loads(cli("search", "claim", "--json", "--experiment", "small").stdout)
     assert opened["without_texts"] == 8
     assert {hit["name"] for hit in opened["hits"]} == {"small.open.1"}

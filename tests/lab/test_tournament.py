@@ -10,7 +10,8 @@ from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import won
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.ranking import rankings, to_json
+from hobbes.lab.experiment.ranking import rankings
+from hobbes.lab.experiment.statistics import to_json
 from hobbes.lab.experiment.tournament import play_games, tournament_file
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli

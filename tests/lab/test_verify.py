@@ -27,6 +27,7 @@ from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.proof.verification import Fault, faults
 from hobbes.lab.store.home import Store, open_store
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.reported import measure_anew
 from hobbes.lab.store.row_hashes import TURN_COLUMNS, call_hash, column_hashes, turn_hash
 from hobbes.lab.store.run import Run
@@ -727,7 +728,9 @@ def verified(home: Path) -> list[str]:
     """Return what verify says of the only run of a home."""
     with open_store(home) as store:
         try:
-            return [told(fault) for fault in faults(store, store.runs.find_unchecked("last"))] or [NOTHING]
+            return [
+                told(fault) for fault in faults(store, with_turns(store, store.runs.find_unchecked("last")))
+            ] or [NOTHING]
         except DamagedError as error:
             return [str(error)]
 

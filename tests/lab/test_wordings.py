@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, judge, weighted_sum
+from hobbes.lab.experiment.comparison import Judged, Rules, Sample, Table, judge, weighted_sum
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.frozen import plan_to_keep
 from hobbes.lab.store.home import Store, open_store

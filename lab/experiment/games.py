@@ -5,14 +5,14 @@ keep a core busy, so they are played by processes.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from hobbes.lab.errors import HaltedRunError, UsageError
+from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.experiment.frozen import freeze
 from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.processes import in_processes
@@ -29,9 +29,6 @@ from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
 from hobbes.nodes.limits import OwnRateLimiter
 
-CLUSTERS, CLIENT = ("ray", "auto"), "ray://"
-"""Names of clusters, and how the address of one begins."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ways:
@@ -45,8 +42,10 @@ class Ways:
     """What all cells may cost together, with what those have cost that were played before."""
     keep_all: bool = False
     """Whether the runs of scripted policies keep their turns and calls."""
-    on: str | None = None
-    """The name of a Ray cluster (lab/experiment/cluster.py); None for this machine."""
+
+
+Play: TypeAlias = Callable[[Store, Sequence[Cell], Budget, Ways, Progress], None]
+"""Plays cells: `play_here` on this machine, lab/experiment/cluster.py beyond it."""
 
 
 def missing(store: Store, made: Plan) -> list[Cell]:
@@ -63,8 +62,30 @@ def tainted_cells(store: Store, made: Plan) -> int:
     return sum(cell.tainted for cell in played if (cell.arm, cell.seed) in planned)
 
 
-def play_experiment(
-    store: Store, made: Plan, content: dict[str, Any], progress: Progress, ways: Ways = Ways()
+def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress) -> None:
+    """Play cells on this machine, those of scripted policies first, unless their calls are to be counted."""
+    uncapped = ways.caps == NO_CAPS
+    pure = {c.name for c in cells if uncapped and is_pure(c.new.world, c.new.setting, c.new.models)}
+    policies = [*_longest_first([cell for cell in cells if cell.name in pure])]
+    others = [cell for cell in cells if cell.name not in pure]
+    count = min(ways.jobs or os.cpu_count() or 1, len(policies))
+    play_policies(store, runs_of(store, policies), count, ways, progress)
+    at_once = ways.at_once or most_at_once(cell.new for cell in others)
+    shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
+    trials = _trials(others)
+    tried = {cell.name for cell in trials}
+    rest = [cell for cell in others if cell.name not in tried]
+    for part, most in ((trials, 1), (rest, at_once)):
+        play_runs(store, runs_of(store, part), most, shared, progress, partial(keep_figures, store))
+
+
+def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
+    store: Store,
+    made: Plan,
+    content: dict[str, Any],
+    progress: Progress,
+    ways: Ways = Ways(),
+    play: Play = play_here,
 ) -> None:
     """Play the cells that are missing, each from where it stands, and keep what reports need of them.
 
@@ -79,33 +100,14 @@ def play_experiment(
         cells = missing(store, made)
         budget = Budget(ways.caps, Spent() if ways.caps == NO_CAPS else spent_so_far(store, made))
         try:
-            if ways.on and cells:
-                _play_on_cluster(store, cells, budget, ways, progress)
-            else:
-                _play_here(store, cells, budget, ways, progress)
+            if cells:
+                play(store, cells, budget, ways, progress)
         except HaltedRunError as error:
             if reason := budget.reached_cap():
                 raise HaltedRunError(
                     f"{reason} by the experiment; play it again with a higher cap to go on"
                 ) from error
             raise HaltedRunError(f"{error}; then play the experiment again") from error
-
-
-def _play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress) -> None:
-    """Play cells on this machine, those of scripted policies first, unless their calls are to be counted."""
-    uncapped = ways.caps == NO_CAPS
-    pure = {c.name for c in cells if uncapped and is_pure(c.new.world, c.new.setting, c.new.models)}
-    policies = [*_longest_first([cell for cell in cells if cell.name in pure])]
-    others = [cell for cell in cells if cell.name not in pure]
-    count = min(ways.jobs or os.cpu_count() or 1, len(policies))
-    play_policies(store, _runs_of(store, policies), count, ways, progress)
-    at_once = ways.at_once or most_at_once(cell.new for cell in others)
-    shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
-    trials = _trials(others)
-    tried = {cell.name for cell in trials}
-    rest = [cell for cell in others if cell.name not in tried]
-    for part, most in ((trials, 1), (rest, at_once)):
-        play_runs(store, _runs_of(store, part), most, shared, progress, partial(keep_figures, store))
 
 
 def _trials(cells: Sequence[Cell]) -> list[Cell]:
@@ -125,25 +127,10 @@ def spent_so_far(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far. Those of scripted policies that kept no calls cost nothing."""
     total, prices = Spent(), prices_of(store.home)
     for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.figures.spent(store.runs.stored(run), prices)
+        one = store.figures.spent(store.runs.find(run), prices)
         total.calls += one.calls
         total.add(one.tokens, one.usd)
     return total
-
-
-def _play_on_cluster(
-    store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress
-) -> None:
-    """Play cells on a Ray cluster. Raise UsageError if there is no such thing, or no Ray."""
-    if ways.on not in CLUSTERS and not str(ways.on).startswith(CLIENT):
-        raise UsageError(f"--on {ways.on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
-    try:
-        from hobbes.lab.experiment.cluster import play_elsewhere  # noqa: PLC0415  slow to import, and an extra
-    except ImportError as error:
-        raise UsageError(
-            f"--on {ways.on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
-        ) from error
-    play_elsewhere(store, [*_runs_of(store, cells)], budget, ways, progress)
 
 
 def play_policies(store: Store, runs: Iterable[Run], count: int, ways: Ways, progress: Progress) -> None:
@@ -164,10 +151,10 @@ def _play_by_policies(home: Path, run: str, *, keep_all: bool) -> str:
     It is played on the graph if it keeps its turns and calls, as a fork does, or if it was begun so.
     """
     with open_store(home) as store:
-        begun = store.runs.stored(run)
+        begun = store.runs.find(run)
         if keep_all or begun.parent or begun.turns or store.calls.attempts_since(run, 0):
             play_out(go_on(store, begun, lambda _: None))
-            keep_figures(store, store.runs.stored(run))
+            keep_figures(store, store.runs.find(run))
         else:
             play_purely(store, begun)
     return run
@@ -182,13 +169,13 @@ def _longest_first(cells: Sequence[Cell]) -> Iterator[Cell]:
         yield from sorted(of_seed, key=lambda cell: -len(cell.new.models) * cell.new.setting.config.rounds)
 
 
-def _runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
+def runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
     """Yield the run of each of these cells of one experiment; begin it if there is none yet."""
     there = runs_of_cells(store, cells[0].experiment) if cells else {}
     for cell in cells:
         if (cell.arm, cell.seed) in there:
             run, _ = there[cell.arm, cell.seed]
-            yield store.runs.stored(run)
+            yield store.runs.find(run)
             continue
         with store.db.atomic():  # so that no run is left without its cell
             begun = _begin(store, cell)

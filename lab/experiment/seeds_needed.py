@@ -1,11 +1,10 @@
 """How many seeds an experiment needs, from the smallest differences that matter and a pilot's spread."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.comparing import Values, level, of_hypothesis, weighted_sum
+from hobbes.lab.experiment.comparison import Values, level, of_hypothesis, weighted_sum
 from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed
 from hobbes.lab.experiment.report import measures_of, stored_file, values_of_cells
@@ -31,10 +30,6 @@ class Planned:
     """The smallest difference that matters."""
     seeds_needed: int | None
     """How many seeds find the smallest difference that matters in 80% of experiments."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        return asdict(self)
 
 
 def level_of(file: ExperimentFile) -> float:

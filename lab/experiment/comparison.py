@@ -15,6 +15,7 @@ from hobbes.lab.experiment.statistics import (
     fewest_pairs,
     holm,
     rounded,
+    to_json,
 )
 from hobbes.lab.experiment.wordings import (
     Crossed,
@@ -148,7 +149,7 @@ class Judged:
         of = self.difference
         without = self.without_failures
         return {
-            **of.mean.to_json(),
+            **to_json(of.mean),
             "p": of.p,
             "p_holm": self.p_holm,
             "effect": of.effect,
@@ -157,9 +158,9 @@ class Judged:
             "margin": of.margin,
             "p_margin": of.p_margin,
             "p_margin_holm": self.p_margin_holm,
-            "wordings": [one.to_json() for one in self.wordings],
+            "wordings": to_json(self.wordings),
             "without_failures": without
-            and {**without.difference.mean.to_json(), "p": without.difference.p, "p_holm": without.p_holm},
+            and {**to_json(without.difference.mean), "p": without.difference.p, "p_holm": without.p_holm},
         }
 
 
@@ -271,10 +272,6 @@ def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Samp
     if one.test == "halves":
         return halves(values, file, one.measure, str(one.arm))
     return weighted_sum(values, file, one.measure, weights(file, one))
-
-
-Way: TypeAlias = Callable[[str, str], Sample]
-"""From an arm and a measure to what is compared."""
 
 
 @dataclass(frozen=True, slots=True)

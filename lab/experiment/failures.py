@@ -8,7 +8,7 @@ from typing import Any
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.lab.experiment.file import ExperimentFile, parts_of
-from hobbes.lab.experiment.statistics import Difference, differences_of, holm, rounded
+from hobbes.lab.experiment.statistics import Difference, differences_of, holm, rounded, to_json
 from hobbes.lab.store.reported import Figures
 
 
@@ -43,7 +43,7 @@ class Failing:
             "outcomes": dict(self.outcomes),
             "failed": self.failed,
             "share": self.share,
-            "difference": of and {**of.mean.to_json(), "p": of.p, "p_holm": self.p_holm},
+            "difference": of and {**to_json(of.mean), "p": of.p, "p_holm": self.p_holm},
         }
 
 

@@ -15,6 +15,7 @@ from hobbes.lab.store.experiments import experiment_file, experiment_names, runs
 from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import marks_in
 from hobbes.nodes.caps import Spent
@@ -56,7 +57,7 @@ def _runs(store: Store, experiment: str, origin: From) -> Iterator[Run]:
             )
     for row in rows:
         if any(_is_meant(row, pattern) for pattern in origin.runs):
-            yield store.runs.find(row["id"])
+            yield with_turns(store, store.runs.find(row["id"]))
 
 
 def _is_meant(row: Mapping[str, Any], pattern: str) -> bool:
@@ -164,7 +165,7 @@ def origin_of(store: Store, file: ExperimentFile, forks: Sequence[str]) -> Origi
         return None
     prices, saved, turns = prices_of(store.home), Spent(), 0
     for fork in forks:
-        run = store.runs.stored(fork)
+        run = store.runs.find(fork)
         one = store.figures.saved(run, prices)
         saved.calls += one.calls
         saved.add(one.tokens, one.usd)
