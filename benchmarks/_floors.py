@@ -173,22 +173,6 @@ def rounds_per_second(playing: Callable[[], Iterable[object]], repeats: int) -> 
     return len(best) / sum(best.values())
 
 
-def axelrod_turns_per_second(turns: int, repeats: int, noise: float) -> float:
-    """Return the turns per second of Axelrod's tit for tat against tit for two tats, the best of the repeats.
-
-    `noise` is the probability that an action is turned around.
-    """
-    import axelrod  # noqa: PLC0415  optional: the extra `axelrod`
-
-    def seconds(seed: int) -> float:
-        match = axelrod.Match((axelrod.TitForTat(), axelrod.TitFor2Tats()), turns, noise=noise, seed=seed)
-        began = time.perf_counter()
-        match.play()
-        return time.perf_counter() - began
-
-    return turns / min(seconds(seed) for seed in range(repeats))
-
-
 def langgraph_decisions_per_second(agents: int, rounds: int, folder: Path) -> float:
     """Return the decisions per second of one LangGraph node that plays a round, with a checkpoint per round.
 

@@ -14,9 +14,8 @@ import pstats
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 
-from benchmarks._floors import axelrod_turns_per_second, checked_rounds, plain_rounds, rounds_per_second
+from benchmarks._floors import checked_rounds, plain_rounds, rounds_per_second
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
@@ -24,10 +23,7 @@ from hobbes.engine.mining.state import State
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import Policy
 from hobbes.engine.record import JsonObject
-from hobbes.engine.trust.policies import Sight, decide, notes
-from hobbes.engine.trust.state import State as TrustState
-from hobbes.engine.trust.world import TRUST
-from hobbes.engine.turn import first_digest, judge, link, play_turn, views
+from hobbes.engine.turn import first_digest, link, play_turn, views
 from hobbes.engine.world import make_setting
 
 AGENTS = 20
@@ -43,12 +39,6 @@ REACH = 0.2
 
 REACH_WHOLE = 0.13
 """The share of the plain floor's speed that is aimed at, with moves chosen and a chain of digests."""
-
-REACH_MATCH = 0.25
-"""The share of Axelrod's speed that is aimed at in a match of two."""
-
-PAIR, MISS = ("copycat", "copykitten"), 15
-"""The scripted policies of the match: tit for tat and tit for two tats, which miss in so many percent."""
 
 Answers = Mapping[str, JsonObject]
 """The answer of each agent."""
@@ -76,7 +66,7 @@ def measure() -> list[tuple[str, str, str]]:
             (f"  {name}: views, decisions, rules, record, chain", f"{whole:,.0f}", ""),
             ("    share of the floor", f"{whole / chosen:.2f}", f">= {REACH_WHOLE}"),
         ]
-    return [*rows, *_match_rows()]
+    return rows
 
 
 def _speeds(policy: Policy) -> tuple[float, float, float]:
@@ -88,40 +78,6 @@ def _speeds(policy: Policy) -> tuple[float, float, float]:
         rounds_per_second(partial(played, policy), REPEATS),
         rounds_per_second(partial(checked_rounds, given), REPEATS),
     )
-
-
-def _match_rows() -> list[tuple[str, str, str]]:
-    """Return the rows of a match of trust, beside the same match in Axelrod if that is installed."""
-    ours = rounds_per_second(match, REPEATS)
-    rows = [(f"rounds per second, a match of trust: {PAIR[0]}, {PAIR[1]}", f"{ours:,.0f}", "")]
-    if find_spec("axelrod") is None:
-        return [*rows, ("  floor: Axelrod's Match; run pip install -e '.[axelrod]'", "-", "")]
-    turns = axelrod_turns_per_second(ROUNDS, REPEATS, MISS / 100)
-    return [
-        *rows,
-        ("  floor: Axelrod's Match, turns per second", f"{turns:,.0f}", ""),
-        ("    share of the floor", f"{ours / turns:.2f}", f">= {REACH_MATCH}"),
-    ]
-
-
-def match() -> Iterator[TrustState]:
-    """Play a match of trust in which nobody dies or wins before the last round. Yield each state.
-
-    As in Axelrod's matches, the policies decide and remember, but write no summaries and no ratings.
-    """
-    rules = {"rounds": ROUNDS, "start": 100 * ROUNDS, "threshold": 1_000_000, "miss": MISS}
-    setting = make_setting(TRUST, TRUST.names(len(PAIR)), 1, rules)
-    players = dict(zip(setting.agents, PAIR, strict=True))
-    state = TRUST.setup(setting.config, setting.agents, setting.seed)
-    memories: dict[str, Memory] = {}
-    while not TRUST.over(state):
-        answers = {}
-        for unit, view in views(TRUST, state, memories).items():
-            sight = Sight(view)
-            answers[unit] = decide(players[unit], sight, RngStream(setting.seed, state.turn, unit))
-            memories[unit] = Memory(notes(sight))
-        state = TRUST.resolve(state, judge(TRUST, state, _parsed(answers)).intents).state
-        yield state
 
 
 def _parsed(answers: Answers) -> dict[str, ParsedAnswer]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from benchmarks._runs import apart, bytes_of, play
+from benchmarks._runs import apart, bytes_of, most_megabytes, play
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import open_store
 from hobbes.nodes.state import TurnState
@@ -87,12 +87,10 @@ def _cost(agents: int, turns: int) -> Cost:
         with open_store(Path(folder)) as home:
             for fault in faults(home, home.runs.find("last")):
                 raise ValueError(fault)
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return Cost(
         milliseconds=(seconds - seconds_of_one) / (turns - 1) * 1000,
         beside=fmean(beside or [math.nan]),
-        # Unlike that of getrusage, this figure starts anew when a process starts another program.
-        megabytes=int(status["VmHWM"].split()[0]) / 1000,
+        megabytes=most_megabytes(),
         kilobytes=((whole - one) - (one - empty)) / (turns - 1) / 1000,
     )
 

@@ -229,11 +229,6 @@ def title_of(turn: int, happened: Iterable[tuple[int, str]]) -> str:
     return f"turn {turn}: {', '.join(told) or 'quiet'}"
 
 
-def start_of(turn: int) -> str:
-    """Return the title of what an agent sees before a turn, with what was done in the turn before."""
-    return f"at the start of turn {turn}" + (f"; arrows: turn {turn - 1}" if turn else "")
-
-
 def join_names(names: Sequence[str]) -> str:
     """Return names as words: `a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -30,10 +30,6 @@ Each action is replaced with this probability by a random one that is legal as f
 """
 
 
-LIBRARIES: dict[str, Callable[[str], Policy]] = {}
-"""Libraries of further policies, `LIBRARY/NAME`. The floors above add those that they know."""
-
-
 @dataclass(frozen=True, slots=True)
 class Policies:
     """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
@@ -45,9 +41,6 @@ class Policies:
 
     def named(self, name: str) -> Policy:
         """Return the policy of a name. Raise ValueError if there is none."""
-        library, _, own = name.partition("/")
-        if own and library in LIBRARIES:
-            return LIBRARIES[library](own)
         if name not in self.by_name:
             there = did_you_mean(name, self.by_name, f"policies: {', '.join(self.by_name)}")
             raise ValueError(f"there is no policy {name!r}{there}")

@@ -7,7 +7,7 @@ changed. All records stay bounded and plain, whatever an agent said.
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import orjson
@@ -127,10 +127,11 @@ class Draw(NamedTuple):
 
 
 MAX_ALIKE = 100
-"""How many drops or notes of one answer with the same code are written down; one more counts the rest."""
+"""How many drops or mends of one answer with the same code are written down; one more counts the rest."""
 
 
 F = TypeVar("F", Drop, Mend)
+T = TypeVar("T")
 
 
 class Findings:
@@ -140,40 +141,43 @@ class Findings:
         self.agent = agent
         self.drops: list[Drop] = []
         self.mends: list[Mend] = []
-        self._alike: dict[str, int] = {}
-        self._rest: dict[str, int] = {}
+        self._alike: dict[tuple[type, str], int] = {}
+        self._rest: dict[tuple[type, str], int] = {}
 
     def drop(self, stage: Stage, code: str, said: Json, detail: str = "") -> None:
         """Add a rejection. Beyond MAX_ALIKE of one code, only their number is kept."""
-        if more := self._count(code):
+        if more := self._count(Drop, code):
             rest = Drop(self.agent, stage, code, "…", f"{more} more for this reason")
             self._replace_rest(self.drops, rest)
         else:
             self.drops.append(Drop(self.agent, stage, code, excerpt(said), detail))
 
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
-        """Add a correction."""
-        self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
+        """Add a correction. Beyond MAX_ALIKE of one code, only their number is kept."""
+        if more := self._count(Mend, code):
+            self._replace_rest(self.mends, Mend(self.agent, stage, code, "…", f"… {more} more"))
+        else:
+            self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
     def note(self, stage: Stage, code: str, said: Json) -> None:
         """Add a note: a correction that changes nothing, which is recorded and not told to the agent.
 
         Beyond MAX_ALIKE of one code, only their number is kept.
         """
-        if more := self._count(code):
+        if more := self._count(Mend, code):
             rest = f"… {more} more"
             self._replace_rest(self.mends, Mend(self.agent, stage, code, rest, rest))
         else:
-            self.mend(stage, code, said, said)
+            self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(said)))
 
-    def _count(self, code: str) -> int:
-        """Count one more finding of a code. Return how many there are beyond MAX_ALIKE."""
-        alike = self._alike[code] = self._alike.get(code, 0) + 1
+    def _count(self, kind: type, code: str) -> int:
+        """Count one more drop or mend of a code. Return how many there are beyond MAX_ALIKE."""
+        alike = self._alike[kind, code] = self._alike.get((kind, code), 0) + 1
         return max(0, alike - MAX_ALIKE)
 
     def _replace_rest(self, findings: list[F], rest: F) -> None:
         """Put the finding that counts the rest into the place where it was first added."""
-        place = self._rest.setdefault(rest.code, len(findings))
+        place = self._rest.setdefault((type(rest), rest.code), len(findings))
         findings[place : place + 1] = [rest]
 
 
@@ -216,23 +220,53 @@ def sha256(text: str) -> str:
 
 
 def excerpt(said: Json, longest: int = EXCERPT) -> Json:
-    """Return `said` made plain, or the beginning of its text if that is longer than this many characters."""
-    plain = _plain(said, DEPTH)
+    """Return `said` made plain, or the beginning of its text if that is longer than this many characters.
+
+    However long `said` is, no more of it is looked at than that beginning.
+    """
+    plain = _plain(said, DEPTH, _Room(longest))
     text = plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
     return plain if len(text) <= longest else text[:longest] + "…"
 
 
-def _plain(said: Json, depth: int) -> Json:
-    """Return `said` with everything replaced that cannot be written as JSON in UTF-8 or is too deep."""
+class _Room:
+    """How many characters of JSON may still be written. What is written last may take one more."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self, text: str) -> str:
+        """Return the beginning of a text for which there is room, or all of it."""
+        kept = text[: self.left + 1]
+        self.left -= len(kept)
+        return kept
+
+    def each(self, values: Iterable[T]) -> Iterator[T]:
+        """Yield values as long as there is room. Each takes at least a character."""
+        for value in values:
+            if self.left < 0:
+                return
+            self.left -= 1
+            yield value
+
+
+def _plain(said: Json, depth: int, room: _Room) -> Json:
+    """Return `said` with everything replaced that cannot be written as JSON in UTF-8 or is too deep.
+
+    What there is no room for is left out.
+    """
     if isinstance(said, str):
-        return said.encode(errors="backslashreplace").decode()
+        return room.take(said).encode(errors="backslashreplace").decode()
     if not isinstance(said, Mapping | Sequence):
         return _plain_number(said)
     if not depth:
         return "…"
     if isinstance(said, Mapping):
-        return {str(_plain(key, depth)): _plain(value, depth - 1) for key, value in said.items()}
-    return [_plain(value, depth - 1) for value in said]
+        return {
+            str(_plain(key, depth, room)): _plain(value, depth - 1, room)
+            for key, value in room.each(said.items())
+        }
+    return [_plain(value, depth - 1, room) for value in room.each(said)]
 
 
 def _plain_number(said: Json) -> Json:

@@ -2,7 +2,7 @@
 
 import re
 
-from hobbes.engine.record import Findings, Json
+from hobbes.engine.record import EXCERPT, Findings, Json
 
 TEXT_LIMIT = 2048
 """The most characters kept of a summary, a memory or a reasoning text (docs/rules/nations.md#summaries)."""
@@ -42,7 +42,8 @@ def clean_text(findings: Findings, prefix: str, said: str, limit: int = TEXT_LIM
     kept = said
     if not (said.isascii() and said.isprintable()) and _TO_REMOVE.search(kept):  # most texts are plain
         kept = _TO_REMOVE.sub("", kept)
-        findings.mend("schema", f"{prefix}/unsafe-characters", visible(said), kept)
+        begins = said[: EXCERPT + 1]  # no more is recorded
+        findings.mend("schema", f"{prefix}/unsafe-characters", visible(begins), kept)
     if len(kept) > limit:
         findings.mend("schema", f"{prefix}/too-long", {"characters": len(kept)}, {"characters": limit})
         kept = kept[:limit]

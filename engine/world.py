@@ -12,7 +12,6 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hobbes.engine.board import Board, of_picture
-from hobbes.engine.choices import NOTHING_TO_CHOOSE, Choices
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import MESSAGE, Draw, Drop, Event, Json, JsonObject, Mend
@@ -271,9 +270,8 @@ class Observer(Generic[S, I]):
                                    world's own rule does
     requests(state, intents)       the requests of this turn, as plain JSON; empty if there are none
     ruling(requests)               the pydantic model of an answer to these requests (to any requests, if none
-                                   are given). From it follow the schema that a model is shown, the form on
-                                   the web page, the options of `hobbes answer`, and the questions in the
-                                   terminal
+                                   are given). From it follows the schema that a model is shown; it checks the
+                                   answer of a person
     rule(state, intents, answer)   the intents with the rulings in them; never raises because of an answer
     ruled(intents)                 the rulings that intents contain, as plain JSON
     stand_ins                      scripted policies that rule in a model's place, for the stand-in server
@@ -387,8 +385,6 @@ class World(Generic[C, S, I]):
     in_picture(agents)               the word by which the picture shows an agent, where it is not its name
     board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
                                      has none is shown by its picture (`board_of`)
-    seat(view, agents)               what a view shows, as shapes to draw; None if it has a map for that
-    choices(config, view)            what a person may choose for each field of an answer, and what that costs
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     events                           what each type of event says: its own fields, a colon, what happened.
                                      A field that names an actor says to whom it happened, or, if it is
@@ -449,8 +445,6 @@ class World(Generic[C, S, I]):
     }
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[PlayedTurn[S, I]], Board] | None = None
-    seat: Callable[[JsonObject, tuple[str, ...]], Board] | None = None
-    choices: Callable[[C, JsonObject], Choices] = lambda _, __: NOTHING_TO_CHOOSE
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     acts: Callable[[I], tuple[str, ...]] = lambda _: ()

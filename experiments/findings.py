@@ -69,10 +69,6 @@ NOTES = {
         "A `half_life` of 100 means that none was reached in 100 rounds: such a game counts with 100, so "
         "differences from it are at least as large as shown."
     ),
-    "mining-invasion": (
-        "Hypothesis 1: `raid_profit` pools the raids of all. That of the raiders alone is about the same "
-        "(0.343 and 0.347); that of guided counter-raids falls."
-    ),
 }
 """What has to be known beside the hypotheses of an experiment, whose texts are those of its frozen plan."""
 
@@ -147,12 +143,18 @@ def write(experiment: str, home: Path, again: Path) -> None:
     rerun = json.loads(_hobbes(again, "report", experiment, "--json")) if again.is_dir() else None
     with open_store(home) as store:
         (frozen,) = plans_of(store, experiment)
+        versions = sorted({(row["hobbes"], row["rules_version"]) for row in store.runs.rows()})
+    played_with = ", ".join(
+        f"hobbes {hobbes} with version {rules} of the rules" for hobbes, rules in versions
+    )
     TABLES.mkdir(exist_ok=True)
     plans = json.loads(PLANS.read_text(encoding="utf-8")) if PLANS.is_file() else {}
     report["plan"]["frozen"] = when_frozen(plans, experiment, frozen)
     plans[experiment] = {"frozen": report["plan"]["frozen"], "hash": frozen.hash, "plan": frozen.plan}
     PLANS.write_text(json.dumps(dict(sorted(plans.items())), ensure_ascii=False) + "\n", encoding="utf-8")
-    (TABLES / f"{experiment}.md").write_text("\n".join(page(report, rerun)) + "\n", encoding="utf-8")
+    (TABLES / f"{experiment}.md").write_text(
+        "\n".join(page(report, rerun, played_with)) + "\n", encoding="utf-8"
+    )
     if experiment == "trust-noise":
         draw_doses(report, "miss", ("cooperation", "gain"), PICTURES / "findings-misses.svg")
 
@@ -163,19 +165,15 @@ def when_frozen(plans: Mapping[str, Any], experiment: str, frozen: KeptPlan) -> 
     return str(before["frozen"]) if before and before["hash"] == frozen.hash else frozen.kept
 
 
-def page(report: Report, rerun: Report | None) -> Iterator[str]:
-    """Yield the lines of the page with the tables of an experiment."""
+def page(report: Report, rerun: Report | None, played_with: str) -> Iterator[str]:
+    """Yield the lines of the page with the tables of an experiment, which was played with these versions."""
     name, plan = report["experiment"], report["plan"]
-    versions = ", ".join(
-        f"hobbes {one['hobbes']} with version {one['rules_version']} of the rules"
-        for one in report["manifest"]["recorded_by"]
-    )
     yield f"# Tables of {name}"
     yield ""
     yield (
         f"The file is [experiments/{name}.toml](../../experiments/{name}.toml), the page is "
         f"[Findings](../findings.md). {len(report['cells']):,} games of scripted policies, seeds "
-        f"{plan['seeds'][0]} to {plan['seeds'][-1]}, played with {versions}. The plan was frozen on "
+        f"{plan['seeds'][0]} to {plan['seeds'][-1]}, played with {played_with}. The plan was frozen on "
         f"{plan['frozen'][:16].replace('T', ' at ')} UTC; its hash is `{plan['hash'][:16]}` (that of a "
         "replay is another one if prompts have changed since). `python -m experiments.findings` writes this "
         "page."
@@ -193,7 +191,7 @@ def page(report: Report, rerun: Report | None) -> Iterator[str]:
         "Arms": arms(report),
         "Differences": differences(report),
     }
-    parts |= {"Rankings": rankings(report), "Invasions": invasions(report), "Scores": scores(report)}
+    parts |= {"Rankings": rankings(report), "Scores": scores(report)}
     for title, lines in parts.items():
         if written := list(lines):
             yield from ("", f"## {title}", "", *written)
@@ -315,22 +313,6 @@ def rankings(report: Report) -> Iterator[str]:
 def _strategy(player: str) -> str:
     """Return what the strategy of a player is called."""
     return player.partition(":")[2]
-
-
-def invasions(report: Report) -> Iterator[str]:
-    """Yield what came of each invasion."""
-    for one in report["invasions"]:
-        into, back = one["of_mutant"], one["of_resident"]
-        yield (
-            f"`{one['mutant']}` among `{one['resident']}`: a single mutant takes over with probability "
-            f"{_probability(into)}, and a single resident among mutants with probability "
-            f"{_probability(back)}. Without any advantage, either probability would be "
-            f"{figure(one['neutral'])}."
-        )
-
-
-def _probability(one: Mapping[str, float]) -> str:
-    return f"{figure(one['probability'])} ({figure(one['low'])} to {figure(one['high'])})"
 
 
 def scores(report: Report) -> Iterator[str]:

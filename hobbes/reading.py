@@ -18,7 +18,6 @@ from hobbes.engine.telling import counted
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.noting import Change, change_note, place_of
 from hobbes.lab.show.tracing import agent_card
-from hobbes.lab.store.codings import coders_and_codes, shares_of_code
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import read_store
@@ -107,25 +106,14 @@ class Home:
         return Run(self, self._store.runs.stored(reference))
 
     def calls(self, runs: "Iterable[Run] | None" = None) -> "pd.DataFrame":
-        """Return all calls of these runs, or of all, as a DataFrame, each decision with its codes.
+        """Return all calls of these runs, or of all, as a DataFrame.
 
-        It has the columns of the table `calls` (docs/data.md, Exports), and `code:NAME CODER` for each code
-        and coder: how often the coder found the code in the decision, from 0 to 1. Raise ImportError if
-        pandas is not installed.
+        It has the columns of the table `calls` (docs/data.md, Exports). Raise ImportError if pandas is not
+        installed.
         """
         pd = _pandas()
         frames = [run.table("calls") for run in (self.runs() if runs is None else runs)]
-        calls = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-        columns = (calls.get(name, ()) for name in ("run", "turn", "agent", "decides"))
-        places = list(zip(*columns, strict=True))
-        for coder, code in coders_and_codes(self._store):
-            shares = shares_of_code(self._store, coder, code)
-            found = [
-                shares.get(run, {}).get((turn, agent)) if decides else None
-                for run, turn, agent, decides in places
-            ]
-            calls[f"code:{code} {coder}"] = pd.array(found, dtype="Float64")
-        return calls
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def __repr__(self) -> str:
         return f"<hobbes home {self.path}>"

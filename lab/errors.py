@@ -9,6 +9,10 @@ class HaltedRunError(LabError):
     """A run stopped before its end and can be resumed: exit code 1."""
 
 
+class LateError(LabError):
+    """The time for an answer of a person is over: exit code 1."""
+
+
 class DamagedError(LabError):
     """Something in the run database is damaged and cannot be read: exit code 1."""
 

@@ -49,6 +49,22 @@ def read_text(path: Path) -> str:
     return _parse_file(path, "UTF-8", str)
 
 
+def key_and_value(text: str) -> tuple[str, Any]:
+    """Return key and value of `key=value`, where the value is JSON or else text.
+
+    Raise UsageError for anything else.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"{text!r}: write key=value")
+    try:
+        return key.strip(), json.loads(value)
+    except ValueError:
+        return key.strip(), value.strip()
+    except RecursionError as error:
+        raise UsageError(f"{key}: the value is nested too deep") from error
+
+
 def _parse_file(path: Path, format_name: str, parse: Callable[[str], T]) -> T:
     """Return the content of a file as `parse` reads it from the text; raise UsageError if it cannot."""
     from hobbes.nodes import files  # noqa: PLC0415  imported here to keep --help fast

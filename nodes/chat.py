@@ -5,8 +5,9 @@ import os
 import re
 import ssl
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, NoReturn, TypeAlias
 
 import aiohttp
@@ -56,13 +57,22 @@ from hobbes.nodes.pacing import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
 from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
-from hobbes.nodes.secrecy import safe_line, storable
+from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_STORED_LENGTH, safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
 """The request header with the address of the call: `turn/agent/attempt`."""
 
 MAX_BODY_BYTES = 10_000_000
 """The most bytes of a response, compressed or not: ten for each character that reading accepts."""
+
+MAX_BODY_PARTS = 200_000
+"""The most strings, arrays, objects and commas in the JSON of a response. Each takes some 100 bytes."""
+
+MAX_ERROR_BYTES = 1_000_000
+"""The most bytes of a response that is not a completion, of which one line is kept."""
+
+_PART = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
+"""Matches a string of JSON, the beginning of an array or an object, or a comma."""
 
 OWN_HEADERS = frozenset(
     {
@@ -146,6 +156,7 @@ class ChatModel(ChatOpenAI):
             found = response.json()
             message = message_of(completion_of(found) if responses else found)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
         limits = {name: value for name, value in response.headers.items() if "ratelimit" in name}
         message.response_metadata["headers"] = limits
@@ -158,6 +169,20 @@ class ChatModel(ChatOpenAI):
 
 class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
+
+
+def _check_error_size(response: httpx2.Response) -> None:
+    """Raise ResponseTooLongError if a response that is not a completion has more than MAX_ERROR_BYTES."""
+    if len(response.content) > MAX_ERROR_BYTES:
+        raise ResponseTooLongError(
+            f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
+        )
+
+
+def _check_parts(response: httpx2.Response) -> None:
+    """Raise ResponseTooLongError if the body of a response has more than MAX_BODY_PARTS."""
+    if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
+        raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
 
 
 class BoundedStream(httpx2.AsyncByteStream):
@@ -181,8 +206,8 @@ class BoundedStream(httpx2.AsyncByteStream):
         await self._source.aclose()
 
 
-async def _bound(response: httpx2.Response) -> None:
-    """Bound the body of a response that was not read yet, both compressed and decompressed.
+async def _read_bounded(response: httpx2.Response) -> None:
+    """Read the body of a response within its bounds, both compressed and decompressed.
 
     httpx2 decompresses a megabyte at a time, so memory stays bounded. A response that is compressed more than
     once is refused. Only the last layer could be counted, and a few kilobytes in three layers can keep the
@@ -197,6 +222,10 @@ async def _bound(response: httpx2.Response) -> None:
     )
     response.stream = BoundedStream(compressed.aiter_bytes(), source)
     response.encoding = "utf-8"
+    await response.aread()
+    if response.is_error:
+        _check_error_size(response)
+    _check_parts(response)
 
 
 class RedirectedError(openai.OpenAIError):
@@ -235,7 +264,7 @@ class PlainClient(openai.DefaultAioHttpClient):
 
     def __init__(self, *hooks: Hook, **options: Any) -> None:  # noqa: ANN401  as it is
         """Make a client of httpx2 with these options; the hooks see each request before it is sent."""
-        super().__init__(event_hooks={"request": [*hooks], "response": [_stay, _bound]}, **options)
+        super().__init__(event_hooks={"request": [*hooks], "response": [_stay, _read_bounded]}, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
         """Send a request. Raise httpx2.RemoteProtocolError for a response that is not HTTP."""
@@ -463,10 +492,10 @@ class ChatPlayer:
             if kept["tool_calls"] and not message.text
             else ""
         )
-        odd = [without, tools or str(kept["refusal"] or "")]
+        odd = [without, tools or str(kept["refusal"] or ""), *_cut_short(message.text, kept["reasoning"])]
         return Reply(
             storable(message.text),
-            self._named(storable(str(metadata.get("model_name") or self._model))),
+            self._named(safe_line(str(metadata.get("model_name") or self._model))),
             storable(kept["reasoning"]),
             Outcome.REFUSED if kept["refusal"] else ended(outcome_of_finish(metadata), message.text),
             safe_line("; ".join(note for note in odd if note)),
@@ -516,6 +545,13 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
         return {"prompt_cache_breakpoint": {"mode": "explicit"}}
     return {"cache_control": {"type": "ephemeral"}}
+
+
+def _cut_short(answer: str, reasoning: str) -> Iterator[str]:
+    """Yield that an answer or a reasoning is not kept as a whole."""
+    for what, text in (("answer", answer), ("reasoning", reasoning)):
+        if len(text) > MAX_SEARCHED_ANSWER:
+            yield f"the {what} is too long; its first {MAX_STORED_LENGTH} characters are kept"
 
 
 def ended(finish: Outcome | None, text: str) -> Outcome | None:

@@ -5,16 +5,17 @@ server, with the page that describes it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
 from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
 
 from hobbes.engine.answer import Outcome
+from hobbes.engine.record import Json, excerpt
 from hobbes.nodes.calling import outcome_of_finish
 from hobbes.nodes.journal import CallDetails, ReasoningSource
-from hobbes.nodes.secrecy import safe_line, storable
+from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_SEARCHED_LENGTH, safe_line, storable
 
 TOO_MANY_TOKENS = 2**40
 """Token counts from here on are not believed. Smaller ones add up to a number that SQLite can hold."""
@@ -68,12 +69,12 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
     tokens_in, tokens_out, details = _usage(completion)
     reasoning, source = _reasoning_of(message)
     return AIMessage(
-        message.get("content") or "",
+        _text_of(message),
         additional_kwargs={
             "reasoning": reasoning,
             "reasoning_source": source,
-            "refusal": _refusal(message),
-            "tool_calls": list(message.get("tool_calls") or ()),
+            "refusal": excerpt(_refusal(message), MAX_SEARCHED_LENGTH),
+            "tool_calls": excerpt(list(message.get("tool_calls") or ()), MAX_SEARCHED_LENGTH),
             "tokens": (tokens_in, tokens_out),
             "details": details._replace(finish_reason=_line(choice.get("finish_reason"))),
         },
@@ -83,6 +84,35 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
             "finish_reason": choice.get("finish_reason"),
         },
     )
+
+
+def _text_of(message: Mapping[str, Any]) -> str:
+    """Return the text of a message. Its content may be a list of parts, of which some are text."""
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        content = _joined(
+            part if isinstance(part, str) else part["text"]
+            for part in content
+            if isinstance(part, str) or (part.get("type") == "text" and isinstance(part.get("text"), str))
+        )
+    return _beginning(content)
+
+
+def _joined(texts: Iterable[str], between: str = "") -> str:
+    """Return texts as one, as far as it is looked at."""
+    joined: list[str] = []
+    length = 0
+    for text in texts:
+        joined.append(text)
+        length += len(between) + len(text)
+        if length > MAX_SEARCHED_ANSWER + len(between):
+            break
+    return _beginning(between.join(joined))
+
+
+def _beginning(text: str) -> str:
+    """Return as much of a text as is looked at, and one character more if there are more."""
+    return text[: MAX_SEARCHED_ANSWER + 1]
 
 
 def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallDetails]:
@@ -178,15 +208,20 @@ def _line(value: object) -> str:
 
 
 def _reasoning_of(message: Mapping[str, Any]) -> tuple[str, ReasoningSource]:
-    """Return the reasoning of a message and its source; empty without any."""
-    texts = (
-        *_reasoning_in_details(message.get("reasoning_details")),
-        *((message.get(field), ReasoningSource.TRACE) for field in REASONING_FIELDS),
-        ("".join(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE),
-        *_reasoning_in_tags(message.get("content")),
-    )
-    found = ((text, source) for text, source in texts if isinstance(text, str) and text)
-    return next(found, ("", ReasoningSource.NONE))
+    """Return the reasoning of a message, as far as it is looked at, and its source; empty without any."""
+    for text, source in _reasonings(message):
+        if isinstance(text, str) and text:
+            return _beginning(text), source
+    return "", ReasoningSource.NONE
+
+
+def _reasonings(message: Mapping[str, Any]) -> Iterator[tuple[object, ReasoningSource]]:
+    """Yield what stands in each place for a reasoning, with its source."""
+    yield from _reasoning_in_details(message.get("reasoning_details"))
+    for field in REASONING_FIELDS:
+        yield message.get(field), ReasoningSource.TRACE
+    yield _joined(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE
+    yield from _reasoning_in_tags(_text_of(message))
 
 
 def _reasoning_in_details(details: object) -> Iterator[tuple[str, ReasoningSource]]:
@@ -194,7 +229,7 @@ def _reasoning_in_details(details: object) -> Iterator[tuple[str, ReasoningSourc
     listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
     for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
         texts = (one.get(kind) for one in listed if one.get("type") == f"reasoning.{kind}")
-        yield "\n".join(text for text in texts if isinstance(text, str)), source
+        yield _joined((text for text in texts if isinstance(text, str)), "\n"), source
 
 
 def _reasoning_in_part(part: Mapping[str, Any]) -> str:
@@ -203,18 +238,18 @@ def _reasoning_in_part(part: Mapping[str, Any]) -> str:
     if not isinstance(thinking, list):
         return thinking if isinstance(thinking, str) else ""
     texts = (one.get("text") for one in thinking if isinstance(one, dict))
-    return "".join(text for text in texts if isinstance(text, str))
+    return _joined(text for text in texts if isinstance(text, str))
 
 
-def _reasoning_in_tags(content: object) -> Iterator[tuple[str, ReasoningSource]]:
+def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
     for tag, source in TAGS.items():
-        before, closed, _ = str(content).rpartition(f"</{tag}>")
+        before, closed, _ = text.rpartition(f"</{tag}>")
         if closed:
             yield before.partition(f"<{tag}>")[2] or before, source
 
 
-def _refusal(message: Mapping[str, Any]) -> object:
+def _refusal(message: Mapping[str, Any]) -> Json:
     """Return the refusal of a message, from its own field or a content part; None if there is none."""
     return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
 

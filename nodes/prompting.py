@@ -49,6 +49,13 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
+# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
+_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
+_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
+_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
+
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 
@@ -279,32 +286,12 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
-def with_own_text(world: AnyWorld, folder: Path, template: str, texts: Mapping[str, str]) -> str:
-    """Return a template for a folder that includes these texts, by the names of their files.
-
-    A text stands in the place of the line that includes it if the folder would include another one.
-    """
-
-    def included(found: re.Match[str]) -> str:
-        text = texts.get(found["name"])
-        if text is None or text == _text_if_any(_shared_file(world, folder, found["name"])):
-            return found[0]
-        return text
-
-    return _INCLUDE.sub(included, template)
-
-
 def rules_known(world: AnyWorld) -> frozenset[str]:
     """Return the rules that the prompts of this checkout mark; a test plays each of them."""
     folders = {folder_of(world.name, variant) for variant in variants(world)}
     folders |= {_above(folder) for folder in folders}
     texts = (_text_if_any(file) for at in folders for file in at.glob("*.md"))
     return frozenset(name for text in texts for name in rules_of(text))
-
-
-def shared_files(world: AnyWorld, lang: str) -> Iterator[Path]:
-    """Yield the files in prompts/<world>/ that variants of a language share."""
-    yield from sorted((ROOT / world.name).glob(f"*.{lang}.md"))
 
 
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
@@ -479,6 +466,36 @@ def one_line_json(value: Json) -> str:
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
+
+
+def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a known mark covers it.
+
+    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
+    and JSON are cut out of the text.
+    """
+    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    marked = begun = False
+    before: list[bool] = []  # whether a mark stands before each condition that is open
+    for number, line in enumerate(source.splitlines(), 1):
+        if found := _MARK.search(line):
+            marked, begun = found["name"].strip() in known, False
+        line_of_text = _MARK.sub("", line)
+        if text := _TAG.sub("", line_of_text).strip():
+            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
+            begun = True
+            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
+            continue
+        marked = marked and bool(line)
+        for tag in _TAG.finditer(line_of_text):
+            match tag["word"]:
+                case "if" | "for":
+                    before.append(marked and not begun)
+                case "elif" | "else":
+                    marked, begun = bool(before) and before[-1], False
+                case "endif" | "endfor":
+                    before = before[:-1]  # it is empty if the condition began inside a line of text
+                    marked = False
 
 
 def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
@@ -732,7 +749,7 @@ _TURNS_TRIED = 3
 
 def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
     """Yield views of the first turns of a world, under its default setting and with each setting changed."""
-    for treatment in [{}, *single_treatments(world)]:
+    for treatment in [{}, *_single_treatments(world)]:
         agents = treatment.get("agents", world.default_agents)
         values = {name: value for name, value in treatment.items() if name != "agents"}
         try:
@@ -790,7 +807,7 @@ def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, J
         yield from ({one: a, other: b} for a, b in product(ones, others))
 
 
-def single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
+def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
     """Yield each value of each field of the config to try."""
     for name, values in _values_to_try(world).items():
         yield from ({name: value} for value in values)

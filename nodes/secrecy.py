@@ -5,17 +5,28 @@ import re
 import sys
 from array import array
 from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from urllib.parse import unquote, unquote_plus
 
 from hobbes.engine.said import INVISIBLE
+from hobbes.nodes.reading import MAX_LENGTH
 
 MAX_LINE_LENGTH = 500
 """How many characters of an error text are kept."""
 
 MAX_SEARCHED_LENGTH = 100 * MAX_LINE_LENGTH
 """How many characters of an error text are searched for secrets, and for what the error is about."""
+
+MAX_STORED_LENGTH = MAX_LENGTH
+"""How many characters are kept of an answer, or a reasoning, that is cut. No longer answer is read."""
+
+MAX_SEARCHED_ANSWER = MAX_STORED_LENGTH + 10_000
+"""How many characters of an answer or a reasoning are searched for secrets. A longer one is cut.
+
+It is more than what is kept, because a part of a secret may stand at the end.
+"""
 
 SECRETS = ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID")
 """Environment variables whose values are removed: an error message may quote the wrong key."""
@@ -64,10 +75,13 @@ def without_secrets(text: str) -> str:
     disguises = _all_disguises(secrets())
     if not disguises:
         return text
-    layers = [layer for layer in _layers(text) if any(one in layer.text for one in disguises)]
-    places = (
-        (*place, name) for layer in layers for one, name in disguises.items() for place in layer.places(one)
-    )
+    # One layer after the other, so that they are not all in memory; they often have the same places.
+    places = {
+        (*place, name): None
+        for layer in _layers(text)
+        for one, name in disguises.items()
+        for place in layer.places(one)
+    }
     pieces: list[str] = []
     end = 0
     for start, stop, name in sorted(places, key=lambda place: (place[0], -place[1])):
@@ -80,9 +94,13 @@ def without_secrets(text: str) -> str:
 def storable(text: str) -> str:
     """Return the text without secrets, then without lone surrogates, which UTF-8 cannot encode.
 
-    The other way round, the question marks in place of surrogates would hide a secret.
+    The other way round, the question marks in place of surrogates would hide a secret. A text of more than
+    MAX_SEARCHED_ANSWER characters is cut. It ends with dots, so many that it remains too long to be read.
     """
-    return without_secrets(text).encode("utf-8", "replace").decode()
+    safe = without_secrets(text[:MAX_SEARCHED_ANSWER])
+    if len(text) > MAX_SEARCHED_ANSWER:
+        safe = safe[:MAX_STORED_LENGTH].ljust(MAX_STORED_LENGTH + 1, "…")
+    return safe.encode("utf-8", "replace").decode()
 
 
 @lru_cache(maxsize=8)
@@ -132,18 +150,20 @@ def _escapes(backslashes: str) -> re.Pattern[str]:
 class _Layer:
     """A text without blanks, invisible characters and capitals, read at some depth of escapes.
 
-    `below` is the layer that this one was read from, None if it was read from the text itself.
+    `meaning` says what each match of `pattern` stands for. `below` is the layer that this one was read from,
+    None if it was read from the text itself.
     """
 
     def __init__(
         self,
         source: str,
         pattern: re.Pattern[str],
-        meaning: Callable[[re.Match[str]], str],
+        meaning: Callable[[str], str],
         below: "_Layer | None" = None,
     ) -> None:
-        self._source, self._pattern, self._meaning, self._below = source, pattern, meaning, below
-        self.text = _lower(pattern.sub(meaning, source))
+        self._source, self._pattern, self._below = source, pattern, below
+        self._meanings = _Meanings(meaning)
+        self.text = _lower(pattern.sub(lambda found: self._meanings[found[0]], source))
 
     def places(self, one: str) -> Iterator[tuple[int, int]]:
         """Yield where each occurrence in this layer begins and ends in the text itself."""
@@ -155,25 +175,44 @@ class _Layer:
 
     def origin(self, start: int, stop: int) -> tuple[int, int]:
         """Return where a part of this layer begins and ends in the text itself."""
-        starts, ends = self._bounds
-        first, last = starts[start], ends[stop - 1]
+        first, last = self._place(start)[0], self._place(stop - 1)[1]
         return self._below.origin(first, last) if self._below else (first, last)
 
+    def _place(self, character: int) -> tuple[int, int]:
+        """Return where in its source a character of this layer begins, and where it ends."""
+        here, begins, ends = self._matches
+        before = bisect_right(here, character)
+        place = character + (ends[before - 1] - here[before - 1] if before else 0)
+        if before < len(here) and place >= begins[before]:
+            return begins[before], ends[before]
+        return place, place + 1
+
     @cached_property
-    def _bounds(self) -> tuple["array[int]", "array[int]"]:
-        """Return where in its source each character of this layer begins, and where each ends."""
-        starts, ends, end = array("L"), array("L"), 0
+    def _matches(self) -> tuple["array[int]", "array[int]", "array[int]"]:
+        """Return where the meaning of each match ends here, and where in the source it begins and ends.
+
+        There may be a match for each second character, so they are kept as bare numbers.
+        """
+        here, begins, ends, stop = array("L"), array("L"), array("L"), 0
         for found in self._pattern.finditer(self._source):
-            begin, after = found.span()
-            starts.extend(range(end, begin))
-            ends.extend(range(end + 1, begin + 1))
-            for _ in self._meaning(found):
-                starts.append(begin)
-                ends.append(after)
-            end = after
-        starts.extend(range(end, len(self._source)))
-        ends.extend(range(end + 1, len(self._source) + 1))
-        return starts, ends
+            begin, end = found.span()
+            stop += begin - (ends[-1] if ends else 0) + len(self._meanings[found[0]])
+            here.append(stop)
+            begins.append(begin)
+            ends.append(end)
+        return here, begins, ends
+
+
+class _Meanings(dict[str, str]):
+    """What the matches of a pattern stand for. A text repeats few of them, so each is worked out once."""
+
+    def __init__(self, meaning: Callable[[str], str]) -> None:
+        super().__init__()
+        self._meaning = meaning
+
+    def __missing__(self, matched: str) -> str:
+        self[matched] = said = self._meaning(matched)
+        return said
 
 
 def _layers(text: str) -> Iterator[_Layer]:
@@ -182,24 +221,26 @@ def _layers(text: str) -> Iterator[_Layer]:
     yield plain
     if not any(mark in plain.text for mark in "\\%&"):  # most texts have no escapes
         return
-    for escapes, meaning in _READINGS:
+    for escapes, is_json in _READINGS:
         layer = plain
         for _ in range(MAX_LAYERS):
-            deeper = _Layer(layer.text, escapes, meaning, layer)
+            deeper = _Layer(layer.text, escapes, partial(_meaning, escapes, is_json), layer)
             if deeper.text == layer.text:
                 break
             yield deeper
             layer = deeper
 
 
-def _in_json(found: re.Match[str]) -> str:
-    """Return what an escape stands for; an n after a backslash is a line break, which hides nothing."""
-    return "" if found["letter"] else _literally(found)
+def _meaning(escapes: re.Pattern[str], is_json: bool, escape: str) -> str:  # noqa: FBT001  of a reading
+    """Return what an escape stands for, without what hides nothing.
 
-
-def _literally(found: re.Match[str]) -> str:
-    """Return what an escape stands for, without what hides nothing; an n after a backslash is an n."""
-    said = found[kind] if (kind := found.lastgroup) else ""
+    In JSON, an n after a backslash is a line break, which hides nothing; otherwise it is an n.
+    """
+    found = escapes.fullmatch(escape)
+    kind = found.lastgroup if found else None
+    if found is None or kind is None or (kind == "letter" and is_json):
+        return ""
+    said = found[kind]
     if kind == "percent":
         said = bytes.fromhex(said.replace("%", "")).decode("utf-8", "surrogateescape")
     elif kind in {"four", "two", "hexadecimal", "decimal"}:
@@ -208,7 +249,7 @@ def _literally(found: re.Match[str]) -> str:
     return _HIDING.sub("", said)
 
 
-_READINGS = ((_escapes(r"\\"), _in_json), (_escapes(r"\\++"), _literally))
+_READINGS = ((_escapes(r"\\"), True), (_escapes(r"\\++"), False))
 """Two readings: JSON's own, where two backslashes stand for one, and one that drops all backslashes."""
 
 

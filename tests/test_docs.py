@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
-from hobbes.lab.play.asking import Asker
 from hobbes.lab.play.modelsfile import VALUES
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import question_in_new_run
@@ -30,9 +29,8 @@ from hobbes.lab.store.canned import queries
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import columns_of, kinds_of
 from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
-from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.lab.wire.recording import in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
 from tests.lab.play import played
 from tests.lab.probing import asked, duel, heeding
@@ -278,21 +276,17 @@ def test_the_page_describes_what_doctor_and_models_print(home: Path, monkeypatch
     assert set(keys("hobbes models --json")) <= model.keys()
 
 
-def test_the_page_describes_what_watch_prints(opened: Store) -> None:
+def test_the_page_describes_what_watch_prints() -> None:
     heading, shown = "hobbes watch WORLD --json", list[News]()
-    question = question_in_new_run(RunOptions("mining", models="openai:policy/guided"), 0, "miner-01")
+    question = question_in_new_run(RunOptions("mining"), 0, "miner-01")
 
     async def saved() -> AsyncIterator[None]:
         yield
 
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
-        asyncio.run(Edits(question, shown.append, Asker(opened, question, NO_CAPS).ask).follow(saved()))
-    rendering, answer = (new.to_json() for new in shown)
-    assert keys(heading) == list(rendering)
-    assert keys(heading, 1) == list(answer)
-    (line,) = [meaning for key, meaning in listed(sections()[heading])[1] if key == "card"]
-    assert [name for name in code(line) if name != "rulings"] == list(answer["card"])
-    assert keys(heading, 2) == list(Probed(0, Tried(None)).to_json())
+    asyncio.run(Edits(question, shown.append).follow(saved()))
+    (rendering,) = shown
+    assert keys(heading) == list(rendering.to_json())
+    assert keys(heading, 1) == list(Probed(0, Tried(None)).to_json())
 
 
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:
@@ -315,7 +309,7 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
     [
         ("README.md", 1000),
         ("AGENTS.md", 600),
-        ("CHANGELOG.md", 800),
+        ("CHANGELOG.md", 1300),
         ("docs/data.md", 6000),
         ("docs/performance.md", 1500),
     ],
@@ -371,8 +365,6 @@ def test_each_command_and_option_exists() -> None:
         if command is not None and hasattr(command, "commands"):
             command = command.commands.get(words[0]) or command.commands.get(getattr(command, "default", ""))
         assert command is not None, f"{page}: hobbes {name} {' '.join(words)}"
-        if command.context_settings.get("ignore_unknown_options"):
-            continue  # `hobbes answer` has the fields of the world's ruling
         options = {option for parameter in command.params for option in parameter.opts}
         unknown = {word for word in words if word.startswith("--")} - options
         assert not unknown, f"{page}: hobbes {name} has no {unknown}"

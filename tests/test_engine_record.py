@@ -1,6 +1,7 @@
 """Records are bounded, can be written, and are canonical; random draws are keyed."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -58,6 +59,27 @@ def test_nesting_is_recorded_down_to_a_fixed_depth() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert excerpt(deep) == json.loads("[" * DEPTH + '"…"' + "]" * DEPTH)
+
+
+class Read(list[Json]):
+    """A list that counts how many of its entries are read."""
+
+    read = 0
+
+    def __iter__(self) -> Iterator[Json]:
+        """Yield the entries."""
+        for entry in super().__iter__():
+            self.read += 1
+            yield entry
+
+
+@pytest.mark.parametrize("entry", [1, "", [], {}, "x" * 9, [[]]])
+def test_of_a_value_however_long_no_more_is_read_than_is_recorded(entry: Json) -> None:
+    said = Read([entry] * 100_000)
+    assert excerpt(said) == json.dumps(list(said))[:EXCERPT] + "…"
+    said.read = 0
+    excerpt({"a": {"b": said}})
+    assert said.read <= EXCERPT + 1
 
 
 def test_a_drop_and_a_mend_have_agent_stage_code_and_what_was_said() -> None:
@@ -172,3 +194,12 @@ def test_of_many_notes_the_first_are_recorded_and_the_rest_counted() -> None:
     told = [(mend.said, mend.kept) for mend in findings.mends]
     assert told[:100] == [({f"f{k}": 1}, {f"f{k}": 1}) for k in range(100)]
     assert told[100:] == [("… 99900 more", "… 99900 more")]
+
+
+def test_of_many_corrections_the_first_are_recorded_and_the_rest_counted() -> None:
+    findings = Findings("A")
+    for k in range(100_000):
+        findings.mend("read", "read/too-large", f"{k}e99", 10**18)
+    told = [(mend.said, mend.kept) for mend in findings.mends]
+    assert told[:100] == [(f"{k}e99", 10**18) for k in range(100)]
+    assert told[100:] == [("…", "… 99900 more")]

@@ -1,4 +1,4 @@
-"""Numbers that are typed into a prompt and unmarked sentences about rules are found, with file and line."""
+"""Numbers that are typed into a prompt are found, with file and line."""
 
 import json
 import shutil
@@ -10,13 +10,10 @@ import pytest
 from hobbes.engine.worlds import WORLDS
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import load_prompts, system_text
+from hobbes.nodes.prompting import lines_of, load_prompts
 from tests.conftest import Cli
 
-MINING = WORLDS["mining"]
-
 TYPED_IN = "the number {} is typed in, so it does not follow the settings"
-NOT_PLAYED = "no mark covers this sentence about rules ({}), so no test plays it"
 
 Warn = Callable[..., list[str]]
 
@@ -42,16 +39,8 @@ def warn(tmp_path: Path) -> Warn:
     return warn
 
 
-def test_a_false_rule_is_a_warning_that_names_the_line(warn: Warn) -> None:
-    false = "You mine.\n\nEach round you have 99 stamina and raids always succeed."
-    assert warn(false) == [
-        f"3: {TYPED_IN.format('99')}",
-        f"3: {NOT_PLAYED.format('stamina, Each round')}",
-    ]
-
-
-def test_an_empty_file_is_a_warning(warn: Warn) -> None:
-    assert warn(" \n")[0] == "1: the file is empty, so it tells agents nothing"
+def test_a_warning_names_the_line(warn: Warn) -> None:
+    assert warn("You mine.\n\nEach round you have 99 stamina.") == [f"3: {TYPED_IN.format('99')}"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +51,7 @@ def test_an_empty_file_is_a_warning(warn: Warn) -> None:
         ("en", "About 1,000 plots, 2.5 each.", ["1,000", "2.5"]),
         ("zh", "黄金加倍。分一半。共十块。得10分。", ["倍", "半", "十", "10"]),
         ("en", 'You own {{ rows * 2 }} plots of `T10`, T10 or [[0, 0]]: {"mine": 3}', []),
-        ("en", "1. One plot, the second one.", []),
+        ("en", "1. One plot, the second one, a high five, High-Fives.", []),
         ("zh", "十分重要。百分之 {{ adjudication_percent }}。千万小心第二回合。", []),
         ("en", "{# 99 in a\ncomment of 2 lines #}", []),
         ("en", "You have \uff11\uff10, \u0663\u0663 and \u2465.", ["10", "\u0663\u0663", "6"]),
@@ -77,46 +66,24 @@ def test_a_number_that_is_no_placeholder_is_a_warning(
     assert warn(text, lang) == [f"1: {TYPED_IN.format(number)}" for number in found]
 
 
-@pytest.mark.parametrize(
-    ("world", "lang", "text", "found"),
-    [
-        ("mining", "en", "Raiding never fails.", "Raiding, never"),
-        ("mining", "en", "It costs nothing to defend.", "defend, costs"),
-        ("mining", "en", "Whoever raids is punished.", "raids, punished"),
-        ("mining", "zh", "抢夺总是成功。", "抢夺, 总是"),
-        ("mining", "zh", "抢夺会得到奖励。", "抢夺, 奖励"),
-        ("mining", "zh", "`raid` 永远有效。", "raid, 永远"),
-        ("nations", "en", "Territories cannot be lost.", "Territories, cannot"),
-        ("nations", "en", "Your income is free of upkeep.", "income, free"),
-        ("trust", "en", "A high five always gives sats.", "high five, always"),
-        ("mining", "en", "Never raid first. Always mine.", ""),
-        ("mining", "en", "Mine what you can. Others never rest.", ""),
-        ("mining", "en", "Build strong defences and raid the weak.", ""),
-    ],
-)
-def test_a_sentence_about_rules_without_a_mark_is_a_warning(
-    warn: Warn, world: str, lang: str, text: str, found: str
-) -> None:
-    assert warn(text, lang, world) == ([f"1: {NOT_PLAYED.format(found)}"] if found else [])
-
-
-RAIDS = "Raids always succeed."
+SEVEN = "Raids cost 7."
 
 
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        (f"{{# rule: raid #}}\n- {RAIDS}\n- {RAIDS}", [3]),
-        (f"{{# rule: raid #}}\n{RAIDS}\n{RAIDS}\n\n{RAIDS}", [5]),
-        (f"{{# rule: raid #}} {RAIDS}\n# {RAIDS}", [2]),
-        (f"{{# rule: raid #}}\n{{% if rows %}}\n{RAIDS}\n{{% else %}}\n{RAIDS}\n{{% endif %}}\n{RAIDS}", [7]),
-        (f"{{% if communication %}}\n{{# rule: raid #}}\n- {RAIDS}\n{{% endif %}}\n- {RAIDS}", [5]),
-        (f"{{# words: plot #}}\n{RAIDS}", [2]),
-        (f"{{% if rows %}}Mine.\n{{% else %}}\n{RAIDS}\n{{% endif %}}", [3]),
+        (f"{{# rule: raid #}}\n- {SEVEN}\n- {SEVEN}", [3]),
+        (f"{{# rule: raid #}}\n{SEVEN}\n{SEVEN}\n\n{SEVEN}", [5]),
+        (f"{{# rule: raid #}} {SEVEN}\n# {SEVEN}", [2]),
+        (f"{{# rule: raid #}}\n{{% if rows %}}\n{SEVEN}\n{{% else %}}\n{SEVEN}\n{{% endif %}}\n{SEVEN}", [7]),
+        (f"{{% if communication %}}\n{{# rule: raid #}}\n- {SEVEN}\n{{% endif %}}\n- {SEVEN}", [5]),
+        (f"{{# a comment #}}\n{SEVEN}", [2]),
+        (f"{{% if rows %}}Mine.\n{{% else %}}\n{SEVEN}\n{{% endif %}}", [3]),
     ],
 )  # fmt: skip
-def test_a_mark_covers_the_next_sentence_in_each_branch(warn: Warn, text: str, lines: list[int]) -> None:
-    assert warn(text) == [f"{line}: {NOT_PLAYED.format('Raids, always')}" for line in lines]
+def test_a_mark_covers_the_next_lines_in_each_branch(text: str, lines: list[int]) -> None:
+    unmarked = [number for number, said, marked in lines_of(text, {"raid"}) if SEVEN in said and not marked]
+    assert unmarked == lines
 
 
 def test_under_a_mark_only_numbers_that_no_setting_changes_are_accepted(warn: Warn) -> None:
@@ -126,13 +93,9 @@ def test_under_a_mark_only_numbers_that_no_setting_changes_are_accepted(warn: Wa
         assert warn(f"{{# rule: reports #}}\n{said.format(number)}") == [f"2: {TYPED_IN.format(number)}"]
 
 
-def test_a_mark_without_a_play_covers_nothing_and_is_a_warning(warn: Warn) -> None:
+def test_a_mark_without_a_play_covers_nothing(warn: Warn) -> None:
     for name in ("nonsense", "two words"):
-        assert warn(f"Mine.\n{{# rule: {name} #}}\n- {RAIDS} 99.") == [
-            f"2: no prompt of mining has a rule {name}, so no test plays it",
-            f"3: {TYPED_IN.format('99')}",
-            f"3: {NOT_PLAYED.format('Raids, always')}",
-        ]
+        assert warn(f"Mine.\n{{# rule: {name} #}}\n- Rate up to 10.") == [f"3: {TYPED_IN.format('10')}"]
 
 
 def test_a_problem_of_two_languages_is_printed_once(cli: Cli, tmp_path: Path) -> None:
@@ -156,17 +119,11 @@ def test_included_files_and_the_text_of_an_observer_are_looked_at(tmp_path: Path
     ]
 
 
-def test_words_of_rules_are_not_sent(warn: Warn, tmp_path: Path) -> None:
-    assert warn("{# words: plot #}\nMine.") == []
-    prompts = load_prompts(MINING, str(tmp_path / "mine"), "en")
-    assert system_text(prompts, prompting.default_setting(MINING)) == "Mine."
-
-
 def test_check_prints_warnings_and_succeeds(cli: Cli, tmp_path: Path) -> None:
     mine = shutil.copytree(prompting.ROOT / "mining" / "unguided", tmp_path / "mine")
     (mine / "system.zh.md").unlink()
     assert cli("prompts", "check", "mining", str(mine)).stdout == "1 checked, 0 problems, 0 warnings\n"
-    (mine / "system.en.md").write_text("Mine.\n\nEach round you have 99 stamina and raids always succeed.\n")
+    (mine / "system.en.md").write_text("Mine.\n\nEach round you have 99 stamina, and 7 raids succeed.\n")
     told = cli("prompts", "check", "mining", str(mine), "--json")
     warnings = json.loads(told.stdout)["warnings"]
     assert told.exit_code == 0

@@ -6,7 +6,6 @@ from hobbes.engine.mining.actions import KINDS
 from hobbes.engine.mining.agent_turns import AGENT_TURNS
 from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
-from hobbes.engine.mining.choices import choices
 from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.queries import QUERIES
@@ -52,7 +51,6 @@ MINING: World[MiningConfig, State, Intent] = World(
     ),
     acts=validation.acts,
     board=board,
-    choices=choices,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     events=EVENTS,
     telling=TELLING,

@@ -5,7 +5,7 @@ With a map, territories lie as they touch. Without one, those of each agent lie 
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt, sqrt
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from hobbes.engine.board import (
     SIDE,
@@ -18,13 +18,12 @@ from hobbes.engine.board import (
     disc_size,
     join_names,
     spread,
-    start_of,
     title_of,
 )
 from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.world import PlayedTurn
 
@@ -81,54 +80,6 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         kinds=KINDS,
         sizes="an agent's army, in mils",
     )
-
-
-def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
-    """Return what an agent sees: the armies and the number of territories, and the news of the last turn."""
-    army, land, news, account = (
-        cast("dict[str, Any]", view.get(part, {})) for part in ("army", "territories", "news", "account")
-    )
-    told = {**news, str(view["self"]): account} if news else {}
-    seen = [agent for agent in agents if agent in army]
-    ring, most = spread(len(seen)), max([1, *army.values()])
-    return Board(
-        start_of(int(str(view["turn"]))),
-        agents,
-        SIDE,
-        ring.height,
-        tuple(
-            Place(
-                _army(agent),
-                *middle,
-                ring.room,
-                ring.room,
-                words=f"{agent}: land {len(land[agent])}, mils {army[agent]}",
-                owner=agent,
-                shape="disc",
-                size=disc_size(army[agent], most, MIN_SIZE),
-                text=str(army[agent]),
-                label=agent,
-                note=f"land {len(land[agent])}",
-            )
-            for agent, middle in zip(seen, ring.middles, strict=True)
-        ),
-        arrows=tuple(_arrows_of_news(told)),
-        kinds=KINDS[:2],
-        sizes="an agent's army, in mils",
-    )
-
-
-def _arrows_of_news(told: Mapping[str, Mapping[str, Any]]) -> Iterator[Arrow]:
-    """Yield what agents did to one another in the last turn, by the account of each."""
-    for kind, verb, part, in_words in (
-        ("attack", "attacked", "attacked", lambda mils: counted(mils, "mil")),
-        ("gift", "granted", "granted_to", lambda money: f"{money} money"),
-        ("gift", "ceded", "ceded_to", join_names),
-    ):
-        for agent, deeds in told.items():
-            for to, what in deeds.get(part, {}).items():
-                label = in_words(what)
-                yield Arrow(kind, agent, _army(agent), _army(to), f"{agent} {verb} {to}: {label}", label)
 
 
 def _land(territory: str) -> str:

@@ -7,8 +7,7 @@ from hobbes.engine import reflection
 from hobbes.engine.nations import phases, state, validation
 from hobbes.engine.nations.agent_turns import AGENT_TURNS
 from hobbes.engine.nations.arithmetic import arithmetic
-from hobbes.engine.nations.board import board, seat
-from hobbes.engine.nations.choices import choices
+from hobbes.engine.nations.board import board
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.queries import QUERIES
@@ -77,8 +76,6 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
     acts=validation.acts,
     board=board,
-    choices=choices,
-    seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
     telling=TELLING,

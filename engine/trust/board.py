@@ -1,8 +1,7 @@
 """trust: what a round looks like: the units with their sats, and what each did to whom."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from collections.abc import Iterator
 
 from hobbes.engine.board import (
     SIDE,
@@ -15,10 +14,9 @@ from hobbes.engine.board import (
     Spread,
     disc_size,
     spread,
-    start_of,
     title_of,
 )
-from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
@@ -75,54 +73,6 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         kinds=KINDS,
         sizes="a unit and its sats",
     )
-
-
-def seat(view: JsonObject, agents: tuple[str, ...]) -> Board:
-    """Return what an agent sees: the sats of the units, and what they were seen to do in the last round."""
-    units = cast("Mapping[str, int]", view["units"])
-    teams = cast("Mapping[str, str]", view.get("teams", {unit: unit for unit in units}))
-    last = cast("list[dict[str, Any]]", view["history"])[-1:]
-    deeds = {str(view["you"]): last[0]["you"], **last[0]["others"]} if last else {}
-    ring, goal = spread(len(units)), max(units.values())
-    return Board(
-        start_of(int(str(view["turn"]))),
-        agents,
-        SIDE,
-        ring.height,
-        tuple(
-            Place(
-                unit,
-                *middle,
-                ring.room,
-                ring.room,
-                words=f"{unit}: {counted(sats, 'sat')}" + ("" if sats > 0 else ", dead"),
-                owner=teams[unit],
-                shape="disc",
-                size=disc_size(sats, goal, MIN_SIZE),
-                text=str(sats),
-                label=unit,
-                note="" if sats > 0 else "dead",
-                shade=3 if sats > 0 else 0,
-            )
-            for (unit, sats), middle in zip(units.items(), ring.middles, strict=True)
-        ),
-        arrows=tuple(_arrows_seen(deeds, teams)),
-        kinds=KINDS[:2],
-        sizes="a unit and its sats",
-    )
-
-
-def _arrows_seen(deeds: Mapping[str, list[Any] | None], teams: Mapping[str, str]) -> Iterator[Arrow]:
-    """Yield the high fives and attacks that were seen in a round."""
-    done = {unit: (deed[0], deed[1]) for unit, deed in deeds.items() if deed}
-    for unit, (action, target) in done.items():
-        if unit not in teams or target not in teams:
-            continue
-        if action == "high_five":
-            returned, words = done.get(target) == ("high_five", unit), f"{unit} high fived {target}"
-            yield Arrow("high five", teams[unit], unit, target, words, "high five", succeeded=returned)
-        elif action.startswith("attack"):
-            yield Arrow("attack", teams[unit], unit, target, f"{unit} attacked {target}", "attack")
 
 
 def _is_shown(played: PlayedTurn[State, Intent], unit: Unit) -> bool:

@@ -6,8 +6,7 @@ from hobbes.engine import reflection
 from hobbes.engine.trust import observer, state, validation
 from hobbes.engine.trust.agent_turns import AGENT_TURNS
 from hobbes.engine.trust.arithmetic import arithmetic
-from hobbes.engine.trust.board import board, seat
-from hobbes.engine.trust.choices import choices
+from hobbes.engine.trust.board import board
 from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
@@ -66,8 +65,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     ),
     acts=validation.acts,
     board=board,
-    choices=choices,
-    seat=seat,
     prompts=lambda _: "plain",
     events=EVENTS,
     telling=TELLING,

@@ -1,7 +1,6 @@
-"""What a shell offers when somebody types a command: worlds, runs, prompts and policies."""
+"""What a shell offers when somebody types a command: worlds, prompts and policies."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,22 +14,6 @@ def worlds() -> list[str]:
     from hobbes.engine.worlds import WORLDS
 
     return list(WORLDS)
-
-
-def runs(ctx: typer.Context) -> Iterator[str]:
-    """Yield `last`, and the names and ids of the runs in the home, the newest first; nothing without runs."""
-    from hobbes.lab.errors import LabError
-    from hobbes.lab.store.command_line import usual_home
-    from hobbes.lab.store.home import read_store
-
-    home = ctx.params.get("home")
-    try:
-        store = read_store(home if isinstance(home, Path) else usual_home())
-    except LabError:  # the command itself will say it
-        return
-    rows = store.db.query("select id, name from runs order by rowid desc")
-    yield from ("last", *(name for row in rows for name in (row["name"], row["id"]) if name))
-    store.close()
 
 
 def variants(ctx: typer.Context) -> Iterator[str]:

@@ -31,9 +31,6 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     lang: RunsLang = None,
     observer: options.ObserverSpec = None,
     settings: options.Settings = None,
-    ask: Annotated[
-        bool, typer.Option("--ask", help="ask the agent's model whenever the prompt has changed")
-    ] = False,
     probe: Annotated[
         Path | None,
         typer.Option(help="ask about the situations in this file after each save, as `hobbes probe` does"),
@@ -53,20 +50,16 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     the approximate tokens, and what `prompts check` finds; with --probe, without the whole prompt. If the
     prompt cannot be rendered, one line says why. The options are those of `prompts render`.
 
-    With --ask, the model that plays the agent is asked at once and again whenever the prompt has changed. Its
-    answer is printed beside the one before, or below it. Answers are not kept, and nothing is played. The
-    caps count the calls from the start of this command.
-
     With --probe, recorded situations are asked about at once and again after each save, several times each.
     Each version of the prompt is a column beside the prompt of the game itself, and nothing is asked twice.
-    The answers are kept, and `hobbes probe show` shows them later.
+    The answers are kept, and `hobbes probe show` shows them later. The caps count the calls from the start of
+    this command.
 
     Example: hobbes watch mining --prompts ./mine --turn 3 --agent miner-01
     """
     from contextlib import suppress
 
     from hobbes.lab.loop import play_out
-    from hobbes.lab.play.asking import Asker
     from hobbes.lab.probe.versions import Session, Tried
     from hobbes.lab.show.prompt_edits import Edits, Probed, Terminal, saves, show_json
     from hobbes.lab.show.watching import watched_answers
@@ -77,8 +70,8 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
     asked = None
     if probe is not None:
-        if run or turn or agent or agents or seed is not None or values or ask:
-            raise UsageError("--probe takes situations from its file; leave out --run, --turn, --ask, ...")
+        if run or turn or agent or agents or seed is not None or values:
+            raise UsageError("--probe takes situations from its file; leave out --run, --turn, ...")
         asked, own = _probe_file(probe, prompts, model, lang), {}
         run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
@@ -89,9 +82,8 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         )
         if question.lang not in languages(question.world.name, question.variant):
             question.load_prompts()  # raises UsageError: there is nothing to watch
-        asker = Asker(store, question, caps) if ask else None
         session = Session(store, asked, caps, watched_answers) if asked else None
-        edits = Edits(question, show, asker.ask if asker else None, session.ask if session else None)
+        edits = Edits(question, show, session.ask if session else None)
         with suppress(KeyboardInterrupt):
             play_out(edits.follow(saves(question)))
         if session and (told := session.not_told_yet()):

@@ -33,7 +33,6 @@ class ReportForm(StrEnum):
 
     html = "html"
     md = "md"
-    paper = "paper"
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -82,7 +81,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The plan is kept at the first game; a file with looks is played to the next look. The caps hold over all
+    The plan is kept at the first game; The caps hold over all
     runs together. The exit code is 1 if a run is tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
@@ -98,7 +97,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.lab.experiment.branching import with_bases
     from hobbes.lab.experiment.estimate import estimate
     from hobbes.lab.experiment.file import read_experiment_file
-    from hobbes.lab.experiment.plan import plan, to_next_look
+    from hobbes.lab.experiment.plan import plan
     from hobbes.lab.experiment.playing import Ways, missing, play_experiment, tainted_cells
     from hobbes.lab.experiment.wording import tainted_of
     from hobbes.lab.show.terminal import OUT, next_step, print_json, remark
@@ -111,11 +110,10 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, content = with_bases(store, file, asked, content)
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
-        whole = plan(store, file, asked, models, caps)
+        made = plan(store, file, asked, models, caps)
         if amend is not None:
-            _amend(store, whole, content, amend)
+            _amend(store, made, content, amend)
             return
-        made = whole if dry_run else to_next_look(whole, missing(store, whole))
         cells = missing(store, made)
         cost = estimate(store, cells)
         if dry_run:
@@ -137,7 +135,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             OUT.print(
                 Text(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
             )
-            _tell_plan(store, whole, made)
+            _tell_plan(store, made)
             if tainted:
                 OUT.print(Text(f"{tainted_of(tainted, len(made.cells))}: too many calls failed"))
             next_step(store.command("report", asked.name))
@@ -170,14 +168,12 @@ def _ask(cost: "Estimate") -> None:
         raise LabError("nothing was played")
 
 
-def _tell_plan(store: "Store", whole: "Plan", made: "Plan") -> None:
-    """Print whether this is a planned look, and what is not as planned."""
+def _tell_plan(store: "Store", made: "Plan") -> None:
+    """Print what is not as planned."""
     from hobbes.lab.experiment.frozen import frozen_plan
     from hobbes.lab.show.terminal import say
 
-    if len(made.cells) < len(whole.cells):
-        say("this is a planned look; call the command again to play to the next one")
-    frozen = frozen_plan(store, whole.file)
+    frozen = frozen_plan(store, made.file)
     if frozen and frozen.changes and not frozen.amendments:
         say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
 
@@ -308,9 +304,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option(
-            "--to", "-o", help="the file to write, by default stdout; with --format paper the folder"
-        ),
+        typer.Option("--to", "-o", help="the file to write, by default stdout"),
     ] = None,
     without_tainted: Annotated[
         bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
@@ -328,9 +322,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     if form is not None and as_json:
         raise UsageError("write --json or --format, not both")
     if to is not None and form is None:
-        raise UsageError("--to needs --format html, md or paper")
-    if to is None and form is ReportForm.paper:
-        raise UsageError("--format paper writes several files; name their folder with --to")
+        raise UsageError("--to needs --format html or md")
     with options.open_home(home) as store:
         found = reported(store, experiment, with_tainted=not without_tainted)
         for line in found.left_out:
@@ -338,10 +330,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         if as_json:
             print_json(found.to_json())
             return
-        if form is ReportForm.paper and to is not None:
-            _write_paper(store, found, to)
-        else:
-            _write_report(store, found, form, to)
+        _write_report(store, found, form, to)
 
 
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
@@ -360,21 +349,6 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
         _write(markdown(page, to.stem), to)
         for name, picture in pictures(page, to.stem).items():
             _write(picture, to.with_name(name))
-
-
-def _write_paper(store: "Store", found: "Report", folder: Path) -> None:
-    """Write a report as an appendix of a paper into a folder, which is made if there is none."""
-    from hobbes.lab.show.paper import appendix
-    from hobbes.lab.show.terminal import say
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files = appendix(store, found)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        raise LabError(f"cannot write {folder}: {error.strerror}; choose another folder with --to") from error
-    say(f"{folder}: {', '.join(files)}")
 
 
 def _write(text: str, to: Path | None) -> None:

@@ -133,9 +133,6 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             help="in a diary, show only what has this mark: a landmark, `failed call` or `rejection`"
         ),
     ] = None,
-    code: Annotated[
-        str | None, typer.Option(help="of a diary, show the decisions in which a coder found this code")
-    ] = None,
     tag: Annotated[
         str | None, typer.Option(help="of a diary, show the decisions on which a note has this tag")
     ] = None,
@@ -156,7 +153,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and (event or only_agents or grep is not None):
         raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-    filters = {"mark": mark, "code": code, "tag": tag}
+    filters = {"mark": mark, "tag": tag}
     for name, value in filters.items():
         if value is not None and (turn is not None or not agents):
             where = "name its agents, or write all, and leave out the turn"
@@ -248,19 +245,18 @@ def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None
 
 def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: bool) -> None:
     """Show everything about one agent in one turn."""
-    from hobbes.lab.coding.telling import codes_of
-    from hobbes.lab.show import cards, coding, tracing
+    from hobbes.lab.show import cards, tracing
     from hobbes.lab.show.palette import looks_in
     from hobbes.lab.show.terminal import print_json
     from hobbes.lab.show.told import told
 
     full = tracing.full_turn(store, run, turn)
     card = tracing.agent_card(store, run, turn, agent, lambda *_: full)
-    codes = codes_of(store, run.id, turn, agent)
     if as_json:
-        print_json({**card, "codes": codes.to_json()})
+        print_json(card)
     else:
-        cards.show_card(card, told(run, full, card), looks_in(store, run), coding.of_card(codes))
+        shown = tracing.for_people(card)
+        cards.show_card(shown, told(run, full, shown), looks_in(store, run))
 
 
 def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
@@ -282,14 +278,14 @@ def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     search = searching.search_for(store, run, events, (), grep)
     looks = looks_in(store, run)
     chosen = diary.chosen(looks, agents)
-    noted = diary.noted_in(store, run)
-    there, wanted = diary.choices(run, noted), {name: value or "" for name, value in filters.items()}
+    tags = diary.tags_in(store, run)
+    there, wanted = diary.choices(run, tags), {name: value or "" for name, value in filters.items()}
     for name, value in wanted.items():
         if value and value not in there[name]:
             listed = f"choose from: {', '.join(there[name])}" if there[name] else "this run has none"
             raise UsageError(f"--{name} {value!r}: {listed}")
     choice = diary.Choice(chosen, events=search.events, words=search.pattern, **wanted)
-    entries = diary.diary(store, run, choice, noted)
+    entries = diary.diary(store, run, choice, tags)
     if as_json:
         print_json([entry.to_json() for entry in entries])
     elif events:
@@ -324,7 +320,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
-    run: Annotated[str | None, typer.Option(autocompletion=completion.runs, help="only in this run")] = None,
+    run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
     outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hobbes.lab.commands import completion, options
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import LOOK
 from hobbes.lab.errors import UsageError
 
@@ -59,9 +59,7 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def notes(
-    run: Annotated[
-        str | None, typer.Option(autocompletion=completion.runs, help="only the notes of this run")
-    ] = None,
+    run: Annotated[str | None, typer.Option(help="only the notes of this run")] = None,
     tag: Annotated[str | None, typer.Option(help="only notes with this tag")] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,

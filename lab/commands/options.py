@@ -11,7 +11,7 @@ from typer.core import TyperArgument, TyperCommand
 
 from hobbes.lab.commands import completion
 from hobbes.lab.errors import UsageError
-from hobbes.lab.files import check_path, read_json
+from hobbes.lab.files import check_path, key_and_value, read_json
 
 if TYPE_CHECKING:
     from hobbes.engine.world import AnyWorld
@@ -89,9 +89,7 @@ SecondsPerTurn = Annotated[
 ]
 RunName = Annotated[
     str,
-    typer.Argument(
-        autocompletion=completion.runs, help="a run's id, a unique prefix of it, its name, or `last`"
-    ),
+    typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
 ]
 A_WORLD = "WORLDS"
 """Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
@@ -136,16 +134,14 @@ def find_world(name: str) -> "AnyWorld":
 
 def parse_setting(text: str) -> tuple[str, Any]:
     """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
-    from hobbes.lab.play.forms import read_setting
-
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
     if value.startswith("@"):
         return key, read_json(Path(value[1:]))
     try:
-        return read_setting(text)
-    except ValueError as error:
+        return key_and_value(text)
+    except UsageError as error:
         raise UsageError(f"--set {error}") from error
 
 

@@ -11,7 +11,7 @@ import typer
 
 from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import CHANGE, PLAY
-from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.errors import HaltedRunError, LabError, LateError, UsageError
 from hobbes.lab.files import read_text
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ app = typer.Typer()
 
 MAX_TIMES = 1_000
 """More runs than this are a slip of the keyboard."""
-
-USUAL_PAGES = "http://127.0.0.1:8766"
-"""Where `hobbes view` serves the pages unless it is told otherwise."""
 
 
 def _finite(value: float | None) -> float | None:
@@ -110,7 +107,6 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
         begun = [begin(store, replace(asked, name=one), caps, models) for one in names_of(store, name, times)]
         for one in begun:
             ERR.print(Text(f"run {one.id}"))
-            _show_links(store, one)
         if times:
             tainted = _play_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
@@ -140,7 +136,6 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         stored = store.runs.find(run)
         stored.check_versions()
         stored = recap(store, stored, caps)
-        _show_links(store, stored)
         _exit(tainted=_play_and_ask(store, stored, as_json=as_json, traced=trace_langsmith))
 
 
@@ -184,15 +179,14 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """Play a run again from one of its turns, with or without changes.
 
     The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. Everything else
-    stays as it was in RUN, including the caps, which count the calls of the fork alone.
+    stays as it was in RUN, including the caps, which count the calls of the fork alone. With --times and
+    --name, the same command goes on with forks that were stopped, and begins those that are missing.
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
     from rich.text import Text
 
-    from hobbes.lab.play.forking import ForkOptions
-    from hobbes.lab.play.forking import fork as forked
-    from hobbes.lab.play.playing import names_of
+    from hobbes.lab.play.forking import ForkOptions, forks
     from hobbes.lab.show.terminal import ERR
 
     caps = _caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
@@ -201,19 +195,13 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     with options.open_home(home, writes=True) as store:
         found = store.runs.find(run)
-        limits = replace(found.caps, **caps)
-        # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-        forks = [
-            forked(store, found, replace(asked, name=one), limits, models)
-            for one in names_of(store, name, times)
-        ]
-        for one in forks:
+        begun = forks(store, found, asked, replace(found.caps, **caps), models, times)
+        for one in begun:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
-            _show_links(store, one)
         if times:
-            tainted = _play_side_by_side(store, forks, as_json=as_json, traced=trace_langsmith)
+            tainted = _play_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
-            tainted = _play(store, forks[0], as_json=as_json, traced=trace_langsmith)
+            tainted = _play(store, begun[0], as_json=as_json, traced=trace_langsmith)
         _exit(tainted=tainted)
 
 
@@ -235,69 +223,49 @@ def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-@app.command(
-    context_settings={**options.ENV, "allow_extra_args": True, "ignore_unknown_options": True},
-    rich_help_panel=PLAY,
-)
-def answer(  # noqa: PLR0913, PLR0917  an option each
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
+def answer(
     run: options.RunName,
-    context: typer.Context,
-    whole: Annotated[
-        str | None,
-        typer.Option(
-            "--answer", envvar="HOBBES_ANSWER", metavar="JSON|@FILE", help="the whole answer at once"
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY=VALUE|@FILE.json", help="a field of the answer, or a file with all of it"
         ),
     ] = None,
     agent: Annotated[
         str | None, typer.Option(help="the agent to answer for; needed if several people are asked")
-    ] = None,
-    text: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT|@FILE", help="the raw answer of an agent, read like that of a model"),
     ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
     """Answer for a person whom a run waits for; without an answer, ask in the terminal.
 
-    The run goes on once all have answered. The fields of an answer are the world's, and each is an option.
-    If several share a name, write KEY=VALUE for one of them, as often as needed, or VALUE for all. A
-    field that is not named has its default. A run that waits lists its options.
+    The run goes on once all have answered. VALUE is JSON or text, and a KEY with dots leads into objects. A
+    field that is not written has its default. With --json and without an answer, the question is shown.
 
-    Example: hobbes answer last --answer @answer.json
+    Example: hobbes answer last rulings.unit-b.grant=5
     """
-    from rich.text import Text
+    from hobbes.lab.play.people import checked_answer, keep_answer, the_question, written_answer
+    from hobbes.lab.show.questions import answer_in_terminal
+    from hobbes.lab.show.terminal import print_json
 
-    from hobbes.lab.play import answering
-    from hobbes.lab.play.playing import keep_answer
-    from hobbes.lab.show.terminal import ERR, print_json, say
-    from hobbes.lab.show.terminal_form import answer_from_terminal
-
-    run, fields = answering.parse_options([run, *context.args])  # an option may stand before the run
-    if bool(fields) + (whole is not None) + (text is not None) > 1:
-        raise UsageError("write single fields, --answer or --text, not several of them")
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()
-        question = answering.the_question(stored, agent)
-        form = answering.form_for(stored, question)
-        ERR.print(Text(f"turn {stored.turns} of run {stored.id}"))  # what was shown before may be answered
-        if whole is not None:
-            answer = answering.as_json(form, whole)
-        elif text is not None:
-            answer = answering.as_text(question, text)
-        elif fields := answering.with_environment(form, fields):
-            answer = answering.answer_from_options(form, fields)
-        else:
-            answer = answer_from_terminal(question, form)
-        present = keep_answer(store, stored, question, answer)
-        if not present.questions:
-            _exit(tainted=_play(store, present, as_json=as_json))
-        elif as_json:
-            print_json(_open_questions(present))
-        else:
-            others = ", ".join(one.agent for one in present.questions)
-            say(f"turn {present.turns} is still waiting for {others}")
+        question = the_question(stored, agent)
+        if as_json and not words:
+            print_json(_open_questions(stored))
+            return
+        try:
+            if words:
+                said = checked_answer(stored, question, written_answer(words))
+                keep_answer(store, stored, question, said)
+            else:
+                answer_in_terminal(store, stored, question)
+        except LateError:
+            _play(store, stored, as_json=as_json)  # the call has failed
+            raise
+        _exit(tainted=_play(store, stored, as_json=as_json))
 
 
 def _exit(*, tainted: bool) -> None:
@@ -391,23 +359,16 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
 
 def _play_and_ask(store: "Store", run: "Run", *, as_json: bool, traced: bool) -> bool:
     """Play a run like `_play`. If only one person plays, ask in the terminal where there is one."""
-    from hobbes.lab.play.seats import seats_of
-
-    alone = len(seats_of(run)) == 1 and not as_json and in_terminal()
-    tainted = _play(store, run, as_json=as_json, asks=alone, traced=traced)
-    if not alone:
-        return tainted
-
-    from hobbes.lab.play.answering import form_for
-    from hobbes.lab.play.playing import keep_answer
+    from hobbes.lab.play.people import people_in
+    from hobbes.lab.show.questions import answer_in_terminal
     from hobbes.lab.show.terminal import remark
-    from hobbes.lab.show.terminal_form import answer_from_terminal
 
-    while (stored := store.runs.find(run.id)).questions:
+    alone = len(people_in(run)) == 1 and not as_json and in_terminal()
+    tainted = _play(store, run, as_json=as_json, asks=alone, traced=traced)
+    while alone and (stored := store.runs.find(run.id)).questions:
         question = stored.questions[0]  # whoever plays a unit of trust plays its clones, too
         try:
-            answer = answer_from_terminal(question, form_for(stored, question))
-            keep_answer(store, stored, question, answer)
+            answer_in_terminal(store, stored, question)
         except typer.Abort:
             hint = store.command("answer", run.id)
             remark(f"stopped; `{hint}` asks again")
@@ -423,45 +384,26 @@ def in_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _show_links(store: "Store", run: "Run") -> None:
-    """Show the link of each person who plays in a run."""
-    from hobbes.lab.play.seats import path_of, seats_of
-    from hobbes.lab.show.terminal import remark
-
-    seats = seats_of(run)
-    for seat in seats:
-        remark(f"{seat} answers at {USUAL_PAGES}{path_of(store.home, run, seat)}")
-    if seats:
-        hint = store.command("view")
-        remark(f"while `{hint}` serves the pages; give each link to one person only")
-
-
 def _open_questions(run: "Run") -> dict[str, Any]:
     """Return what a run waits for, as JSON."""
-    from hobbes.lab.play.answering import open_questions
+    from hobbes.lab.play.people import open_questions
 
     return {"run": run.id, "turn": run.turns, "waiting": open_questions(run)}
 
 
 def _show_question(store: "Store", run: "Run") -> None:
-    """Show what a waiting run asks, and how to answer."""
+    """Show whom a waiting run asks, and how to answer."""
     from hobbes.engine.world import OBSERVER
-    from hobbes.lab.play import answering
-    from hobbes.lab.play.forms import hint
-    from hobbes.lab.show.terminal import OUT, next_step, table
+    from hobbes.lab.play.people import requests
+    from hobbes.lab.show.questions import fields_table
+    from hobbes.lab.show.terminal import OUT, columns_and_rows, next_step, table
 
     first, *others = run.questions
     if first.agent == OBSERVER:
-        title = f"turn {run.turns}: a person is asked"
-        OUT.print(table(title, *answering.columns_and_rows(answering.requests(first))))
+        OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(requests(first))))
     else:
         how = [(one.agent, store.command("answer", run.id, "--agent", one.agent)) for one in run.questions]
         OUT.print(table(f"turn {run.turns}: people are asked", ("agent", "answers with"), how))
-    rows = [
-        (f"--{name}", key, hint(field), field.description)
-        for name, fields in answering.options(answering.form_for(run, first)).items()
-        for key, field in fields.items()
-    ]
-    OUT.print(table("\nwhat may be answered", ("option", "KEY", "VALUE", ""), rows))
+    OUT.print(fields_table(run, first))
     more = ("--agent", first.agent) if others else ()
     next_step(store.command("answer", run.name or run.id, *more))

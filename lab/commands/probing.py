@@ -72,7 +72,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         list[str],
         typer.Argument(
             metavar="RUN|FILE.toml...",
-            autocompletion=completion.runs,
             help="recorded runs, or files of situations",
         ),
     ],
@@ -132,7 +131,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes probe baseline --turns 3,7 --prompts ./mine --times 10 --name peaceful
     """
     from hobbes.lab.loop import play_out
-    from hobbes.lab.probe.asking import Asker, kept_calls, missing
+    from hobbes.lab.probe.asking import asking, kept_calls, missing
     from hobbes.lab.probe.planning import cost
     from hobbes.lab.probe.situations import read_probe_file, with_options
     from hobbes.lab.probe.versions import plan_version
@@ -156,23 +155,23 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         planned = plan_version(store, asked, caps)
         if asked.prompts and len(planned.columns) == 1:
             raise UsageError(f"{'; '.join(planned.notes)}, and nothing would be compared; edit it first")
-        kept = kept_calls(store, planned)
-        expected = cost(store, planned, missing(planned, kept))
         if dry_run:
+            expected = cost(store, planned, missing(planned, kept_calls(store, planned)))
             _tell_cost(planned, expected, as_json=as_json)
             return
         if not asked.name:
             raise UsageError("--name: give the probe a name, under which it is kept")
-        remark(_in_words(planned, expected))
-        if expected.calls and expected.usd != 0 and not yes:
-            agree()
-        asker = Asker(store, planned, kept, caps)
-        try:
-            with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
-                play_out(asker.ask_all(on_answer))
-        except KeyboardInterrupt:
-            remark("stopped; the same command goes on with the probe")
-            sys.exit(130)
+        with asking(store, planned, caps) as asker:
+            expected = cost(store, planned, missing(planned, asker.kept))
+            remark(_in_words(planned, expected))
+            if expected.calls and expected.usd != 0 and not yes:
+                agree()
+            try:
+                with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
+                    play_out(asker.ask_all(on_answer))
+            except KeyboardInterrupt:
+                remark("stopped; the same command goes on with the probe")
+                sys.exit(130)
         if not _show(store, planned.name, as_json=as_json).has_decisions:
             sys.exit(1)
 

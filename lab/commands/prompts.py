@@ -21,9 +21,7 @@ AtTurn = Annotated[int, typer.Option(min=0, help="a turn, counted from 0")]
 OfAgent = Annotated[str | None, typer.Option(help="an agent, or observer; by default the first agent")]
 InRun = Annotated[
     str | None,
-    typer.Option(
-        autocompletion=completion.runs, help="take state and memories from this run, and its settings"
-    ),
+    typer.Option(help="take state and memories from this run, and its settings"),
 ]
 RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
 Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)]
@@ -218,7 +216,7 @@ def prompts_check(
     """Check the prompt files for mistakes.
 
     Placeholders, all combinations of settings, and the languages against each other are checked. A number
-    that is no placeholder, and a sentence about rules that no mark covers, are warnings.
+    that is no placeholder is a warning.
 
     Example: hobbes prompts check mining guided
     """

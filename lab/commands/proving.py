@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.lab.commands import completion, options
+from hobbes.lab.commands import options
 from hobbes.lab.commands.groups import DATA, PROVE
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
@@ -34,9 +34,7 @@ MAX_DIFFS = 10
 
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def replay(
-    run: Annotated[
-        str, typer.Argument(autocompletion=completion.runs, help="a run, or a cassette: FILE.yaml")
-    ],
+    run: Annotated[str, typer.Argument(help="a run, or a cassette: FILE.yaml")],
     reread: Annotated[
         bool, typer.Option(help="apply the current reading and rules to the recorded answers")
     ] = False,
@@ -231,7 +229,7 @@ def verify(
 def measure(
     runs: Annotated[
         list[str],
-        typer.Argument(metavar="RUN...", autocompletion=completion.runs, help="runs that have finished"),
+        typer.Argument(metavar="RUN...", help="runs that have finished"),
     ],
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -298,7 +296,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
     run: Annotated[
         str | None,
-        typer.Argument(autocompletion=completion.runs, help="a run whose turns are pinned; or give --probe"),
+        typer.Argument(help="a run whose turns are pinned; or give --probe"),
     ] = None,
     turns: Annotated[
         str | None,

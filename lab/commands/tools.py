@@ -106,24 +106,17 @@ def serve(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
     delay: Annotated[float, typer.Option(min=0, help="how many seconds each answer takes")] = 0.0,
-    faults: Annotated[
-        str,
-        typer.Option(
-            help="faults to inject: NAME=SHARE,NAME=SHARE (docs/failures.md), or one SHARE split among all"
-        ),
-    ] = "",
 ) -> None:
     """Run the stand-in server for chat completions.
 
-    Scripted policies answer the requests, and /stats lists all requests with their faults.
+    Scripted policies answer the requests.
 
-    Example: hobbes serve --port 8765 --faults 'html-502=0.1,cut-in-body=0.05', then
+    Example: hobbes serve --port 8765, then
     OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
     """
-    from hobbes.lab.wire.faults import parse_faults
     from hobbes.lab.wire.serving import listen
 
-    listen(host, port, delay, parse_faults(faults))
+    listen(host, port, delay)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=HELP)

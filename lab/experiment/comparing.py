@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Any, TypeAlias
 
-from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.contrasts import weights
 from hobbes.lab.experiment.file import WORDING, ExperimentFile, Hypothesis
 from hobbes.lab.experiment.power import POWER, detectable_effect
@@ -37,25 +36,15 @@ BySeed: TypeAlias = Mapping[int, float]
 class Rules:
     """By which rules comparisons are judged."""
 
-    seeds: tuple[int, ...]
-    """In the order of the file."""
-    looks: tuple[int, ...]
-    """The looks that have been planned, empty if there is only the end."""
-    reached: tuple[int, ...]
-    """The looks that have been reached."""
     margins: Mapping[str, float]
     """The smallest difference that matters, by measure."""
     with_failures: frozenset[tuple[str, int]]
     """The cells with failed calls."""
 
-    @property
-    def share(self) -> float:
-        """The share of ALPHA that the last look reached may use."""
-        return looks.shares(self.looks)[len(self.reached) - 1] if self.looks and self.reached else 1.0
 
-    def level(self, tests: int) -> float:
-        """Return the level below which a p must be before it is corrected for looks and so many tests."""
-        return ALPHA * self.share / max(tests, 1)
+def level(tests: int) -> float:
+    """Return the level below which a p must be before it is corrected for so many tests."""
+    return ALPHA / max(tests, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +90,8 @@ class Judged:
     tests: int
     """How many comparisons were made."""
     level: float
-    """Below which a p must be before its corrections."""
-    pairs: BySeed
-    seen: Sample
-    """What the tests rest on: the pairs up to the last look."""
+    """Below which a p must be before it is corrected."""
+    sample: Sample
     failed: tuple[int, ...] = ()
     """The seeds in which calls failed."""
     without_failures: "Judged | None" = field(default=None, repr=False)
@@ -140,15 +127,15 @@ class Judged:
         if effect is None:
             return None
         over_games = effect * (of.spread or 0.0)
-        if not self.seen.tables:
+        if not self.sample.tables:
             return over_games
-        tables = [one.crossed for one in self.seen.tables]
-        return max(over_games, detectable_over_wordings(self.seen.pairs, tables, self.level, POWER))
+        tables = [one.crossed for one in self.sample.tables]
+        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level, POWER))
 
     @property
     def wordings(self) -> list[Wordings]:
         """The wordings over which the difference is one, by the arms that share them; none with one each."""
-        return [wordings_of(one.arms, one.kind, one.crossed) for one in self.seen.tables]
+        return [wordings_of(one.arms, one.kind, one.crossed) for one in self.sample.tables]
 
     def without_p(self) -> "Judged":
         """Return the comparison without the p of a difference from 0."""
@@ -195,50 +182,23 @@ def judge(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
 
 def _correct(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
     """Return comparisons with their tests, as they are."""
-    differences = _at_looks(samples, rules)
-    reached = {*rules.seeds[: rules.reached[-1] if rules.reached else 0]} if rules.looks else {*rules.seeds}
+    differences = _differences(samples, rules)
     ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
     tests = max(1, sum(one.p is not None for one in differences))
     return [
-        Judged(difference, p, p_margin, tests, rules.level(tests), one.pairs, one.of_seeds(reached))
+        Judged(difference, p, p_margin, tests, level(tests), one)
         for one, difference, p, p_margin in zip(samples, differences, ps, within, strict=True)
     ]
 
 
-def _at_looks(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
-    """Return the differences at the last look reached. A p is the least of all looks, each by its share."""
-    if not rules.looks:
-        return _differences(samples, rules, 1.0)
-    nothing = _differences([one.of_seeds(()) for one in samples], rules, 1.0)
-    best = [replace(one, p=None, p_margin=None) for one in nothing]
-    for seeds, share in zip(rules.reached, looks.shares(rules.looks), strict=False):
-        now = _differences([one.of_seeds({*rules.seeds[:seeds]}) for one in samples], rules, share)
-        best = [
-            replace(
-                one,
-                p=_smaller(before.p, one.p and min(1.0, one.p / share)),
-                p_margin=_smaller(before.p_margin, one.p_margin and min(1.0, one.p_margin / share)),
-            )
-            for before, one in zip(best, now, strict=True)
-        ]
-    return best
-
-
-def _differences(samples: Sequence[Sample], rules: Rules, share: float) -> list[Difference]:
-    """Return the differences of samples. Their intervals have the level that this share of ALPHA leaves."""
+def _differences(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
+    """Return the differences of samples."""
     margins = [rules.margins.get(one.measure) for one in samples]
-    found = differences_of([[*one.pairs.values()] for one in samples], margins, ALPHA * share)
+    found = differences_of([[*one.pairs.values()] for one in samples], margins)
     return [
-        over_wordings(of, one.pairs, [table.crossed for table in one.tables], ALPHA * share)
-        if one.tables
-        else of
+        over_wordings(of, one.pairs, [table.crossed for table in one.tables]) if one.tables else of
         for one, of in zip(samples, found, strict=True)
     ]
-
-
-def _smaller(one: float | None, other: float | None) -> float | None:
-    """Return the smaller p; None if there is none."""
-    return min((p for p in (one, other) if p is not None), default=None)
 
 
 def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run") -> float | None:
@@ -335,7 +295,7 @@ class Compared:
     @property
     def pairs(self) -> BySeed:
         """The difference of each pair, by seed."""
-        return self.judged.pairs
+        return self.judged.sample.pairs
 
     def verdict(self) -> str:
         """Return `higher`, `lower`, `no larger than` (than the margin) or `cannot tell`."""
@@ -373,7 +333,7 @@ class Tested:
     exploratory: bool
     """Whether it is not in the plan of the experiment."""
     complete: bool
-    """Whether all runs that it needs have been played, or a planned look has been reached."""
+    """Whether all runs that it needs have been played."""
 
     @property
     def difference(self) -> Difference:

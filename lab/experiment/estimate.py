@@ -1,4 +1,4 @@
-"""What is still to be played will cost: what `hobbes experiment --dry-run` and the page of a fork say."""
+"""What is still to be played will cost: what `hobbes experiment --dry-run` says."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from hobbes.engine.turn import view_of
 from hobbes.lab.experiment.plan import Cell
-from hobbes.lab.play.forking import Planned
 from hobbes.lab.play.playing import Beginning
 from hobbes.lab.store.experiments import tokens_per_call
 from hobbes.lab.store.home import Store
@@ -47,19 +46,6 @@ def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
         rounds = new.setting.config.rounds - (fork.turn if fork else 0)
         asked.append((new, {spec: n * rounds for spec, n in players.items()}))
     return _cost(store, asked)
-
-
-def estimate_of_fork(store: Store, fork: Planned, turn: int, times: int = 1) -> Estimate:
-    """Return what a fork at a turn will cost if it is played so many times.
-
-    Those who act in this turn are taken to be asked in each turn from it on. An answer that is given costs
-    nothing.
-    """
-    players = Counter([*fork.asked.values(), *_observers(fork.new)])
-    left = fork.new.setting.config.rounds - turn
-    given = Counter(fork.asked[call.address.agent] for call in fork.given)
-    calls = {spec: n * left - given[spec] for spec, n in players.items()}
-    return _cost(store, [(fork.new, calls)] * times)
 
 
 def _observers(new: Beginning) -> list[str]:

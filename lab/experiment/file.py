@@ -101,14 +101,6 @@ _SeedsAsWritten: TypeAlias = (
 )
 
 
-def _looks(given: object) -> object:
-    """Refuse looks that are not numbers of seeds, each larger than the one before."""
-    is_numbers = isinstance(given, list) and given and all(type(n) is int and n > 0 for n in given)
-    if isinstance(given, list) and is_numbers and given == sorted(set(given)):
-        return tuple(given)
-    raise ValueError("write numbers of seeds, each larger than the one before")
-
-
 def _turn(given: object) -> object:
     """Refuse what is neither a turn nor the first of a landmark."""
     if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
@@ -221,8 +213,6 @@ class Compare(_Table):
     """The first arm if none is named."""
     measures: list[str] | None = None
     """The headline measures of the world if none are named."""
-    coder: Text | None = None
-    """Who coded: a model or a person. Measures of codes, such as `code:fear`, are theirs."""
     null: bool = True
     """Whether the null arm is played."""
     after_end: Literal["leave-out", "keep-last"] = "leave-out"
@@ -246,13 +236,6 @@ class Hypothesis(_Table):
     """With which share of the measure of that arm this one is compared; by default with all of it."""
     factors: list[str] | None = None
     """The factor of a trend, or the two of an interaction."""
-
-
-class InvasionAsked(_Table):
-    """A question about invasion: does a mutant gain among residents? Both are specs, as in `model`."""
-
-    resident: Text
-    mutant: Text
 
 
 class Base(_Table):
@@ -321,14 +304,11 @@ class ExperimentFile(Options):
     compare: Compare = Compare()
     smallest: dict[str, Annotated[float, Field(gt=0)]] = {}
     """The smallest difference that matters, by measure."""
-    looks: Annotated[tuple[int, ...], BeforeValidator(_looks, json_schema_input_type=list[int])] = ()
-    """After how many seeds the experiment is judged; by default only at its end."""
     answers: int = Field(1, ge=1, le=100)
     """How often each game of an arm is played with the same seed, each time with answers of its own."""
     pilot: Name | None = None
     """An experiment whose spread says how many seeds this one needs."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
-    invasions: list[InvasionAsked] = Field([], alias="invasion")
 
     @property
     def baseline(self) -> str:
@@ -464,8 +444,6 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    if file.looks and file.seeds and file.looks[-1] != len(file.seeds):
-        raise ValueError(f"looks: the last look is at all {len(file.seeds)} seeds; write this number last")
     _check_measures(file)
     _check_hypotheses(file)
     _check_wordings(file)
@@ -503,10 +481,8 @@ def _check_wordings(file: ExperimentFile) -> None:
             raise ValueError(f"{file.place(arm)}: an arm has either paraphrases or models; leave one out")
         if len(file.of_wordings(arm)) < len(paraphrases or models):
             raise ValueError(f"{file.place(arm)}: two wordings have the same name; rename a folder")
-        if models and (is_ranked or file.invasions):
-            raise ValueError(
-                f"{file.place(arm)} models: an experiment with pairs or invasions needs `model` instead"
-            )
+        if models and is_ranked:
+            raise ValueError(f"{file.place(arm)} models: an experiment with pairs needs `model` instead")
 
 
 def _check_measures(file: ExperimentFile) -> None:
@@ -630,7 +606,6 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         "factors": 1,
         "from": 1,
         "hypothesis": 2,
-        "invasion": 2,
         "parameters": 1,
         "set": 1,
         "smallest": 1,
@@ -639,8 +614,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         return message.removeprefix("Value error, ")
     table = tables.get(names[0], 0)
     where = f"[{'.'.join(names[:table])}]" if table else ""
-    if names[0] in {"hypothesis", "invasion"}:
-        where = " ".join([f"[[{names[0]}]]", *(str(int(number) + 1) for number in place[1:2])])
+    if names[0] == "hypothesis":
+        where = " ".join(["[[hypothesis]]", *(str(int(number) + 1) for number in place[1:2])])
     key = ".".join(names[table:])
     message = message.removeprefix("Value error, ")
     if kind == "extra_forbidden":
@@ -649,7 +624,6 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
             "compare": Compare,
             "from": From,
             "hypothesis": Hypothesis,
-            "invasion": InvasionAsked,
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)

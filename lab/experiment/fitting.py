@@ -17,7 +17,7 @@ from hobbes.lab.experiment.file import NULL, ExperimentFile, parse, rng_of
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.experiments import PlayedCell, experiment_file
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.runs import value_of
+from hobbes.lab.store.runs import RUNS
 
 Row = dict[str, Any]
 
@@ -108,16 +108,18 @@ class _Asked:
             yield "seed"
         if arm not in self._options or seed not in self._file.seeds:
             return  # the file has been changed since, so that the report leaves this cell out
-        config = value_of(row, "config")
+        config = RUNS.value(row, "config")
         values = self._values_of_fork(arm, base) if seed in self._bases else self._values(arm)
         for name, value in values.items():
             there = _option(row, name) if name in PARTS else config.get(name)
             if name in self._named and there is not None and there != value:
                 yield name
-        models = (value_of(row, "model_settings") or {}).values()
+        models = (RUNS.value(row, "model_settings") or {}).values()
         asked = self._options[arm].of_models()
         yield from (name for name, of in asked.items() if any(getattr(one, name) != of for one in models))
-        if ("model" in self._named or base) and value_of(row, "models") != self._models(arm, seed, row, base):
+        if ("model" in self._named or base) and RUNS.value(row, "models") != self._models(
+            arm, seed, row, base
+        ):
             yield "model"
 
     def _values_of(self, arm: str) -> dict[str, Any]:
@@ -142,7 +144,7 @@ class _Asked:
         if base is None:
             named = {"prompts": options.prompts and PurePath(options.prompts).name, "lang": options.lang}
             return {name: value for name, value in named.items() if value}
-        before, agents = value_of(base, "config"), value_of(base, "agents")
+        before, agents = RUNS.value(base, "config"), RUNS.value(base, "agents")
         try:
             was, now = (
                 make_setting(world, agents, 0, {**before, **changed}).config
@@ -163,12 +165,12 @@ class _Asked:
 
         mix, rng = self._options[arm].model, rng_of(arm)
         if mix is None and seed in self._bases:
-            there: dict[str, str] = value_of(base or row, "models")
+            there: dict[str, str] = RUNS.value(base or row, "models")
             return {agent: with_rng(spec, rng) if rng else spec for agent, spec in there.items()}
         mix = mix or f"policy:{self._world.policies.default}"
         try:
-            named = value_of(row, "model_settings") or {}
-            dealt = deal(self._world, mix, value_of(row, "models"), named)
+            named = RUNS.value(row, "model_settings") or {}
+            dealt = deal(self._world, mix, RUNS.value(row, "models"), named)
         except ValueError:
             return None
         if rng:
@@ -179,5 +181,5 @@ class _Asked:
 def _option(row: Row, name: str) -> object:
     """Return an option of a run. Of prompts that are a folder, it is the name: the path was made absolute."""
     if name == "agents":
-        return value_of(row, name)
+        return RUNS.value(row, name)
     return PurePath(row[name]).name if name == "prompts" else row[name]

@@ -1,6 +1,6 @@
 """The plan of an experiment, frozen at its first game, so that nobody turns a hypothesis round.
 
-A plan is the content of the file (hypotheses, measures, directions, seeds, looks) with the prompts' hashes
+A plan is the content of the file (hypotheses, measures, directions, seeds) with the prompts' hashes
 and the players of each arm.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from hobbes.lab.experiment.file import ExperimentFile, parse
 from hobbes.lab.experiment.plan import Plan
-from hobbes.lab.store.experiments import KeptPlan, keep_plan, plans_of, runs_of_cells
+from hobbes.lab.store.experiments import KeptPlan, damaged_plan, keep_plan, plans_of, runs_of_cells
 from hobbes.lab.store.home import Store
 
 
@@ -57,7 +57,6 @@ class FrozenPlan:
             "hash": self.kept.hash,
             "frozen": self.kept.kept,
             "seeds": self.file.seeds,
-            "looks": self.file.looks,
             "smallest": self.file.smallest,
             "prompts": self.kept.plan["prompts"],
             "models": self.kept.plan["models"],
@@ -77,7 +76,10 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
     first = max((place for place, one in enumerate(kept) if one.why is None), default=None)
     if first is None:
         return None
-    planned = parse(kept[first].plan["file"])
+    try:
+        planned = parse(kept[first].plan["file"])
+    except ValueError as error:
+        raise damaged_plan(file.name, f"the column plans.plan is damaged: {error}") from error
     return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
 
 
@@ -90,8 +92,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "measures": lambda file: file.compare.measures,
     "what a curve has of games that ended": lambda file: file.compare.after_end,
     "the smallest differences that matter": lambda file: file.smallest,
-    "looks": lambda file: file.looks,
-    "invasions": lambda file: file.invasions,
 }
 """The parts of a plan beside hypotheses and seeds, by the words for them."""
 

@@ -7,10 +7,8 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, rng_of
 from hobbes.lab.experiment.fitting import models_at
-from hobbes.lab.experiment.invasion import mutants_of
 from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
@@ -127,7 +125,6 @@ def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, B
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
-    _check_invasions(file, list(arms.values()))
     copies = dict[str, Beginning]()
     for copy in (copy for arm in file.all_arms for copy in file.copies(arm)):
         name = _name_of(file, *parts_of(copy)[:2])
@@ -136,14 +133,6 @@ def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, B
             models = {agent: with_rng(spec, rng) for agent, spec in plain[name].models.items()}
             copies[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
     return copies
-
-
-def to_next_look(made: Plan, missing: Sequence[Cell]) -> Plan:
-    """Return the part of a plan that is played up to the next look: all of it without looks."""
-    seeds = made.file.seeds
-    first = min((seeds.index(cell.seed) for cell in missing), default=len(seeds))
-    look = next((look for look in made.file.looks if look > first), len(seeds))
-    return replace(made, cells=tuple(cell for cell in made.cells if seeds.index(cell.seed) < look))
 
 
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
@@ -231,7 +220,7 @@ def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) ->
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
-    """Raise ValueError for a measure that the world does not have, or one of codes without a coder."""
+    """Raise ValueError for a measure that the world does not have."""
     world = arms[0].world
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
     asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
@@ -239,34 +228,12 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
         asked.append((f"[[hypothesis]] {number} measure", one.measure))
     asked += [("[smallest]", measure) for measure in file.smallest]
     for place, measure in asked:
-        if of_code := code_measure(measure):
-            if not of_code.code:
-                raise ValueError(f"{place}: {measure!r} names no code; write code:NAME or code:NAME|ACT")
-            if file.compare.coder is None:
-                raise ValueError(f"{place}: {measure} needs a coder; name one as [compare] coder")
-            continue
         name, _, agent = measure.partition("/")
         if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
             raise ValueError(
                 f"{place}: {world.name} has no measure {measure!r}"
                 + did_you_mean(measure, world.formulas, f"measures: {' '.join(world.formulas)}")
             )
-
-
-def _check_invasions(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
-    """Raise ValueError for an invasion whose arms lack a number of mutants, or differ in something else."""
-    for number, asked in enumerate(file.invasions, start=1):
-        found = [(n, arm) for arm in arms if (n := mutants_of([*arm.models.values()], asked)) is not None]
-        agents = max((len(arm.models) for _, arm in found), default=0)
-        lacking = sorted({*range(1, agents)} - {n for n, _ in found})
-        if agents < 2 or lacking:  # noqa: PLR2004  a mutant and a resident
-            raise ValueError(
-                f"[[invasion]] {number}: there is no arm with "
-                f"{lacking[0] if lacking else 1} {asked.mutant} and otherwise {asked.resident}; "
-                "write arms for every number of mutants"
-            )
-        if any(arm.setting != found[0][1].setting for _, arm in found):
-            raise ValueError(f"[[invasion]] {number}: its arms differ in more than the number of mutants")
 
 
 def _beginning_at(new: Beginning, seed: int, place: int) -> Beginning:

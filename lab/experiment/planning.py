@@ -5,12 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.experiment import looks
-from hobbes.lab.experiment.comparing import Values, of_hypothesis, weighted_sum
-from hobbes.lab.experiment.file import NULL, ExperimentFile
+from hobbes.lab.experiment.comparing import Values, level, of_hypothesis, weighted_sum
+from hobbes.lab.experiment.file import ExperimentFile
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed
 from hobbes.lab.experiment.report import measures_of, stored_file, values_of_cells
-from hobbes.lab.experiment.statistics import ALPHA, check_installed, spread_of
+from hobbes.lab.experiment.statistics import check_installed, spread_of
 from hobbes.lab.store.experiments import experiment_names
 from hobbes.lab.store.home import Store
 
@@ -40,8 +39,7 @@ class Planned:
 
 def level_of(file: ExperimentFile) -> float:
     """Return the level below which a p must be before all corrections, in the strictest step of Holm's."""
-    comparisons = len(file.hypotheses) or (len(file.arms) - 1) * len(measures_of(file)) or 1
-    return ALPHA / comparisons * (looks.shares(file.looks)[-1] if file.looks else 1.0)
+    return level(len(file.hypotheses) or (len(file.arms) - 1) * len(measures_of(file)))
 
 
 def planned_comparisons(store: Store, file: ExperimentFile) -> list[Planned]:
@@ -50,8 +48,8 @@ def planned_comparisons(store: Store, file: ExperimentFile) -> list[Planned]:
     Raise LabError if the libraries of statistics are missing, UsageError if there is no such pilot.
     """
     check_installed()
-    level = level_of(file)
-    effect = detectable_effect(len(file.seeds), level)
+    strictest = level_of(file)
+    effect = detectable_effect(len(file.seeds), strictest)
     found = []
     for about, measure, spread, source in _spreads(store, file):
         smallest = file.smallest.get(measure)
@@ -64,7 +62,7 @@ def planned_comparisons(store: Store, file: ExperimentFile) -> list[Planned]:
                 source if known else None,
                 effect * known if effect and known else None,
                 smallest,
-                pairs_needed(smallest / known, level) if smallest and known else None,
+                pairs_needed(smallest / known, strictest) if smallest and known else None,
             )
         )
     return found
@@ -87,20 +85,12 @@ def _spreads(store: Store, file: ExperimentFile) -> Iterator[tuple[str, str, flo
                 )
                 for of, values in sources
             ]
-            yield one.text, one.measure, *_first_spread([*samples, *_of_null(sources, one.measure)])
+            yield one.text, one.measure, *_first_spread(samples)
         return
     for arm in (name for name in file.arms if name != file.baseline):
         for measure in measures_of(file):
             samples = [(of.name, _pairs(of, values, arm, measure)) for of, values in sources]
-            yield arm, measure, *_first_spread([*samples, *_of_null(sources, measure)])
-
-
-Sources = Sequence[tuple[ExperimentFile, Values]]
-
-
-def _of_null(sources: Sources, measure: str) -> list[tuple[str, list[float]]]:
-    """Return the pairs of the null arms: the spread of a difference where nothing was changed."""
-    return [(of.name, _pairs(of, values, NULL, measure)) for of, values in sources]
+            yield arm, measure, *_first_spread(samples)
 
 
 def _pairs(file: ExperimentFile, values: Values, arm: str, measure: str) -> list[float]:

@@ -6,16 +6,13 @@ keep a core busy, so they are played by processes.
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.experiment.frozen import freeze
 from hobbes.lab.experiment.plan import Cell, Plan
 from hobbes.lab.experiment.processes import in_processes
@@ -24,7 +21,7 @@ from hobbes.lab.play.forking import write_fork
 from hobbes.lab.play.playing import Shared, go_on, write
 from hobbes.lab.play.together import Progress, most_at_once, play_runs
 from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells, runs_of_cells
-from hobbes.lab.store.home import LOCK_SECONDS, Store, open_store
+from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.prices import prices_of
 from hobbes.lab.store.pure import is_pure, play_purely
 from hobbes.lab.store.reported import keep_figures
@@ -74,7 +71,9 @@ def play_experiment(
     The limits of models hold over all cells that are played now. Raise HaltedRunError if a run halts or a cap
     is reached, LabError if another process plays the experiment now; the cells played so far are kept.
     """
-    with _lock(store, made.file.name):
+    # Otherwise, each of two processes would stop at the first run that the other one plays.
+    name = made.file.name
+    with store.locked(f"experiment-{name}", f"experiment {name} is being played"):
         keep_experiment(store, made.file.name, made.world.name, content)
         freeze(store, made, content)
         cells = missing(store, made)
@@ -120,23 +119,6 @@ def _trials(cells: Sequence[Cell]) -> list[Cell]:
         if any(one.required for one in cell.new.model_settings.values()):
             of_arms.setdefault(cell.arm, cell)
     return [*of_arms.values()]
-
-
-@contextmanager
-def _lock(store: Store, name: str) -> Iterator[None]:
-    """Lock an experiment against other processes; the lock is released when this process ends.
-
-    Otherwise, each of two processes would stop at the first run that the other one plays.
-    """
-    lock = FileLock(store.home / "locks" / f"experiment-{name}.lock", mode=0o644)
-    try:
-        lock.acquire(timeout=LOCK_SECONDS)
-    except Timeout as error:
-        raise LabError(f"experiment {name} is being played by another process; wait for it to end") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def spent_so_far(store: Store, made: Plan) -> Spent:

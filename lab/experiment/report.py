@@ -9,9 +9,7 @@ from typing import Any
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.experiment import looks
 from hobbes.lab.experiment.branching import Origin, origin_of
-from hobbes.lab.experiment.coded import Coded, measures_of_codes
 from hobbes.lab.experiment.comparing import (
     Compared,
     Judged,
@@ -29,10 +27,7 @@ from hobbes.lab.experiment.file import COPY, NULL, ExperimentFile, parse, parts_
 from hobbes.lab.experiment.findings import Findings, findings
 from hobbes.lab.experiment.fitting import fitting
 from hobbes.lab.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.lab.experiment.invasion import Invasion, invasions
-from hobbes.lab.experiment.manifest import manifest
 from hobbes.lab.experiment.ranking import Rankings, Seat, rankings, to_json
-from hobbes.lab.experiment.spread import Spread, spreads
 from hobbes.lab.experiment.statistics import Mean, check_installed, means_of, rounded, worst
 from hobbes.lab.store.experiments import (
     PlayedCell,
@@ -86,15 +81,10 @@ class Report:
     about_one: tuple[str, ...]
     """The arms whose prompts are one wording beside that of the baseline."""
     hypotheses: tuple[Tested, ...]
-    spreads: tuple[Spread, ...]
     failing: tuple[Failing, ...]
-    invasions: tuple[Invasion, ...]
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    coded: Coded | None
-    """The measures of codes; None if the report has none."""
-    manifest: dict[str, Any]
     origin: Origin | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
@@ -107,7 +97,7 @@ class Report:
 
     def failing_of(self, of: Judged) -> list[Failing]:
         """Return how the calls of the arms of a comparison ended."""
-        return [one for one in self.failing if one.arm in of.seen.arms]
+        return [one for one in self.failing if one.arm in of.sample.arms]
 
     def may_be_failures(self, of: Judged) -> bool:
         """Return whether a difference was found that is not found without the pairs in which calls failed.
@@ -125,17 +115,12 @@ class Report:
             "experiment": self.experiment,
             "plan": self.plan and self.plan.to_json(),
             "from": self.origin and self.origin.to_json(),
-            "looks": [
-                {"seeds": seeds, "share": share, "reached": seeds in self.rules.reached}
-                for seeds, share in zip(self.rules.looks, _shares(self.rules), strict=True)
-            ],
             "arms": {name: arm.to_json() for name, arm in self.arms.items()},
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
             "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable(),
-            "spread": [one.to_json() for one in self.spreads],
             "failures": [one.to_json() for one in self.failing],
             "cells": [
                 {
@@ -148,11 +133,8 @@ class Report:
                 for cell in self.cells
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
-            "invasions": [one.to_json() for one in self.invasions],
             "rankings": to_json(self.rankings),
             **self.findings.to_json(),
-            "codes": self.coded and self.coded.to_json(),
-            "manifest": self.manifest,
         }
 
     def detectable(self) -> dict[str, dict[str, float | None]]:
@@ -161,10 +143,6 @@ class Report:
         for one in self.differences:
             found.setdefault(one.arm, {})[one.measure] = one.judged.detectable
         return found
-
-
-def _shares(rules: Rules) -> list[float]:
-    return looks.shares(rules.looks) if rules.looks else []
 
 
 def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
@@ -187,13 +165,12 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     by_place = {(cell.arm, cell.seed): cell for cell in fits}
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, by_place.values(), left_out)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
-    of_codes = _measures_of_codes(store, file, known)
-    values, used = (_values(world, games, of_codes) for games in (known, counted))
+    values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     games = {name: list(_independent(file, name, counted)) for name in names}
     arms = _arms(cells, used, file)
     begun = {(cell.arm, cell.seed) for cell in played}
-    rules = rules_of(file, begun, known)
+    rules = rules_of(file, known)
     differences = tuple(_differences(used, file, plan, rules))
     return Report(
         experiment,
@@ -212,13 +189,9 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
         tuple(_hypotheses(used, file, plan, begun, known)),
-        tuple(spreads(file, used, counted, measures)),
         tuple(failing(file, counted)),
-        invasions(file, games),
         _rankings(file, games),
         findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
-        of_codes,
-        manifest(file, [known[key] for key in planned if key in known]),
         origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
     )
@@ -228,32 +201,13 @@ def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
     cells = fitting(store, file, played_cells(store, file.name), [])
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [])}
-    return _values(world_named(file.world), games, _measures_of_codes(store, file, games))
+    return _values(world_named(file.world), games)
 
 
-def _measures_of_codes(
-    store: Store, file: ExperimentFile, games: Mapping[tuple[str, int], Figures]
-) -> Coded | None:
-    """Return the measures of codes that an experiment compares or that its hypotheses are about."""
-    measures = [*measures_of(file), *(one.measure for one in file.hypotheses)]
-    return measures_of_codes(
-        store, {place: one.cell.id for place, one in games.items()}, measures, file.compare.coder
-    )
-
-
-def rules_of(
-    file: ExperimentFile, begun: set[tuple[str, int]], known: Mapping[tuple[str, int], Figures]
-) -> Rules:
+def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
     """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
-    complete = 0
-    for seed in file.seeds:
-        if not all((copy, seed) in begun for arm in file.all_arms for copy in file.copies(arm)):
-            break
-        complete += 1
     with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
-    return Rules(
-        file.seeds, file.looks, tuple(looks.reached_looks(file.looks, complete)), file.smallest, with_failures
-    )
+    return Rules(file.smallest, with_failures)
 
 
 def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> Rankings:
@@ -298,7 +252,7 @@ def stored_file(store: Store, name: str) -> ExperimentFile:
         file = parse(experiment_file(store, name))
         world_named(file.world)
     except ValueError as error:
-        raise damaged_file(name, str(error)) from error
+        raise damaged_file(name, f"the column experiments.file is damaged: {error}") from error
     return file
 
 
@@ -321,7 +275,7 @@ def _independent(
             yield one
 
 
-def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes: Coded | None) -> Values:
+def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
     """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
@@ -337,7 +291,6 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures], of_codes:
         for name in world.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
-        measures |= of_codes.values[cell, seed] if of_codes else {}
         found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
     return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
 
@@ -423,7 +376,7 @@ def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure
     return (
         arm in was.all_arms
         and measure in measures_of(was)
-        and (was.seeds, was.looks, was.baseline) == (file.seeds, file.looks, file.baseline)
+        and (was.seeds, was.baseline) == (file.seeds, file.baseline)
         and was.smallest.get(measure) == file.smallest.get(measure)
     )
 
@@ -441,7 +394,7 @@ def _hypotheses(
     """
     planned = plan.file if plan else None
     if planned:
-        rules = rules_of(planned, begun, known)
+        rules = rules_of(planned, known)
         null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
         needed = {
             (copy, seed)
@@ -449,10 +402,10 @@ def _hypotheses(
             for copy in planned.copies(arm)
             for seed in planned.seeds
         }
-        complete = bool(rules.reached) if planned.looks else needed <= begun
+        complete = needed <= begun
         asked = planned.hypotheses
         tested = judge([of_hypothesis(used, planned, one) for one in asked], rules)
         yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
     asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
-    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, begun, known))
+    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, known))
     yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003

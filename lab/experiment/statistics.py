@@ -32,9 +32,6 @@ MIN_VALUES = 3
 SKEWNESS = 3.0
 """A sample counts as so many times as skewed as it looks: the end of a tail is seldom among few values."""
 
-CALIBRATED = 8
-"""From so many values on, intervals cover what they should (docs/calibration.md)."""
-
 PLACES = 12
 """Decimal places of means and differences. What is smaller is a rounding error of the arithmetic."""
 
@@ -85,12 +82,12 @@ def check_installed() -> None:
         ) from error
 
 
-def means_of(samples: Sequence[Sequence[float]], alpha: float = ALPHA) -> list[Mean]:
-    """Return the mean of each sample with its interval, which misses the true mean with probability alpha."""
+def means_of(samples: Sequence[Sequence[float]]) -> list[Mean]:
+    """Return the mean of each sample with its interval, which misses the true mean with probability ALPHA."""
     means = [rounded(math.fsum(values) / len(values)) if values else None for values in samples]
     found = [Mean(len(values), mean, None, None) for values, mean in zip(samples, means, strict=True)]
     for places, table in _tables(samples, MIN_VALUES):
-        for place, low, high in zip(places, *_interval(table, alpha), strict=True):
+        for place, low, high in zip(places, *_interval(table), strict=True):
             if not math.isnan(low):
                 found[place] = Mean(found[place].n, means[place], rounded(low), rounded(high))
     return found
@@ -130,7 +127,7 @@ def _moments(table: "Table") -> _Moments:
     return _Moments(table.shape[1], mean, deviation, SKEWNESS * skewness)
 
 
-def _interval(table: "Table", alpha: float) -> "tuple[list[float], list[float]]":
+def _interval(table: "Table") -> "tuple[list[float], list[float]]":
     """Return the ends of the interval of each sample, NaN where all values are equal.
 
     It is Student's interval, made longer on the side of the longer tail by Johnson's correction for skewness
@@ -140,7 +137,7 @@ def _interval(table: "Table", alpha: float) -> "tuple[list[float], list[float]]"
     from scipy import special  # noqa: PLC0415
 
     of = _moments(table)
-    reach = float(-special.stdtrit(of.n - 1, alpha / 2)) / math.sqrt(of.n)
+    reach = float(-special.stdtrit(of.n - 1, ALPHA / 2)) / math.sqrt(of.n)
     longer = of.skewness * (reach**2 / 3 + 1 / (6 * of.n))
     low = of.mean - of.deviation * (reach + np.maximum(0, -longer))
     high = of.mean + of.deviation * (reach + np.maximum(0, longer))
@@ -164,9 +161,7 @@ def _tie(table: "Table") -> "Table":
 
 
 def differences_of(
-    samples: Sequence[Sequence[float]],
-    margins: Sequence[float | None] = (),
-    alpha: float = ALPHA,
+    samples: Sequence[Sequence[float]], margins: Sequence[float | None] = ()
 ) -> list[Difference]:
     """Return the mean of each sample, tested against 0 and against its margin, if it has one.
 
@@ -190,7 +185,7 @@ def differences_of(
                 within[places[row]] = float(p)
     found = []
     for values, mean, p, margin_of, p_margin in zip(
-        samples, means_of(samples, alpha), ps, of_samples, within, strict=True
+        samples, means_of(samples), ps, of_samples, within, strict=True
     ):
         spread = spread_of(values)
         effect = mean.mean / spread if spread and mean.mean is not None else None

@@ -45,7 +45,6 @@ def cautions(found: Report) -> Iterator[str]:
             f"Played so far: {len(found.cells)} of {counted(found.planned, 'run')}. "
             "These figures are not the last ones; do not stop early because of them."
         )
-    yield from _looks(found)
     for name, figures in found.arms.items():
         if figures.tainted:
             rest = "include" if found.with_tainted else "leave out"
@@ -82,9 +81,8 @@ def conclusions(found: Report) -> Iterator[str]:
 
 
 MORE = (
-    "If you need more seeds, plan a new experiment with seeds of its own, and with `looks` if you want to "
-    "judge it on the way. Seeds that are added to this one make it an experiment that was extended after "
-    "a look: its p would be wrong more often than they say."
+    "If you need more seeds, plan a new experiment with seeds of its own. Seeds that are added to this one "
+    "make it an experiment that was extended after a look: its p would be wrong more often than they say."
 )
 
 
@@ -99,17 +97,6 @@ def explorations(found: Report) -> Iterator[str]:
         yield from (f"Amended {one.kept}: {one.why}" for one in found.plan.amendments)
     yield from (_line(found, one) for one in found.hypotheses if one.exploratory)
     yield from _conclude(found, [one for one in found.differences if one.exploratory and one.arm != NULL])
-
-
-def _looks(found: Report) -> Iterator[str]:
-    """Yield where the experiment stands between its looks."""
-    looks, reached = found.rules.looks, found.rules.reached
-    if looks and len(reached) < len(looks):
-        where = f"at the look after {reached[-1]} seeds" if reached else "before its first look"
-        yield (
-            f"The experiment stands {where}; the next one is after {looks[len(reached)]} seeds. "
-            "Intervals, p and verdicts rest on the seeds of the looks that have been reached."
-        )
 
 
 def _same(found: Report, arm: str) -> int:
@@ -153,7 +140,7 @@ def _conclusion(found: Report, one: Compared) -> str:
             f"{word} than {found.baseline} by {short(abs(mean.mean))} ({interval_in_words(mean)}), "
             f"{told_p(found, of)}.{about_wordings(of)}{_beside(found, of)}"
         )
-    if why := _why_nothing(found, one):
+    if why := _why_nothing(one):
         return f"{NOTHING}{why}"
     if of.all_equal:
         return f"cannot tell: {_all_equal(of)}."
@@ -175,11 +162,9 @@ def _all_equal(of: Judged) -> str:
     return f"equal in {all_of(n, 'pair')}; {unlike}"
 
 
-def _why_nothing(found: Report, one: Compared) -> str:
+def _why_nothing(one: Compared) -> str:
     """Return why nothing can be concluded about a difference, whatever it is; empty if something can."""
     of, n = one.judged, one.difference.mean.n
-    if found.rules.looks and not found.rules.reached:
-        return " before the first look."
     if not n:
         return ", because in no pair do both runs have a value that counts."
     if n >= of.fewest or of.all_equal:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from hobbes.lab.experiment.statistics import (
+    ALPHA,
     MIN_VALUES,
     Difference,
     Mean,
@@ -81,11 +82,12 @@ class _Error:
     size: float
     freedom: float
 
-    def reach(self, alpha: float) -> float:
-        """Return how far an interval reaches that misses the true mean with probability alpha."""
+    @property
+    def reach(self) -> float:
+        """How far an interval reaches that misses the true mean with probability ALPHA."""
         from scipy import special  # noqa: PLC0415  slow to import
 
-        return self.size * float(-special.stdtrit(self.freedom, alpha / 2))
+        return self.size * float(-special.stdtrit(self.freedom, ALPHA / 2))
 
     def p_above(self, mean: float) -> float:
         """Return the p that a mean is above 0."""
@@ -126,9 +128,7 @@ def _together(parts: Sequence[tuple[float, int]]) -> _Error:
     return _Error(math.sqrt(variance), variance**2 / squares if squares else parts[0][1])
 
 
-def over_wordings(
-    one: Difference, pairs: Mapping[int, float], tables: Sequence[Crossed], alpha: float
-) -> Difference:
+def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[Crossed]) -> Difference:
     """Return a difference whose interval and p hold over wordings, too. A p is the largest of the three."""
     mean, margin, p_margin = one.mean.mean, one.margin, one.p_margin
     if mean is None or one.p is None:
@@ -137,7 +137,7 @@ def over_wordings(
     if margin is not None and p_margin is not None:
         p_margin = max(p_margin, *(of.p_above(margin - abs(mean)) for of in errors))
     p = max(one.p, *(min(1.0, 2 * of.p_above(abs(mean))) for of in errors))
-    reach, low, high = max(of.reach(alpha) for of in errors), one.mean.low, one.mean.high
+    reach, low, high = max(of.reach for of in errors), one.mean.low, one.mean.high
     if len(pairs) >= MIN_VALUES and reach:
         low = rounded(mean - reach if low is None else min(low, mean - reach))
         high = rounded(mean + reach if high is None else max(high, mean + reach))

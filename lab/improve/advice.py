@@ -10,12 +10,13 @@ from pathlib import Path
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import Beginning
-from hobbes.nodes.prompt_warnings import absent_actions, lines_of, prompt_warnings
+from hobbes.nodes.prompt_warnings import prompt_warnings
 from hobbes.nodes.prompting import (
     ROOT,
     PromptError,
     check_prompts,
     folder_of,
+    lines_of,
     load_prompts,
     rules_of,
     template_files,
@@ -101,10 +102,9 @@ def system_template(new: Beginning) -> str:
 
 
 def refusals(new: Beginning, text: str, folder: Path) -> Iterator[str]:
-    """Yield why advice that was written into a folder is refused: it is no advice, or states a rule.
+    """Yield why advice that was written into a folder is refused: it is no advice, or has typed-in numbers.
 
-    All that `hobbes prompts check` finds, and does not find in the baseline, is a reason here. So is an
-    action that answers do not have under the settings of the games.
+    All that `hobbes prompts check` finds, and does not find in the baseline, is a reason here.
     """
     if len(text) > MAX_LENGTH:
         yield f"it has more than {MAX_LENGTH:,} characters"
@@ -124,8 +124,6 @@ def refusals(new: Beginning, text: str, folder: Path) -> Iterator[str]:
     yield from (Counter(_warnings(new.world, str(folder), new.prompts.lang)) - known).elements()
     if in_code := re.findall(r"\d+", "".join(_CODE.findall(_PLACEHOLDER.sub("", text)))):
         yield f"the number {in_code[0]} is typed in, in code or JSON"
-    for name in absent_actions(new.world, new.setting, text):
-        yield f"it speaks of {name}, which answers do not have under these settings"
 
 
 def _warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:

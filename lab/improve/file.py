@@ -12,7 +12,7 @@ from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.file import MAX_SEEDS, Name, Options, Text
 from hobbes.lab.files import read_toml
-from hobbes.lab.probe.situations import MAX_TIMES
+from hobbes.lab.store.probes import MAX_TIMES
 
 GOAL = re.compile(r"(?P<verb>minimise|maximise) (?P<measure>\S+)")
 """How a goal is written."""

@@ -20,7 +20,7 @@ from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import HaltedRunError
 from hobbes.lab.improve.file import Goal
 from hobbes.lab.loop import play_out
-from hobbes.lab.probe.asking import Asker, kept_calls, missing
+from hobbes.lab.probe.asking import asking, missing
 from hobbes.lab.probe.planning import Column, Place, Plan, place, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation
 from hobbes.lab.store.history import intents_of, stored_turn
@@ -95,16 +95,15 @@ class Screening:
         Return None in their place if a cap is reached. Raise HaltedRunError if the provider is gone.
         """
         part = replace(planned, cells=tuple(cell for cell in planned.cells if cell.situation in numbers))
-        kept = kept_calls(self.store, planned)
-        asker = Asker(self.store, part, kept, caps)
         has_follow_ups = any(cell.question.setting.config.reask for cell in part.cells)
-        try:
-            if has_follow_ups or any(missing(part, kept).values()):
-                play_out(asker.ask_all(lambda: None))
-        except HaltedRunError:
-            if asker.meter.stop_reason:
-                return None, asker.meter.spent
-            raise
+        with asking(self.store, part, caps) as asker:
+            try:
+                if has_follow_ups or any(missing(part, asker.kept).values()):
+                    play_out(asker.ask_all(lambda: None))
+            except HaltedRunError:
+                if asker.meter.stop_reason:
+                    return None, asker.meter.spent
+                raise
         calls: dict[int, dict[int, list[Call]]] = {number: {} for number in numbers}
         for one in answers_of(self.store, probe_named(self.store, part.name)):
             if one.situation in numbers and one.number <= self.times:

@@ -5,7 +5,7 @@ that a fork is resumed, replayed, verified and exported like any run, even where
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,14 @@ from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import Setting, make_setting
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.play.playing import Beginning, absolute_variant, check_name, check_players, write
+from hobbes.lab.play.playing import (
+    Beginning,
+    absolute_variant,
+    check_name,
+    check_players,
+    numbered,
+    write,
+)
 from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
@@ -59,6 +66,48 @@ class Planned:
     """The player spec of each agent that acts in the first turn of the fork."""
     given: tuple[Call, ...]
     """The calls of the answers that agents are given."""
+
+
+def forks(  # noqa: PLR0913, PLR0917  what a fork begins with, and how many
+    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None, times: int | None
+) -> list[Run]:
+    """Return so many forks, ready to be played; without `times`, one.
+
+    Those of several that have a name and were begun before in the same way, by a command that was stopped,
+    are not written again. Raise UsageError if the options are wrong, or if another run has one of the names;
+    then nothing is written.
+    """
+    asked = [replace(options, name=name) for name in numbered(options.name, times)]
+    begun = [_begun_before(store, parent, one, caps, models_file) if times else None for one in asked]
+    # Each is written in a transaction of its own, so that other processes need not wait for all of them.
+    return [
+        before or fork(store, parent, one, caps, models_file)
+        for before, one in zip(begun, asked, strict=True)
+    ]
+
+
+def _begun_before(
+    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None
+) -> Run | None:
+    """Return the fork with these options that has this name already; None if the name is free.
+
+    Raise UsageError if it is another run.
+    """
+    if options.name is None or not store.runs.has(options.name):
+        return None
+    plan, before = plan_of_fork(store, parent, options, caps, models_file), store.runs.find(options.name)
+    new = plan.new
+    due = (parent.id, options.turn, caps, new.setting, new.models, new.model_settings, new.prompts)
+    answers = {call.address.agent: call.reply.text for call in plan.given}
+    given = {
+        row["agent"]: row["answer"]
+        for row in store.calls.rows(before.id, options.turn)
+        if row["player"] == PlayerKind.GIVEN
+    }
+    there = (before.parent, before.forked_at, before.caps, before.setting, before.models)
+    if (*there, before.model_settings, before.prompts, given) != (*due, answers):
+        store.runs.check_name(options.name)
+    return before
 
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:

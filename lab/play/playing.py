@@ -4,17 +4,15 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.record import Drop, Json
-from hobbes.engine.turn import answer_fields, meanings
-from hobbes.engine.world import MAX_AGENTS, MAX_NAME, OBSERVER, AnyWorld, Setting, make_setting
+from hobbes.engine.record import Json
+from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.graphs.run import (
     Checkpoints,
@@ -25,10 +23,9 @@ from hobbes.graphs.run import (
     saver_on,
 )
 from hobbes.graphs.turn import Node, ring
-from hobbes.lab import axelrod_strategies
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.modelsfile import read_models
-from hobbes.lab.store.history import load_state, past_turns, state_before, stored_turn
+from hobbes.lab.store.history import load_state, past_turns, stored_turn
 from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.prices import FILE, is_priced, prices_of, usd
@@ -37,24 +34,19 @@ from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
-from hobbes.nodes.human import persons_reply
-from hobbes.nodes.journal import TURN_QUESTION, Address, PlayerKind, Prompt, Reply, make_call
+from hobbes.nodes.journal import PlayerKind, Reply
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
-from hobbes.nodes.reading import read
 from hobbes.nodes.state import TurnState, first_state, state_at
 
 CHECKPOINTS = "checkpoints.db"
 """The file of the checkpoints in a home."""
 
-MAX_DROPS_SHOWN = 3
-"""How many of the parts of an answer that would be rejected a person is told."""
-
 MAX_SHOWN_LENGTH = 80
-"""How many characters of such a part are shown."""
+"""How many characters are shown of what is too long for one line."""
 
 OnTurn = Callable[[TurnState], None]
 """Called with the state that a run starts from, and with the state after each turn."""
@@ -126,10 +118,15 @@ ALONE = Shared()
 
 def names_of(store: Store, name: str | None, times: int | None) -> list[str | None]:
     """Return the names of so many new runs. Raise UsageError if one is taken, before any run is written."""
-    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
+    names = numbered(name, times)
     for one in names:
         store.runs.check_name(one)
     return names
+
+
+def numbered(name: str | None, times: int | None) -> list[str | None]:
+    """Return the names of so many runs: NAME-1, NAME-2 and so on; without `times`, that of one run."""
+    return [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
 
 
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
@@ -162,7 +159,6 @@ def beginning_of_run(
         check_name(options.name)
         world, setting = settle_options(options)
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
-        axelrod_strategies.check(world, setting, models)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
         named_models = check_players(store, world, setting, models, named, caps)
@@ -224,12 +220,6 @@ def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
             raise UsageError(
                 f"--max-usd needs the price of {spec}; write it into {store.home / FILE} (see docs/models.md)"
             )
-
-
-def check_models(store: Store, chats: Models, caps: Caps) -> None:
-    """Raise UsageError if a chat model cannot be reached, or a cap on money cannot be kept."""
-    _check_the_models_can_be_reached(chats)
-    _check_prices_are_known(store, chats, caps)
 
 
 def _check_the_players_can_be_asked(specs: Mapping[str, Spec]) -> None:
@@ -296,9 +286,9 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
 ) -> None:
     """Play a run to its end from wherever it stands, and write down how it ended.
 
-    Where people are asked, the run ends as `waiting`; `keep_answer` takes their answers. The calls of those
-    who have not answered in time have failed. `on_meter` is called once, with the meter that counts the
-    run's calls from now on.
+    Where people are asked, the run ends as `waiting`; `people.keep_answer` takes their answers. The calls of
+    those who have not answered in time have failed. `on_meter` is called once, with the meter that counts
+    the run's calls from now on.
     """
     began = time.monotonic()
     run.check_versions()
@@ -309,7 +299,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         _check_the_players_can_be_asked(specs_of(run))
         if run.status == "waiting":  # one that has halted stays so until a turn is played past where it did
             store.runs.update(run.id, status="unfinished", error=None, question=None)
-        late = {one.address: _late_by(run) for one in run.questions if is_late(run, one, clock())}
+        late = {one.address: late_by(run) for one in run.questions if is_late(run, one, clock())}
         store.runs.keep_servers(run.id, _servers(chats_of(run)))
         try:
             meter = meter_of(store, run, shared.budget)
@@ -355,52 +345,6 @@ def check_it_goes_on(run: Run) -> None:
     _check_the_players_can_be_asked(specs_of(run))
 
 
-def keep_answer(store: Store, run: Run, question: PersonQuestion, text: str, clock: Clock = utc) -> Run:
-    """Keep a person's answer to a question of a waiting run; once all have answered, `go_on` plays on.
-
-    Return the run as it is then. Raise UsageError if a part of the answer would be rejected. Raise LabError
-    if the run could not be played on now, if the question has been answered already, or if it is too late.
-    """
-    check_it_goes_on(run)
-    now = clock()
-    if is_late(run, question, now):
-        raise LabError(f"run {run.id}: that answer comes too late: {_late_by(run)}")
-    since = datetime.fromisoformat(question.since) if question.since else now
-    took = max(0, round((now - since).total_seconds() * 1000))  # a clock may have been put back
-    reply = persons_reply(text, milliseconds=took)
-    parsed = read(question.agent, reply, answer_fields(run.world, run.setting, question.agent))
-    if question.agent != OBSERVER:
-        _check_nothing_is_rejected(run, state_before(store, run, run.turns), question.agent, parsed)
-    address = Address(run.turns, question.agent, int(question.address.rpartition("/")[2]))
-    call = make_call(address, Prompt("", question.asked), TURN_QUESTION, reply, parsed)
-    with store.playing(run.id):
-        kept = RunJournal(store, run).keep_answer(call, question)
-    present = store.runs.find(run.id)
-    if not kept:
-        hint = f"`{store.command('answer', run.id)}` shows what it asks now"
-        shown = hint if present.questions else f"it is {present.status}"
-        raise LabError(f"run {run.id}: somebody else has answered that; {shown}")
-    return present
-
-
-def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
-    """Raise UsageError, which says in one line what would be rejected of an answer."""
-    if parsed.outcome not in DECISIONS:
-        raise UsageError("there is no JSON object in the answer; correct that and answer again")
-    drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
-    if drops:
-        rejected = [_in_words(run, drop) for drop in drops[:MAX_DROPS_SHOWN]]
-        more = f"; and {len(drops) - MAX_DROPS_SHOWN} more" if len(drops) > MAX_DROPS_SHOWN else ""
-        raise UsageError(f"{'; '.join(rejected)}{more}; correct that and answer again")
-
-
-def _in_words(run: Run, drop: Drop) -> str:
-    """Return a rejection in words: what was said, and why it is refused."""
-    value = json.dumps(drop.said, ensure_ascii=False)
-    detail = f" ({' '.join(drop.detail.split())})" if drop.detail else ""
-    return f"{value[:MAX_SHOWN_LENGTH]}: {meanings(run.world)[drop.code]}{detail}"
-
-
 def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:
     """Return whether the time for an answer is over."""
     seconds = run.setting.config.seconds_per_turn
@@ -409,20 +353,9 @@ def is_late(run: Run, question: PersonQuestion, now: datetime) -> bool:
     return datetime.fromisoformat(question.since) + timedelta(seconds=seconds) <= now
 
 
-def _late_by(run: Run) -> str:
+def late_by(run: Run) -> str:
     """Return why the call of a person has failed who did not answer in time."""
     return f"no answer within {run.setting.config.seconds_per_turn} seconds"
-
-
-def late_runs(store: Store, now: datetime) -> list[Run]:
-    """Return the waiting runs in which the time of somebody is over, so that they can be played on."""
-    late = []
-    for name in store.runs.waiting():
-        with suppress(LabError):  # the page of a damaged run says what is wrong
-            run = store.runs.find(name)
-            if any(is_late(run, one, now) for one in run.questions):
-                late.append(run)
-    return late
 
 
 def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:

@@ -45,8 +45,6 @@ class PromptQuestion:
     agent: str
     view: JsonObject
     """What the agent sees; for the observer, the requests of the turn."""
-    intents: Mapping[str, Any]
-    """The agents' intents with their requests to the observer; empty if an agent is asked."""
     player: str
     """The spec of the player that answers."""
     models: Models
@@ -185,9 +183,9 @@ def _question(  # noqa: PLR0913  what decides a question
                 f"{agent!r} does not act in turn {state.turn}; "
                 f"the agents that act: {', '.join(agents) or 'none'}"
             )
-        view, intents = turns.view_of(world, state, start.memories, agent), {}
+        view = turns.view_of(world, state, start.memories, agent)
         player = players[world.owner(state, agent)]
-    return PromptQuestion(world, setting, variant, lang, start, agent, view, intents, player, models)
+    return PromptQuestion(world, setting, variant, lang, start, agent, view, player, models)
 
 
 def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject:  # noqa: ANN401  a world's own state

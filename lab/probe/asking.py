@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -189,6 +190,16 @@ def meter_of(store: Store, planned: Plan, kept: Kept, caps: Caps) -> Meter:
     return Meter(caps, spent, usd_of)
 
 
+@contextmanager
+def asking(store: Store, planned: Plan, caps: Caps, meter: Meter | None = None) -> Iterator["Asker"]:
+    """Yield what asks a plan, while no other process asks this probe; it has the answers that are there.
+
+    Otherwise, each would pay for all answers, and reach the caps by itself. Raise LabError if one does.
+    """
+    with store.locked(f"probe-{planned.name}", f"probe {planned.name} is being asked"):
+        yield Asker(store, planned, kept_calls(store, planned), caps, meter)
+
+
 class Asker:
     """Asks the cells of a plan, and counts what it costs: with what the probe has cost before, or on a meter.
 
@@ -200,7 +211,8 @@ class Asker:
     ) -> None:
         self._store = store
         self._plan = planned
-        self._kept = kept
+        self.kept = kept
+        """The calls that are there already."""
         self.meter = meter or meter_of(store, planned, kept, caps)
         self._limiter = OwnRateLimiter()
         self._players: dict[tuple[str, str, str], RunPlayers] = {}
@@ -254,7 +266,7 @@ class Asker:
         question = cell.question
         world, agent = question.world, question.agent
         key = AnswerKey(cell.situation, cell.column, number, TURN_QUESTION)
-        journal = _Journal(self._store, self._plan.name, self._kept, key, attempt)
+        journal = _Journal(self._store, self._plan.name, self.kept, key, attempt)
         start = state_at(world, question.setting, {agent: question.player}, *question.start, "")
         player = _CellPlayer(cell, self._player(cell))
         views = {agent: dict(question.view)}

@@ -197,7 +197,6 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
         TurnStart(state, memories),
         agent,
         view,
-        intents={},
         player=spec,
         models=models,
     )

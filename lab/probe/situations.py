@@ -13,10 +13,8 @@ from hobbes.lab.errors import UsageError
 from hobbes.lab.files import check_path, read_toml
 from hobbes.lab.store.history import intents_of, missing_turn, state_before, stored_turn
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.probes import MAX_TIMES
 from hobbes.lab.store.run import Run
-
-MAX_TIMES = 1_000
-"""More answers than this to one question are a slip of the keyboard."""
 
 Text = Annotated[str, Field(min_length=1)]
 

@@ -7,7 +7,7 @@ from itertools import count
 from typing import NamedTuple
 
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.probe.asking import Asker, columns_kept, kept_calls, meter_of, missing
+from hobbes.lab.probe.asking import asking, columns_kept, meter_of, missing
 from hobbes.lab.probe.planning import NOTHING_COMPARED, RECORDED, Column, Plan, plan
 from hobbes.lab.probe.situations import ProbeFile
 from hobbes.lab.probe.telling import ProbeTold, tell
@@ -123,10 +123,10 @@ class Session:
         problem = ""
         try:
             planned = plan_version(store, self._asked, caps)
-            kept = kept_calls(store, planned)
-            asker = Asker(store, planned, kept, caps, self._meter)
-            with self._watched(self._meter, sum(missing(planned, kept).values())) as on_answer:
-                await asker.ask_all(on_answer)
+            with asking(store, planned, caps, self._meter) as asker:
+                count = sum(missing(planned, asker.kept).values())
+                with self._watched(self._meter, count) as on_answer:
+                    await asker.ask_all(on_answer)
         except HaltedRunError as error:
             problem = str(error.__cause__)
         except UsageError as error:

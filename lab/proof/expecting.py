@@ -256,7 +256,6 @@ def cells(file: ExpectationFile, folder: Path) -> list[Cell]:
             TurnStart(state, memories),
             agent,
             view,
-            intents={},
             player=one.player,
             models=one.models,
         )

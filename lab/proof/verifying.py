@@ -28,7 +28,7 @@ from hobbes.lab.store.history import StoredHistory, first_of
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import STATUSES, Run, ending
-from hobbes.lab.store.runs import JSON, changed_columns
+from hobbes.lab.store.runs import RUNS, changed_columns
 from hobbes.lab.store.schema import COUNTS, agent_turns_table
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
@@ -155,7 +155,7 @@ def _odd_status(run: Run) -> Iterator[str]:
 def _odd_columns(store: Store, run: Run) -> Iterator[str]:
     """Name columns of a run's row that no run has like this, whether or not the row was rehashed."""
     row = store.runs.row_unchecked(run.id)
-    for column in JSON:
+    for column in RUNS.json_columns:
         if twice := _key_twice(row[column] or "null"):
             yield f"the column runs.{column} has the key {twice!r} twice"
     if json.loads(row["agents"]) != [*run.setting.agents]:

@@ -11,7 +11,6 @@ from hobbes.engine.telling import counted
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared, Tested
 from hobbes.lab.experiment.file import NULL, ExperimentFile, parts_of
-from hobbes.lab.experiment.invasion import Invasion, beside_drift
 from hobbes.lab.experiment.report import Report, measures_of, stored_file
 from hobbes.lab.experiment.statistics import means_of
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
@@ -37,14 +36,14 @@ MAX_DIFF_LETTERS = 900
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 
 
-def asked_of(store: Store, report: Report) -> ExperimentFile:
+def _asked_of(store: Store, report: Report) -> ExperimentFile:
     """Return the file with what was asked: that of the frozen plan, or the stored one if none was kept."""
     return report.plan.file if report.plan else stored_file(store, report.experiment)
 
 
 def what_was_asked(store: Store, report: Report) -> Section:
     """Return what was asked: the question, the hypotheses, the plan, and what the measures are."""
-    file = asked_of(store, report)
+    file = _asked_of(store, report)
     measures = list(dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)]))
     return Section(
         "What was asked",
@@ -140,7 +139,7 @@ def _changes(store: Store, report: Report) -> Iterator[Changed]:
             differing = settings_that_differ(a, b)
             differing.pop("prompt_texts", None)  # the word diff shows them
             if "prompts" in differing:
-                differing["prompts"] = [variant_name(variant) for variant in differing["prompts"]]
+                differing["prompts"] = [_variant_name(variant) for variant in differing["prompts"]]
             settings = [
                 (name, _told(one), _told(other)) for name, (one, other) in settings_by_field(differing)
             ]
@@ -154,7 +153,7 @@ def _told(value: object) -> str:
     )
 
 
-def variant_name(variant: str) -> str:
+def _variant_name(variant: str) -> str:
     """Return what a variant of prompts is called: a folder without the path to it."""
     return Path(variant).name if is_path(variant) else variant
 
@@ -257,7 +256,7 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
     """
     place, by_seed = ("run", measure_of(one)), dict[int, list[float]]()
     for (name, seed), measures in report.values.items():
-        if parts_of(name)[0] == arm and seed in one.judged.pairs:
+        if parts_of(name)[0] == arm and seed in one.judged.sample.pairs:
             if (value := measures.get(place)) is None:
                 return None
             by_seed.setdefault(seed, []).append(value)
@@ -269,9 +268,7 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
 
 def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
     """Return the table of answers, and the part of it that is left to the details."""
-    found = answers(report)
-    rows = [one.row(report) for one in found]
-    rows += answers_about_invasions(report)
+    rows = [one.row(report) for one in answers(report)]
     words, more = list(cautions(report)), []
     if len(rows) > MAX_ROWS:
         words.append(f"These are the first {MAX_ROWS} of {len(rows)} answers; the details have all.")
@@ -281,21 +278,3 @@ def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
     if explored:
         words.append(f"Not in the plan: {explored} comparisons, which are under Exploratory in the details.")
     return Section("Answers", words, COLUMNS if rows else (), rows[:MAX_ROWS]), more
-
-
-def answers_about_invasions(report: Report) -> list[tuple[str, ...]]:
-    """Return the rows of the table of answers about invasions."""
-    return [row for one in report.invasions for row in _of_invasion(one)]
-
-
-def _of_invasion(found: Invasion) -> Iterator[tuple[str, ...]]:
-    """Yield how likely it is that one newcomer takes over, in both directions."""
-    seeds = str(max((one.runs for one in found.payoffs), default=0))
-    for newcomer, others, one in (
-        (found.mutant, found.resident, found.of_mutant),
-        (found.resident, found.mutant, found.of_resident),
-    ):
-        if one is not None:
-            ends = "-" if one.low is None else f"{short(one.low)} to {short(one.high)}"
-            claim = f"One {newcomer} takes over among {others}"
-            yield claim, f"{short(one.probability)} (probability)", "-", ends, seeds, beside_drift(found, one)

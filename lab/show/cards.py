@@ -11,7 +11,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
@@ -40,6 +39,7 @@ from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
     all_calls,
+    beginning,
     came_out,
     changed_in_memory,
     deeds,
@@ -249,13 +249,12 @@ def show_diary(
 
 def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
-    for label, words in (("coded", entry.codes), ("tagged", entry.tags)):
-        if words:
-            yield label, plain(", ".join(words))
+    if entry.tags:
+        yield "tagged", plain(", ".join(entry.tags))
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(entry.thought)
+        yield "thought", plain(beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
@@ -374,17 +373,14 @@ IN_FULL = "what is cut short above, in full"
 """The title of the parts in words that have more lines than there is room for."""
 
 
-def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]) -> None:
-    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls.
-
-    `codes` has what coders said, each behind the name of a code.
-    """
+def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
     title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
         styled_name(data["agent"], looks)
     )
     title.stylize("bold")
     OUT.print(title)
-    parts = _in_words(data, told, looks, codes)
+    parts = _in_words(data, told, looks)
     width = OUT.width - max(map(len, parts)) - GAP
     most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
     room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
@@ -396,9 +392,7 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks, codes: Sequence[tu
     OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(
-    data: Mapping[str, Any], told: Told, looks: Looks, codes: Sequence[tuple[str, str]]
-) -> dict[str, Sequence[Text]]:
+def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Sequence[Text]]:
     """Return what a card says in words, by the name of each part."""
     why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
     written = f" in turn {data['turn'] - 1}: "
@@ -413,13 +407,12 @@ def _in_words(
         for one in told.knew.befell or ()
     ]
     if told.knew.befell is not None and not befell:
-        befell = [Text(NOTHING_DONE.format("its"))]
+        befell = [Text(NOTHING_DONE)]
     return {
         "": [told_text(told.sentence, looks)],
         "why": [why],
         "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
         "refused": [plain("; ".join(told.refused))] if told.refused else [],
-        "codes": [plain("; ".join(f"{name} ({words})" for name, words in codes))] if codes else [],
         "heard": heard,
         "done to it": befell,
         "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],
@@ -516,21 +509,6 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
             ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
     return parts
-
-
-def asked_card_parts(data: Mapping[str, Any]) -> list[tuple[str, RenderableType]]:
-    """Return the parts of the card of a question that was asked apart from any run, without its prompt."""
-    failed = data["outcome"] not in DECISIONS
-    decided, default = ("intent", "default action") if "intent" in data else ("rulings", "rulings by default")
-    outcome = plain(f"✗ {_outcome(data)}" if failed else _outcome(data))
-    outcome.style = "bold red" if failed else ""
-    return [
-        ("outcome", outcome),
-        ("answer", plain(data["answer"] or "none")),
-        (reasoning_title(data), plain(data["reasoning"] or "none")),
-        ("rejections and corrections", _rejections_and_corrections(data)),
-        (default if failed else decided, json_text(data[decided])),
-    ]
 
 
 def _outcome(data: Mapping[str, Any]) -> str:

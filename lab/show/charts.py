@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -157,10 +156,3 @@ def svg(figure: Figure) -> str:
         .replace(INK, "currentColor")
         .replace("<defs>", f"<style>{STYLE}</style><defs>", 1)
     )
-
-
-def pdf(figure: Figure) -> bytes:
-    """Return a figure as a PDF of one page. The same figure gives the same bytes."""
-    drawn = io.BytesIO()
-    FigureCanvasPdf(figure).print_pdf(drawn, metadata={"CreationDate": None})  # type: ignore[no-untyped-call]
-    return drawn.getvalue()

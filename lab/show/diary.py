@@ -18,7 +18,6 @@ from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import deeds_told
-from hobbes.lab.coding.telling import codes_in
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
 from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
@@ -86,7 +85,7 @@ class Entry:
     """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
-    default. `codes` are those that a coder found in the decision, and `tags` those of the note on it.
+    default. `tags` are those of the note on the decision.
     """
 
     turn: int
@@ -98,7 +97,6 @@ class Entry:
     said: tuple[Said, ...] = ()
     done: tuple[Deed, ...] = ()
     marks: tuple[str, ...] = ()
-    codes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -122,7 +120,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with one of the `kinds`, with a mark, code, tag, event, with words.
+    """What of a diary is shown: entries with one of the `kinds`, with a mark, tag, event, with words.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
@@ -131,14 +129,13 @@ class Choice:
     agents: tuple[str, ...] = ()
     kinds: Collection[str] = KINDS
     mark: str = ""
-    code: str = ""
     tag: str = ""
     events: Collection[str] = ()
     words: re.Pattern[str] | None = None
 
     def kept(self, entry: Entry) -> Entry | None:
         """Return an entry with the kinds that are shown, None if it is not shown."""
-        for wanted, there in ((self.mark, entry.marks), (self.code, entry.codes), (self.tag, entry.tags)):
+        for wanted, there in ((self.mark, entry.marks), (self.tag, entry.tags)):
             if wanted and wanted not in there:
                 return None
         if self.events and not any(one.type in self.events for one in entry.done):
@@ -154,31 +151,14 @@ class Choice:
         return shown if any(shown.words) or FAILED in shown.marks else None
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What people and models said of the decisions of a run: the codes that were found, and the tags."""
-
-    codes: Mapping[TurnOfAgent, tuple[str, ...]]
-    tags: Mapping[TurnOfAgent, tuple[str, ...]]
-
-    @property
-    def all_codes(self) -> list[str]:
-        """The codes that occur."""
-        return sorted({code for codes in self.codes.values() for code in codes})
-
-    @property
-    def all_tags(self) -> list[str]:
-        """The tags that occur."""
-        return sorted({tag for tags in self.tags.values() for tag in tags})
+Tags: TypeAlias = Mapping[TurnOfAgent, tuple[str, ...]]
+"""The tags of the notes on the decisions of a run."""
 
 
-def noted_in(store: Store, run: Run) -> Noted:
-    """Return what was said of the decisions of a run. Codes that somebody must not see yet are left out."""
-    codes = {(one.turn, one.agent): codes.found for one, codes in codes_in(store, run.id).items()}
+def tags_in(store: Store, run: Run) -> Tags:
+    """Return the tags of the notes on the decisions of a run."""
     notes = store.notes.of(run.id)
-    return Noted(
-        codes, {(note.turn, note.agent): note.tags for note in notes if note.turn is not None and note.agent}
-    )
+    return {(note.turn, note.agent): note.tags for note in notes if note.turn is not None and note.agent}
 
 
 class First(NamedTuple):
@@ -223,17 +203,17 @@ Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
 """What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
-def diary(store: Store, run: Run, choice: Choice, noted: Noted, first: int = 0) -> Iterator[Entry]:
+def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) -> Iterator[Entry]:
     """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn.
 
-    `noted` is what was said of the decisions of the run.
+    `tags` are those of the run.
     """
     written: Written = {}
     for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
     for logged in store.turns.of(run, first):
         turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written, noted)
+        told = _Turn(store, run, turn, record, choice.agents, written, tags)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
@@ -267,7 +247,7 @@ class _Turn:
     record: TurnRecord
     chosen: tuple[str, ...]
     written: Written
-    noted: Noted
+    tags: Tags
 
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
@@ -287,9 +267,8 @@ class _Turn:
         if not by(self.record.events, agent):
             why = [] if lost else refused(self.run.world, drops)  # that nothing was read, `lost` says
             done = (Deed("", "; ".join(["did nothing", *why])),)
-        codes, tags = (of.get((self.number, agent), ()) for of in (self.noted.codes, self.noted.tags))
-        thought = self._thought(agent)
-        return Entry(self.number, agent, outcome, lost, *thought, said, done, tuple(marks), codes, tags)
+        tags = self.tags.get((self.number, agent), ())
+        return Entry(self.number, agent, outcome, lost, *self._thought(agent), said, done, tuple(marks), tags)
 
     def _thought(self, agent: str) -> tuple[str, str]:
         """Return what an agent thought, and where that comes from: its answer, or else the call."""
@@ -353,7 +332,6 @@ class Asked:
     other: str = ""
     kind: str = ""
     mark: str = ""
-    code: str = ""
     tag: str = ""
     words: str = ""
     first: int = 0
@@ -361,22 +339,22 @@ class Asked:
     @property
     def is_filtered(self) -> bool:
         """Whether only some entries are shown."""
-        return bool(self.kind or self.mark or self.code or self.tag or self.words)
+        return bool(self.kind or self.mark or self.tag or self.words)
 
     def query(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
         return {name: value for name, value in {**asdict(self), **changed}.items() if value}
 
 
-def asked_for(run: Run, names: Collection[str], noted: Noted, at: Mapping[str, Any]) -> Asked:
+def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any]) -> Asked:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, kind, mark, code, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, kind, mark, code, tag, words, int(first))
+    agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
+    found = Asked(agent, other, kind, mark, tag, words, int(first))
     chosen(names, [name for name in (found.agent, found.other) if name])
-    for name, there in choices(run, noted).items():
+    for name, there in choices(run, tags).items():
         value = getattr(found, name)
         if value and value not in there:
             raise UsageError(f"`{name}` in the address is none of: {', '.join(there)}")
@@ -387,10 +365,10 @@ def asked_for(run: Run, names: Collection[str], noted: Noted, at: Mapping[str, A
     return found
 
 
-def choices(run: Run, noted: Noted) -> dict[str, Sequence[str]]:
+def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
     """Return what the diary of a run can be asked for, by the name of the filter."""
     marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
-    return {"kind": KINDS, "mark": marks, "code": noted.all_codes, "tag": noted.all_tags}
+    return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
 
 
 def turns_of_page(run: Run, of: Asked) -> int:
@@ -405,17 +383,17 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
 
 
 def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
-    store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str], noted: Noted
+    store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str], tags: Tags
 ) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on.
 
-    `marks` are those of the run, `names` all who were asked in it, `noted` what was said of its decisions.
+    `marks` are those of the run, `names` all who were asked in it, `tags` those of its notes.
     """
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, of.code, of.tag, words=words)
+    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, of.tag, words=words)
     most, shown, following = turns_of_page(run, of), list[Entry](), None
-    for entry in diary(store, run, choice, noted, of.first):
+    for entry in diary(store, run, choice, tags, of.first):
         is_new = not shown or entry.turn != shown[-1].turn
         is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
         if is_new and is_full:
@@ -428,7 +406,7 @@ def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
         "words": words,
-        "choices": choices(run, noted),
+        "choices": choices(run, tags),
         "columns": [kind for kind in KINDS if any(getattr(entry, kind) for entry in shown)],
         "jumps": sample(run.turns, MAX_JUMPS),
         "next": following,

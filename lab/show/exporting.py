@@ -142,15 +142,14 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
-    """Write the pages of a run, its turns and its agents' turns as files that link to each other."""
+    """Write the pages of a run and of its agents' turns as files that link to each other."""
     from hobbes.lab.show.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
     from hobbes.lab.show.templating import SCRIPT  # noqa: PLC0415  slow to import
 
     decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
-    turns = sorted({*range(run.turns), *(d.turn for d in decisions)})  # the last may not be finished
-    addresses: list[tuple[Any, ...]] = [(), *((turn,) for turn in turns)]
-    addresses += [(decision.turn, decision.agent) for decision in decisions]
-    addresses.sort()  # so that the pages of a turn follow one another
+    asked: dict[int, list[str]] = {number: [] for number in range(run.turns)}
+    for decision in decisions:
+        asked.setdefault(decision.turn, []).append(decision.agent)  # the last turn may not be finished
     kept = Kept()
     linked: set[str] = set()
     to_write: list[tuple[str, dict[str, Any]]] = []
@@ -158,7 +157,6 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
 
     others = {  # written if a page links to them; what they are asked for is part of their names
-        "judgements": lambda pages, query: pages.judgements(run, query.get("turn")),
         "rejections": lambda pages, query: pages.rejections(run, query),
         "diary": lambda pages, query: pages.diary(run, query),
     }
@@ -177,22 +175,19 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(show(pages), encoding="utf-8")
 
-    for address in track(addresses, "exporting", console=ERR, transient=True):
-        write(
-            _file(address),
-            lambda pages, at=address: (pages.run, pages.turn, pages.agent)[len(at)](run, *at),  # type: ignore[misc]
-        )
-        if len(address) == 1:
-            at_root = Pages(store, partial(link, ""), live=False, kept=kept)
-            moment = at_root.moment(run, *address)
-            script = f"hobbes.moment({address[0]}, {json.dumps(moment)});\n"
-            (folder / MOMENTS / f"{address[0]}.js").write_text(script, encoding="utf-8")
+    write(_file(()), lambda pages: pages.run(run))
+    for number, agents in track(sorted(asked.items()), "exporting", console=ERR, transient=True):
+        moment = Pages(store, partial(link, ""), live=False, kept=kept).moment(run, number)
+        script = f"hobbes.moment({number}, {json.dumps(moment)});\n"
+        (folder / MOMENTS / f"{number}.js").write_text(script, encoding="utf-8")
+        for agent in sorted(agents):
+            write(_file((number, agent)), partial(Pages.agent, run=run, number=number, agent=agent))
     written = Counter[str]()
     while to_write:
         what, query = to_write.pop()
         write(_file((what,), query), lambda pages, what=what, query=query: others[what](pages, query))  # type: ignore[misc]
         written[f"{what}/*.html"] += 1
-    return {"index.html": 1, "*/index.html": len(turns), "*/*/index.html": len(decisions), **written}
+    return {"index.html": 1, "*/*/index.html": len(decisions), **written}
 
 
 def _file(address: tuple[Any, ...], query: Mapping[str, Any] | None = None) -> str:

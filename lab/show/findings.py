@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hobbes.engine.world import AnyWorld
 from hobbes.engine.worlds import world_named
-from hobbes.lab.experiment.coded import code_measure
 from hobbes.lab.experiment.file import NULL
 from hobbes.lab.experiment.findings import Duration, RatingCurve, SurvivalCurve, TimeCurve
 from hobbes.lab.experiment.ranking import Place, Rankings
@@ -51,15 +50,6 @@ class Picture:
         from hobbes.lab.show.charts import svg  # noqa: PLC0415  slow to import, because of matplotlib
 
         return svg(drawn)
-
-    def pdf(self) -> bytes | None:
-        """Return the picture as a PDF; None for a board."""
-        drawn = self.draw()
-        if isinstance(drawn, str):
-            return None
-        from hobbes.lab.show.charts import pdf  # noqa: PLC0415  slow to import, because of matplotlib
-
-        return pdf(drawn)
 
     def url(self) -> str:
         """Return the picture as a data URL."""
@@ -122,8 +112,6 @@ def with_unit(report: Report, measure: str) -> str:
 
 def definition_of(report: Report, measure: str) -> str:
     """Return in one line what a measure is."""
-    if of_code := code_measure(measure):
-        return of_code.in_words()
     return meaning_of_measure(world_named(report.world), measure)
 
 

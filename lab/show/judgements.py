@@ -1,4 +1,4 @@
-"""`/RUN/judgements` of `hobbes view`: how agents rate each other, beside what they did to each other."""
+"""Ratings and deeds on the page of a run: how agents rate each other, beside what they did to each other."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -99,7 +99,7 @@ def mean_received(ratings: Ratings, agent: str) -> float | None:
 
 
 def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
-    """Return what the page shows, after this turn, or after the last one.
+    """Return what is shown of ratings and deeds after this turn, or after the last one.
 
     Raise MissingError if there is no such turn.
     """

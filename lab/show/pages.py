@@ -1,4 +1,4 @@
-"""The pages of `hobbes view` and `hobbes export --format html`: a run, a turn, one agent's turn, two runs.
+"""The pages of `hobbes view` and `hobbes export --format html`: a run, one agent's turn, two runs.
 
 `lab.show.templating` has the templates and what they may use. Without the script, too, all that is on the
 pages can be read and reached.
@@ -17,17 +17,15 @@ from markupsafe import Markup
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import OBSERVER, deeds_told
-from hobbes.lab.coding.telling import codes_of
-from hobbes.lab.coding.telling import tell as tell_codes
-from hobbes.lab.errors import LabError, MissingError, UsageError
-from hobbes.lab.play.answering import form_for, requests
-from hobbes.lab.probe.telling import sentences, tell
+from hobbes.engine.world import MAX_NAME, OBSERVER, deeds_told
+from hobbes.lab.errors import MissingError, UsageError
+from hobbes.lab.play.people import requests
+from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import coding, page_forms, probes, rejections, run_list, tracing, try_form
+from hobbes.lab.show import probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.comparison_table import facts, settings_told, wanted
-from hobbes.lab.show.diary import Asked, asked_for, diary_page, noted_in, page_with
+from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -36,9 +34,9 @@ from hobbes.lab.show.noting import notes_page
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
 from hobbes.lab.show.templating import environment
-from hobbes.lab.show.terminal import Rows, style_pictures
+from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
-from hobbes.lab.show.timelines import map_of, marks_drawn, sample, timeline
+from hobbes.lab.show.timelines import map_of, marks_drawn, timeline
 from hobbes.lab.show.told import EVERYBODY, board_of_view, by, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
@@ -112,18 +110,11 @@ class Pages:
     live: bool
     script: str = "/static/hobbes.js"
     kept: Kept = field(default_factory=Kept)
-    form_token: str = ""
-    """What the forms of the pages send back, so that only they can change something."""
-    started: frozenset[str] = frozenset()
-    """The runs that are played behind the pages, or are about to be."""
-    asking: Mapping[str, str] = field(default_factory=dict)
-    """The probes that were asked behind the pages: why each stopped, empty for one that is asked now."""
 
     def _page(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
         shown = {
             "command": None,
-            "form_token": self.form_token,
             "reload": None,
             "link": self.link,
             "live": self.live,
@@ -142,24 +133,19 @@ class Pages:
         """Return the list of the runs that an address asks for."""
         return self._page("runs.html", **run_list.shown(self.store, at))
 
-    def run(
-        self, run: Run, first: int | None = None, written: page_forms.Fields | None = None, problem: str = ""
-    ) -> str:
+    def run(self, run: Run, first: int | None = None) -> str:
         """Return the page of a run: its last turn, or the `first` one listed, the timeline, and the rest.
 
-        The rest of a large run is a page of its own, which the script puts below the timeline. The form of
-        an observer has what was `written` in it and refused because of a `problem`. Raise MissingError if
-        there is no such turn.
+        The rest of a large run is a page of its own, which the script puts below the timeline. Raise
+        MissingError if there is no such turn.
         """
         began = monotonic()
         if first is not None:
             stored_turn(self.store, run, first)
         looks = self._looks(run)
-        is_played = run.id in self.started or (run.status not in AT_REST and self.store.is_played(run.id))
-        reloads = self.live and first is None and is_played and not problem
+        is_played = run.status not in AT_REST and self.store.is_played(run.id)
+        reloads = self.live and first is None and is_played
         shown = run.turns - 1 if first is None else first
-        of_observer = next((one for one in run.questions if one.agent == OBSERVER), None)
-        people = [one.agent for one in run.questions if one != of_observer]
         row = self.store.runs.row(run.id)
         is_whole = not self.live or run.turns * len(run.setting.agents) <= MAX_WHOLE
         return self._of_run(
@@ -168,28 +154,31 @@ class Pages:
             headline=tracing.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
-            observed=of_observer,
-            requests=requests(of_observer) if of_observer else [],
-            form=form_for(run, of_observer) if of_observer else None,
-            written=written,
-            problem=problem,
-            people=people,
-            to_answer=self._command("answer", run.id, "--agent", people[0]) if people else None,
-            to_links=self._command("resume", run.id),
+            people={
+                one.agent: self._command("answer", run.id, "--agent", one.agent) for one in run.questions
+            },
+            requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             timeline=timeline(self.store, run, looks, self._marks(run)),
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
-            picture=style_pictures(words_of(run, looks), self._picture(run, run.turns))[0],
+            picture=style_picture(
+                words_of(run, looks), run.world.picture(state_before(self.store, run, run.turns))
+            ),
             is_whole=is_whole,
             first=first,
             **self._at(run, first),
             **(self._rest(run, first) if is_whole else {}),
             now=Markup(self.now([run])[0] if reloads else ""),  # noqa: S704  a template's
             reload=reload_after(monotonic() - began) if reloads else None,
+            unfinished=self._unfinished(run) if first is None and not is_played else "",
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
-            tags=self.store.notes.tags(),
         )
+
+    def _unfinished(self, run: Run) -> Markup:
+        """Return the turn in which a run has stopped; empty if it has stopped between two turns."""
+        has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
+        return Markup(self.moment(run, run.turns) if has_calls else "")  # noqa: S704  a template's
 
     def now(self, runs: Sequence[Run], *, named: bool = False) -> Shown:
         """Return what happens now in those of some runs that are being played, as a part of a page."""
@@ -234,6 +223,8 @@ class Pages:
         kinds = {kind for turn in turns for kind in turn["events"]}
         return {
             "map": map_of(self.store, run, self._marks(run)),
+            "judged": judgements(self.store, run, self._looks(run), first) if run.turns else None,
+            "of_two": lambda one, other: self._diary(run, Asked(one, other)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
@@ -273,38 +264,22 @@ class Pages:
             number=number,
             board=board_svg(board, self._cards(run, number, record.intents if record else ())),
             record=record,
+            asked=self._asked_in(run, number),
+            calls=[] if full else self._calls_so_far(run, number),
             players=players_of(run.at(number), looks),
             done=done,
             said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
             command=self._command("trace", run.id, number),
-        )
-
-    def turn(self, run: Run, number: int) -> str:
-        """Return the page of a turn: agents, the world before and after, events, draws, calls."""
-        card = tracing.turn_card(self.store, run, number, self._full_turn)
-        full = self._full_turn(self.store, run, number)
-        pictures = [self._picture(run, at) for at in (number, min(number + 1, run.turns))]
-        before, after = style_pictures(words_of(run, self._looks(run)), *pictures)
-        return self._of_run(
-            "turn.html",
-            run,
-            number,
-            card=card,
-            counted_twice=tracing.counted_twice(run.world, [event["type"] for event in card["events"]]),
-            calls=tracing.all_calls(card),
-            before=before,
-            after=after,
-            board=board_svg(
-                tracing.board_in(run, full),
-                self._cards(run, number, (one["agent"] for one in card["agents"])),
-            ),
-            players=players_of(run.at(number), self._looks(run)),
+            commands=self._commands(run, number),
             note=self.store.notes.at(Place(run.id, number)),
             others=self._others_noted(run, number),
-            tags=self.store.notes.tags(),
         )
+
+    def _calls_so_far(self, run: Run, number: int) -> list[tracing.Card]:
+        """Return the calls of a turn, each with its agent."""
+        return tracing.all_calls(tracing.turn_card(self.store, run, number, self._full_turn))
 
     def _others_noted(self, run: Run, number: int) -> list[Note]:
         """Return the notes of the agents and the events of a turn."""
@@ -324,7 +299,7 @@ class Pages:
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = tracing.agent_card(self.store, run, number, agent, self._full_turn)
+        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, self._full_turn))
         decisions = self._asked(run, agent)
         decided = [decision.turn for decision in decisions]
         before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]
@@ -335,7 +310,7 @@ class Pages:
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
-        seen, _ = board_of_view(run, card["view"], run.setting.agents) if "intent" in card else (None, "")
+        seen = board_of_view(run, card["view"]) if "intent" in card else None
         return self._of_run(
             "agent.html",
             run,
@@ -362,116 +337,8 @@ class Pages:
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
-            codes=coding.of_card(codes_of(self.store, run.id, number, agent)),
+            commands=self._commands(run, number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
-            tags=self.store.notes.tags(),
-        )
-
-    def fork(
-        self, run: Run, turn: int, agent: str, posted: page_forms.Fields | None = None, problem: str = ""
-    ) -> str:
-        """Return the form of a fork, with what it will cost, or with a problem that its fields have.
-
-        Without `posted`, the form is that of a fork that changes nothing. Raise MissingError if the run
-        has no such turn or agent.
-        """
-        fields = posted or page_forms.unchanged_fork(self.store, run, turn, agent)
-        plan = None
-        try:
-            fields = page_forms.without_old_answer(self.store, run, fields)
-            plan = None if problem else page_forms.plan_fork(self.store, run, fields)
-        except LabError as error:
-            problem = problem or str(error)
-        full = self._full_turn(self.store, run, turn) if turn < run.turns else None
-        return self._page(
-            "fork.html",
-            run=run,
-            turn=turn,
-            fields=fields,
-            asked=plan,
-            problem=problem,
-            is_changed=posted is not None,
-            fingerprint=page_forms.fingerprint(fields) if plan else "",
-            variants=page_forms.available_prompts(self.store, run),
-            langs=page_forms.LANGS,
-            no_prompts=no_prompts(run.models.values()),
-            specs=", ".join(f"{spec}*{n}" for spec, n in Counter(run.models.values()).items()),
-            agents=list(full.turn.record.intents) if full else [],
-            looks=self._looks(run),
-            command=page_forms.fork_command(self.store, run, fields, plan) if self.live and plan else None,
-        )
-
-    def try_prompt(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
-        self,
-        run: Run,
-        turn: int,
-        agent: str,
-        name: str = "",
-        fields: page_forms.Fields | None = None,
-        problem: str = "",
-    ) -> str:
-        """Return the form that tries another prompt in a situation, and what the probe `name` says of it.
-
-        Without `fields`, it is the form as it is opened. Raise LabError if the agent was not asked then.
-        """
-        began = monotonic()
-        card = tracing.agent_card(self.store, run, turn, agent, self._full_turn)
-        fields = fields or try_form.opened_form(self.store, run, turn, agent, name)
-        preview = try_form.preview(self.store, run, fields)
-        asked = try_form.told_of(self.store, run, fields)
-        probe = fields["name"].strip()
-        stopped = self.asking.get(probe)
-        _, tally, *_, costs = probes.sections(asked) if asked else [None] * 3
-        return self._page(
-            "try.html",
-            run=run,
-            card=card,
-            told=told(run, self._full_turn(self.store, run, turn), card),
-            sent_to=tracing.sent_to(card),
-            fields=fields,
-            texts={
-                field.removeprefix(try_form.TEXT): text
-                for field, text in fields.items()
-                if field.startswith(try_form.TEXT)
-            },
-            preview=preview,
-            cost=probes.cost_in_words(preview.cost) if preview.cost else "",
-            fingerprint=page_forms.fingerprint(fields) if preview.cost else "",
-            problem=problem,
-            stopped=stopped,
-            is_asked=stopped == "",
-            probe=probe,
-            tally=tally,
-            costs=costs,
-            answers=probes.answers_by_column(asked, 1) if asked else {},
-            found=list(sentences(asked)) if asked else [],
-            looks=self._looks(run),
-            reload=reload_after(monotonic() - began) if stopped == "" else None,
-            command=self._command("probe", "show", probe) if asked else None,
-        )
-
-    def pin(  # noqa: PLR0913, PLR0917  what the form has, and what came of it
-        self,
-        run: Run,
-        turn: int,
-        agent: str,
-        posted: page_forms.Fields | None = None,
-        problem: str = "",
-        files: Iterable[object] | None = None,
-    ) -> str:
-        """Return the form of a test of a turn, with the files that were written, if any."""
-        stored_turn(self.store, run, turn)
-        fields = posted or page_forms.default_test(run, turn, agent)
-        return self._page(
-            "pin.html",
-            run=run,
-            turn=turn,
-            fields=fields,
-            problem=problem,
-            files=[str(file) for file in files or ()],
-            agents=self._asked_in(run, turn),
-            looks=self._looks(run),
-            command=page_forms.test_command(self.store, run, fields),
         )
 
     def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
@@ -506,40 +373,9 @@ class Pages:
         """Return the page of all notes, or of those with the tag that an address asks for."""
         return self._page("notes.html", **notes_page(self.store, at))
 
-    def codes(self) -> str:
-        """Return the page of what codings say, with the queues of people."""
-        so_far = coding.queues_so_far(self.store)
-        try:
-            told = tell_codes(self.store)
-        except MissingError:
-            told = None
-        return self._page("codes.html", **coding.codes_page(told, so_far), command=self._command("codes"))
-
-    def queue(self, coder: str, number: int | None = None, problem: str = "") -> str:
-        """Return the page of a decision that a person is to code, by default the next one."""
-        so_far = coding.queue_of(self.store, coder)
-        at = so_far.next if number is None else number
-        shown = coding.card(self.store, so_far, at) if at is not None else None
-        return self._page("queue.html", so_far=so_far, queue=so_far.queue, card=shown, problem=problem)
-
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
-
-    def judgements(self, run: Run, turn: int | None) -> str:
-        """Return the page of the ratings after a turn, or after the last one, beside what was done."""
-        shown = judgements(self.store, run, self._looks(run), turn)
-        number = shown["turn"]
-        turns = range(run.turns) if self.live else sample(run.turns, MAX_TURNS)
-        return self._of_run(
-            "judgements.html",
-            run,
-            number,
-            **shown,
-            before=max((one for one in turns if one < number), default=None),
-            after=min((one for one in turns if one > number), default=None),
-            of_two=lambda one, other: self._diary(run, Asked(one, other)),
-        )
 
     def rejections(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of what was rejected and corrected in the answers of a run, and why."""
@@ -547,9 +383,9 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        noted = noted_in(self.store, run)
-        asked = asked_for(run, self._looks(run), noted, at)
-        filters = {"--mark": asked.mark, "--code": asked.code, "--tag": asked.tag}
+        tags = tags_in(self.store, run)
+        asked = asked_for(run, self._looks(run), tags, at)
+        filters = {"--mark": asked.mark, "--tag": asked.tag}
         options = [word for option in filters.items() if option[1] for word in option]
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
@@ -557,7 +393,7 @@ class Pages:
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), noted),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), tags),
             **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )
@@ -634,6 +470,19 @@ class Pages:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""
         return self.store.command(*words) if self.live else None
 
+    def _commands(self, run: Run, number: int, agent: str | None = None) -> list[tuple[str, str, str]]:
+        """Return what can be done from a turn: in words, the key that copies the command, and the command."""
+        if not self.live or number >= run.turns:
+            return []
+        name, whose = run.name or run.id, ["--agent", agent] if agent else []
+        test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
+        pinned = ["--turns", number, "--name", test, "--to", "tests", *whose]
+        return [
+            ("fork from here", "f", self.store.command("fork", name, "--turn", number)),
+            ("pin as a test", "t", self.store.command("make-test", name, *pinned)),
+            ("write a note", "w", self.store.command("note", name, number, agent or "all", "TEXT")),
+        ]
+
     def _looks(self, run: Run) -> Looks:
         """Return the look of everybody who was asked in a run."""
         if self.kept.looks is None:
@@ -670,7 +519,7 @@ class Pages:
         return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
-        """Return who was asked in a turn, in the order of the page of the turn."""
+        """Return who was asked in a turn, the observer last."""
         full = self._full_turn(self.store, run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
@@ -682,7 +531,3 @@ class Pages:
         if self.kept.turn is None or self.kept.turn[0] != number:
             self.kept.turn = number, tracing.full_turn(store, run, number)
         return self.kept.turn[1]
-
-    def _picture(self, run: Run, number: int) -> Rows:
-        """Return the picture of the world at the start of a turn."""
-        return run.world.picture(state_before(self.store, run, number))

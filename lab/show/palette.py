@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import OBSERVER
+from hobbes.lab.store.damage import damage_error
 
 if TYPE_CHECKING:
     from hobbes.lab.store.home import Store
@@ -63,14 +64,19 @@ def looks_of(agents: Collection[str]) -> dict[str, Look]:
 def looks_in(store: "Store", run: "Run") -> dict[str, Look]:
     """Return the look of everybody who was asked in a run.
 
-    An actor that is no agent of the run looks like the agent that owns it.
+    An actor that is no agent of the run looks like the agent that owns it. Raise DamagedError for a call of
+    somebody else.
     """
     from hobbes.lab.store.history import state_before  # noqa: PLC0415  slow to import, and the terminal needs looks
 
     looks = looks_of(run.setting.agents)
     for name, turn in store.calls.first_asked(run.id).items():
         if name not in looks and name != OBSERVER:
-            looks[name] = looks[run.world.owner(state_before(store, run, turn), name)]
+            state = state_before(store, run, turn)
+            if name not in run.world.actors(state):
+                problem = f"the column calls.agent is damaged: {name!r} does not act in this turn"
+                raise damage_error(run.id, f", turn {turn}", problem)
+            looks[name] = looks[run.world.owner(state, name)]
     return looks
 
 

@@ -36,7 +36,7 @@ class Files(NamedTuple):
 
 def files_for(name: str, folder: Path) -> Files:
     """Return the files of a test with this name; raise UsageError if there cannot be such files."""
-    files = files_of(name, folder)
+    files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
     if not NAME.fullmatch(name) or len(name) > MAX_NAME or not _function(files).isidentifier():
         raise UsageError(
             f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
@@ -46,11 +46,6 @@ def files_for(name: str, folder: Path) -> Files:
         if check_path(path, "--to").exists():
             raise UsageError(f"{path} already exists; choose another --name or --to, or remove it")
     return files
-
-
-def files_of(name: str, folder: Path) -> Files:
-    """Return where the files of a test with this name lie."""
-    return Files(folder / f"test_{name}.py", folder / f"{name}.json")
 
 
 def write(pin: BaseModel, files: Files, text: str) -> None:

@@ -1,7 +1,7 @@
 """A probe for people: in the terminal, as Markdown, and as pages."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from hobbes.engine.memory import reason
 from hobbes.engine.telling import counted
@@ -13,6 +13,7 @@ from hobbes.lab.probe.statistics import MIN_SITUATIONS
 from hobbes.lab.probe.telling import Answer, ColumnTold, Difference, ProbeTold, p_in_words, points, sentences
 from hobbes.lab.proof.comparing import CHANGE, word_diff
 from hobbes.lab.show.findings import Section
+from hobbes.lab.show.tracing import beginning
 from hobbes.lab.store.home import Store
 
 MARK = "●"
@@ -120,9 +121,9 @@ def answers(  # noqa: PLR0913  which answers, and how
     for one in _numbered(told, situation, column, number):
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
-            "": one.call.reply.text or one.call.reply.error,
+            "": beginning(one.call.reply.text) or one.call.reply.error,
             "By the rules: ": by_the_rules(told, one),
-            "Reasoning: ": one.call.reply.reasoning,
+            "Reasoning: ": beginning(one.call.reply.reasoning),
             "Rejected: ": _rejections(told, one),
             "Play on from here: ": play_on(store, told, situation, one) if commands else "",
         }
@@ -144,29 +145,6 @@ def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) 
 def by_the_rules(told: ProbeTold, answer: Answer) -> str:
     """Return in words what the rules accept of an answer; empty for a failed call."""
     return "" if answer.acts is None else "; ".join(told.world.telling.meant(answer.intent))
-
-
-class AnswerInWords(NamedTuple):
-    """An answer: what it does by the rules or how it failed, what of it is rejected, and why it was given."""
-
-    number: int
-    done: str
-    rejected: str
-    reasoning: str
-
-
-def answers_by_column(told: ProbeTold, situation: int) -> dict[str, list[AnswerInWords]]:
-    """Return the answers in a situation in words, by column."""
-    columns = [one.column.name for one in told.columns]
-    return {column: list(_answers_in_words(told, situation, column)) for column in columns}
-
-
-def _answers_in_words(told: ProbeTold, situation: int, column: str) -> Iterator[AnswerInWords]:
-    for one in told.cell(situation, column).answers:
-        failed = f"failed, {one.call.outcome}: {one.call.reply.error}"
-        done = failed if one.acts is None else by_the_rules(told, one) or ", ".join(one.acts) or "no act"
-        reasoning = one.call.reply.reasoning or one.intent.reflection.reasoning
-        yield AnswerInWords(one.number, done, _rejections(told, one), reasoning)
 
 
 def cost_in_words(cost: Cost) -> str:

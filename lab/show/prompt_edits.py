@@ -1,6 +1,6 @@
 """`hobbes watch`: the prompt of one turn and agent, rendered again whenever one of its files is saved.
 
-What is rendered has a number, and so has the answer of a model to it, which arrives later.
+What is rendered has a number, and so has what a probe says of it, which arrives later.
 """
 
 import asyncio
@@ -11,25 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 from watchfiles import awatch
 
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.asking import JudgedCall
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.proof.comparing import word_diff
 from hobbes.lab.show import probes, reports
-from hobbes.lab.show.cards import asked_card_parts
 from hobbes.lab.show.comparison_table import word_diff_text
-from hobbes.lab.show.terminal import GAP, OUT, UNLIMITED, card, plain, print_json, say
-from hobbes.lab.show.tracing import Card, asked_card
+from hobbes.lab.show.terminal import OUT, plain, print_json, say
 from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
-from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Prompt
 from hobbes.nodes.prompt_warnings import prompt_warnings
 
@@ -38,9 +32,6 @@ SETTLED = 50
 
 MAX_DELAY = 200
 """Milliseconds after which changes are reported even if they go on."""
-
-WIDE = 120
-"""The columns that a terminal needs for two cards side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +80,6 @@ def _whole(prompt: Prompt) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """The answer of a model to a rendering, or why it was not asked."""
-
-    number: int
-    card: Card | None = None
-    error: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the answer as plain JSON."""
-        return {"rendering": self.number, "card": self.card, "error": self.error}
-
-
-@dataclass(frozen=True, slots=True)
 class Probed:
     """What a probe says after a save, with all versions of the prompt that it was asked about."""
 
@@ -118,13 +96,10 @@ class Probed:
         }
 
 
-News: TypeAlias = Rendering | Answered | Probed
+News: TypeAlias = Rendering | Probed
 
 Show: TypeAlias = Callable[[News], None]
 """Shows what is new."""
-
-Ask: TypeAlias = Callable[[prompting.PromptSet], Awaitable[JudgedCall]]
-"""Asks a model. HaltedError if it may not be asked."""
 
 Probe: TypeAlias = Callable[[], Awaitable[Tried]]
 """Asks a probe about the files as they are now."""
@@ -178,19 +153,16 @@ def _places(question: PromptQuestion) -> set[Path]:
 
 
 class Edits:
-    """Renders a question's prompt after each save, and asks a model or a probe if there is one to ask."""
+    """Renders a question's prompt after each save, and asks a probe if there is one to ask."""
 
-    def __init__(
-        self, question: PromptQuestion, show: Show, ask: Ask | None = None, probe: Probe | None = None
-    ) -> None:
+    def __init__(self, question: PromptQuestion, show: Show, probe: Probe | None = None) -> None:
         self._question = question
         self._show = show
-        self._ask = ask
         self._probe = probe
         self.last = -1
         """The number of the last rendering."""
         self._before: Prompt | None = None
-        self._to_ask: asyncio.Queue[tuple[int, prompting.PromptSet] | None] = asyncio.Queue()
+        self._to_ask: asyncio.Queue[int | None] = asyncio.Queue()
 
     async def follow(self, saved: AsyncIterable[None]) -> None:
         """Render once for each element, which stands for a save, until there are no more."""
@@ -202,7 +174,7 @@ class Edits:
         self._to_ask.put_nowait(None)
 
     def _render(self) -> None:
-        """Show the next rendering, and have a model asked if the prompt is a new one, or a probe."""
+        """Show the next rendering, and have the probe asked: other situations may have other words."""
         self.last += 1
         question, number, before = self._question, self.last, self._before
         try:
@@ -217,8 +189,7 @@ class Edits:
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
         words = question.fixed_words(prompts, prompt)
         self._show(Rendering(number, prompt, before, words, problems, tuple(warnings)))
-        if prompt != before or self._probe:  # other situations may have other words
-            self._to_ask.put_nowait((number, prompts))
+        self._to_ask.put_nowait(number)
 
     async def _ask_each(self) -> None:
         """Ask about one rendering at a time; those that are out of date by then are skipped."""
@@ -228,18 +199,9 @@ class Edits:
             while not self._to_ask.empty():
                 waiting.append(self._to_ask.get_nowait())
             more = None not in waiting
-            wordings = [wording for wording in waiting if wording]
-            if self._ask and wordings:
-                self._show(await self._answered(self._ask, *wordings[-1]))
-            if self._probe and wordings:
-                self._show(Probed(wordings[-1][0], await self._probe()))
-
-    async def _answered(self, ask: Ask, number: int, prompts: prompting.PromptSet) -> Answered:
-        try:
-            call = await ask(prompts)
-        except HaltedError as error:
-            return Answered(number, error=str(error))
-        return Answered(number, asked_card(self._question.world, call))
+            numbers = [number for number in waiting if number is not None]
+            if self._probe and numbers:
+                self._show(Probed(numbers[-1], await self._probe()))
 
 
 def show_json(new: News) -> None:
@@ -248,42 +210,22 @@ def show_json(new: News) -> None:
 
 
 class Terminal:
-    """Prints what is new for people. An answer stands beside the last one, or below it.
+    """Prints what is new for people.
 
     With a table of a probe after each rendering, only what has changed in the prompt is printed.
     """
 
     def __init__(self, *, has_table: bool = False) -> None:
         self._whole = not has_table
-        self._answer: RenderableType | None = None
 
     def show(self, new: News) -> None:
-        """Print a rendering, an answer or what a probe says."""
+        """Print a rendering or what a probe says."""
         match new:
             case Rendering():
                 OUT.print(*_lines(new, whole=self._whole), sep="\n", soft_wrap=True)
-            case Answered():
-                self._show_answer(new)
             case Probed():
                 show_tried(new.tried)
         sys.stdout.flush()
-
-    def _show_answer(self, new: Answered) -> None:
-        if new.card is None:
-            say(f"rendering {new.number}: not asked: {new.error}")
-            return
-        title = f"answer to rendering {new.number}: turn {new.card['turn']}, {new.card['agent']}"
-        before, self._answer = self._answer, card(title, asked_card_parts(new.card))
-        if before is None:
-            OUT.print(self._answer)
-        elif WIDE <= OUT.width < UNLIMITED:
-            beside = Table.grid(padding=(0, GAP, 0, 0), expand=True)
-            beside.add_column(ratio=1)
-            beside.add_column(ratio=1)
-            beside.add_row(before, self._answer)
-            OUT.print(beside)
-        else:
-            OUT.print(before, self._answer, sep="\n")
 
 
 def show_tried(tried: Tried) -> None:

@@ -16,8 +16,6 @@ from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import LabError
 from hobbes.lab.experiment.comparing import Compared
 from hobbes.lab.experiment.file import NULL
-from hobbes.lab.experiment.invasion import in_words
-from hobbes.lab.experiment.looks import shares
 from hobbes.lab.experiment.report import Report, measures_of
 from hobbes.lab.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
 from hobbes.lab.experiment.wording import (
@@ -115,10 +113,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     """Yield the details."""
     if told := list(verdicts(report)):
         yield Section("Hypotheses", told)
-    for one in report.invasions:
-        rows = [(str(p.mutants), str(p.runs), short(p.resident), short(p.mutant)) for p in one.payoffs]
-        title = f"Invasion: {one.mutant} among {one.resident}"
-        yield Section(title, list(in_words(one)), ("mutants", "runs", "resident", "mutant"), rows)
     if report.origin:
         bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
         words = list(report.origin.in_words())
@@ -165,7 +159,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         columns=("arm", "measure", *NUMBERS, *_tests(report)),
         rows=[_difference(report, one) for one in report.halves],
     )
-    yield _spread(report)
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
@@ -177,19 +170,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     yield Section("The plan", columns=("what", "value"), rows=list(_plan(report)))
     yield Section("How it was computed", list(_rules(report)))
-    yield Section("Manifest", columns=("what", "value"), rows=list(_manifest(report)))
-
-
-def _manifest(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield with what, and from which runs, the figures were made."""
-    for name, value in report.manifest.items():
-        for one in value if isinstance(value, list) and value and isinstance(value[0], dict) else [value]:
-            if isinstance(one, dict):
-                yield name, ", ".join(f"{key} {told}" for key, told in one.items())
-            elif isinstance(one, list):
-                yield name, ", ".join(map(str, one))
-            else:
-                yield name, "unknown" if one is None else str(one)
 
 
 def _tests(report: Report) -> tuple[str, ...]:
@@ -233,25 +213,6 @@ def _failing(report: Report) -> Section:
     return Section("Failed calls", [*words, *failures(report)], columns, rows)
 
 
-def _spread(report: Report) -> Section:
-    """Return where the spread of the measures comes from."""
-    words = (
-        "Standard deviations: over seeds, then the part of a seed and the part of an answer, which the "
-        "null arm and further answers tell apart. The correlation is that of the pairs. Agents alike: the "
-        "intraclass correlation of the scores of one game. A part of 0 is one that was not above 0 in these "
-        "games."
-    )
-    columns = ("arm", "measure", "deviation", "of seeds", "of answers", "correlation", "agents alike")
-    rows = [
-        (
-            *(one.arm, one.measure),
-            *map(short, (one.deviation, one.of_seeds, one.of_answers, one.correlation, one.agents_alike)),
-        )
-        for one in report.spreads
-    ]
-    return Section("Where the spread comes from", [words], columns, rows)
-
-
 def _plan(report: Report) -> Iterator[tuple[str, str]]:
     """Yield the plan that was frozen at the first game, and what became of it."""
     plan = report.plan
@@ -262,10 +223,7 @@ def _plan(report: Report) -> Iterator[tuple[str, str]]:
     yield "frozen", plan.kept.kept
     yield "hash", plan.kept.hash
     yield "seeds", ", ".join(map(str, file.seeds))
-    if file.looks:
-        yield "stopping rule", f"looks after {', '.join(map(str, file.looks))} seeds"
-    else:
-        yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
+    yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
     yield "measures", ", ".join(measures_of(file))
     yield (
         "smallest that matters",
@@ -372,29 +330,12 @@ def _rules(report: Report) -> Iterator[str]:
             "difference with each wording alone, and the figures of an arm by itself, have intervals over "
             "games."
         )
-    if report.coded:
-        of = report.coded
-        told = ", ".join(f"{code} {n} of {of.decisions}" for code, n in of.coded.items())
-        yield (
-            f"A measure such as code:NAME is the share of decisions in which {of.coder} found the code. "
-            f"Decisions with a value: {told}. All others are missing: they count nowhere."
-        )
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin, which the file names as the smallest "
             "difference that matters, if two one-sided tests at 0.05, corrected by Holm's method, say so "
             "(TOST) and there are as many pairs as are needed to find a difference. Pairs that are all equal "
             "do not show how far others may be off, so they are never called no larger than the margin."
-        )
-    if report.rules.looks:
-        told = ", ".join(
-            f"{seeds} seeds: {share:.3%}"
-            for seeds, share in zip(report.rules.looks, shares(report.rules.looks), strict=True)
-        )
-        yield (
-            "Each look may use a share of the 0.05, by the spending function of Lan and DeMets that is "
-            f"like O'Brien and Fleming's ({told}). p is divided by the share of its look, and the least of "
-            "all looks counts; intervals have the level of the last look."
         )
     if report.hypotheses:
         yield (
@@ -408,8 +349,7 @@ def _rules(report: Report) -> Iterator[str]:
         yield (
             "The null arm is the baseline played a second time with answers of its own: a model is asked "
             "again, and a scripted policy has other random draws. The world's random draws are the same. "
-            "It is a second replicate: it tells the spread of answers from that of seeds, and checks the "
-            "test."
+            "It checks the test."
         )
 
 
@@ -447,7 +387,7 @@ def in_markdown(
     title: str, sections: Iterable[Section], details: Iterable[Section] = (), name: str = ""
 ) -> str:
     """Return a title and the parts below it as Markdown. With a name, it shows the pictures of this name."""
-    lines = [f"# {escape_markdown(title)}", ""]
+    lines = [f"# {_escape_markdown(title)}", ""]
     numbers = count(1)
     for section in sections:
         lines += _in_markdown(section, "##", name, numbers)
@@ -460,31 +400,31 @@ def in_markdown(
 
 def _in_markdown(section: Section, heading: str, name: str, numbers: Iterator[int]) -> Iterator[str]:
     """Yield the lines of a part of a report. Its pictures have the next numbers."""
-    yield from (f"{heading} {escape_markdown(section.title)}", "")
+    yield from (f"{heading} {_escape_markdown(section.title)}", "")
     for text in section.texts:
-        yield from (escape_markdown(text), "")
+        yield from (_escape_markdown(text), "")
     for picture in section.pictures() if name else ():
-        yield from (f"![{escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
+        yield from (f"![{_escape_markdown(picture.label)}]({_file(name, next(numbers))})", "")
     if section.columns:
-        yield from table_in_markdown(section.columns, section.rows)
+        yield from _table_in_markdown(section.columns, section.rows)
     for label, pieces in section.diffs:
-        yield from (escape_markdown(label), "", *fence(word_diff_text(pieces).plain.rstrip()), "")
+        yield from (_escape_markdown(label), "", *_fence(word_diff_text(pieces).plain.rstrip()), "")
 
 
-def fence(text: str) -> list[str]:
+def _fence(text: str) -> list[str]:
     """Return foreign text as a block of code."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return [f"{fence}text", text, fence]
 
 
-def table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table_in_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, and an empty one."""
     for row in (columns, ["---"] * len(columns), *rows):
-        yield f"| {' | '.join(map(escape_markdown, row))} |"
+        yield f"| {' | '.join(map(_escape_markdown, row))} |"
     yield ""
 
 
-def escape_markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return foreign text as one line of Markdown, without markup, HTML and invisible characters."""
     line = escape_invisible(" ".join(text.split()))
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", escape(line, quote=False))

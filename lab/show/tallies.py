@@ -12,7 +12,7 @@ from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.terminal import plain, table
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.runs import value_of
+from hobbes.lab.store.runs import RUNS
 
 Figures: TypeAlias = Mapping[str, float | None]
 """The figures of a run by name: the score of each agent, and the main measures of the world."""
@@ -42,7 +42,7 @@ def tally(store: Store, runs: Sequence[Run]) -> RenderableType:
 def _figures(store: Store, run: Run) -> Figures:
     """Return the figures of a run; those of one that has not finished are empty."""
     measures = store.figures.measures(run.id)
-    scores: Mapping[str, int] = value_of(store.runs.row(run.id), "scores") or {}
+    scores: Mapping[str, int] = RUNS.value(store.runs.row(run.id), "scores") or {}
     return {**scores, **{name: measures[name] for name in run.world.headline if name in measures}}
 
 

@@ -125,6 +125,18 @@ def table(
     return Group(Text(title, style="italic"), made) if title else made
 
 
+def columns_and_rows(listed: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[object]]]:
+    """Return objects as the columns and rows of a table, whatever their keys are."""
+    columns = list(dict.fromkeys(key for one in listed for key in one))
+    return columns, [[_cell_of_json(one.get(column)) for column in columns] for one in listed]
+
+
+def _cell_of_json(value: object) -> object:
+    """Return a value as a cell of a table: a text, a number, or JSON."""
+    is_json = isinstance(value, bool | list | dict)
+    return json.dumps(value, ensure_ascii=False) if is_json else value
+
+
 class FittingTable:
     """A table that breaks no words. What is too wide is wrapped; if that is not enough, rows become lists.
 
@@ -264,8 +276,8 @@ def percent(share: float | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def style_pictures(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, Look | None]]]]:
-    """Return pictures of a world: their words, padded to one width, each with the look of whom it shows.
+def style_picture(looks: Looks, rows: Rows) -> list[list[tuple[str, Look | None]]]:
+    """Return a picture of a world: its words, padded to one width, each with the look of whom it shows.
 
     `looks` has the look of each word that shows somebody; such a word gets the mark in front.
     """
@@ -273,17 +285,14 @@ def style_pictures(looks: Looks, *pictures: Rows) -> list[list[list[tuple[str, L
     def marked(word: str) -> str:
         return f"{looks[word].mark}{word}" if word in looks else word
 
-    width = max((len(marked(word)) for rows in pictures for row in rows for word in row), default=0)
-    return [
-        [[(f"{marked(word):>{width}}", looks.get(word)) for word in row] for row in rows] for rows in pictures
-    ]
+    width = max((len(marked(word)) for row in rows for word in row), default=0)
+    return [[(f"{marked(word):>{width}}", looks.get(word)) for word in row] for row in rows]
 
 
 def picture(rows: Rows, looks: Looks) -> Text:
     """Return the picture of a world; `looks` has the look of each word that shows somebody."""
     text = Text()
-    (lines,) = style_pictures(looks, rows)
-    for line in lines:
+    for line in style_picture(looks, rows):
         for word, look in line:
             style = PALETTE[look.colour] if look else "" if word.strip(" .") else "dim"
             text.append(f" {escape_invisible(word)}", style=style)

@@ -14,7 +14,6 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.stepping import MAX_DIGITS
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.run_list import number_in
 from hobbes.lab.show.terminal import ERR, OUT, next_step, plain, styled_name
@@ -36,6 +35,9 @@ RELOAD = 1
 
 CHOICES: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "world": (*WORLDS,), "outcome": (*Outcome,)}
 """The filters of which one chooses."""
+
+MAX_DIGITS = 18
+"""The most digits of a turn that is looked for: SQLite has no larger numbers."""
 
 TURNS = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(-[0-9]{{1,{MAX_DIGITS}}})?")
 """A turn, or the first and the last of several."""

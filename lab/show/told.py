@@ -17,7 +17,6 @@ from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld, deeds_told
-from hobbes.lab.play.answering import is_map
 from hobbes.lab.show.tracing import SHORT_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
 from hobbes.nodes.completions import TAGS
@@ -29,8 +28,8 @@ NOTES = ("previous_turn_summary", "history_summary", "notes")
 EVERYBODY = "all"
 """Stands for all agents: as the addressee of a message, and as whose diary is shown."""
 
-NOTHING_DONE = "nothing since {} last turn"
-"""What is said of an agent to which others did nothing: `its` on a card, `your` to a person who plays it."""
+NOTHING_DONE = "nothing since its last turn"
+"""What is said of an agent to which others did nothing."""
 
 SAME = "the same words as before"
 """Stands for a note that an agent wrote down again, word for word."""
@@ -123,7 +122,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
 _OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
 """Matches an answer that begins with a reasoning between tags."""
 
-_FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*)', re.DOTALL)
+_FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)
 """Matches the field of an answer with its reasoning, also where the answer is cut off in it."""
 
 
@@ -240,18 +239,18 @@ def shortened(said: Json, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def board_of_view(run: Run, view: Mapping[str, Any], agents: tuple[str, ...]) -> tuple[Board | None, str]:
-    """Return what a view shows as a board, and the name of the map in the view from which it is drawn.
-
-    A view without such a map is drawn by its world, if that can, and has no name for it.
-    """
+def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:
+    """Return the map that a view shows as a board, None if it has none."""
     for name, value in view.items():
-        if isinstance(value, list) and is_map(value):
+        if isinstance(value, list) and _is_map(value):
             rows = [str(line).split() for line in value]
-            words = run.world.in_picture(run.setting.agents)
-            return of_picture(
-                f"{name} at the start of turn {view['turn']}", agents, rows, words, numbered=True
-            ), name
-    if run.world.seat is not None and "turn" in view:  # what an observer is asked is no view
-        return run.world.seat(view, agents), ""
-    return None, ""
+            agents = run.setting.agents
+            title = f"{name} at the start of turn {view['turn']}"
+            return of_picture(title, agents, rows, run.world.in_picture(agents), numbered=True)
+    return None
+
+
+def _is_map(value: Sequence[Json]) -> bool:
+    """Return whether a list is a map in text: lines of equally many words."""
+    words = {len(line.split()) if isinstance(line, str) else 0 for line in value}
+    return len(value) > 1 and len(words) == 1 and max(words) > 1

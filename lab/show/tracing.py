@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.telling import counted
-from hobbes.engine.turn import TurnRecord, as_list, question_of
+from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.comparing import CHANGE, whole_word_diff
@@ -35,8 +36,8 @@ from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 
-if TYPE_CHECKING:
-    from hobbes.lab.play.asking import JudgedCall
+MAX_SHOWN = 20_000
+"""How many characters of an answer or of a reasoning a card shows to people."""
 
 Card = dict[str, Any]
 
@@ -410,24 +411,6 @@ def _first_marked(
     return None
 
 
-def asked_card(world: AnyWorld, asked: "JudgedCall") -> Card:
-    """Return the card of a question that was asked apart from any run: call, rejections, what was decided."""
-    judged, agent = asked.judged, asked.call.address.agent
-    decided: Card = {}
-    if agent != OBSERVER:
-        decided = {"intent": world.intent.to_json(judged.intents[agent])}
-    elif world.observer is not None:
-        decided = {"rulings": world.observer.ruled(judged.intents)}
-    return {
-        "turn": asked.call.address.turn,
-        "agent": agent,
-        **_call_json(asked.call),
-        "drops": as_list(judged.drops),
-        "mends": as_list(judged.mends),
-        **decided,
-    }
-
-
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
     """Return the rejections and corrections of one agent's answer."""
     return {
@@ -448,10 +431,26 @@ SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER:
 """The same beside a reasoning that is told first."""
 
 
+def beginning(text: str, most: int = MAX_SHOWN) -> str:
+    """Return a text for people: all of it, or its first characters and how many more there are."""
+    more = len(text) - most
+    return text if more <= 0 else f"{text[:most]}\n… and {more:,} more characters; --json prints all"
+
+
+def for_people(card: Card) -> Card:
+    """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
+    return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
+
+
 def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long."""
+    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long.
+
+    Of a trace, it is as much as an answer's own may have.
+    """
     own = card.get("intent", {}).get("reflection", {}).get("reasoning")
-    return (own, ReasoningSource.ANSWER.value) if own else (card["reasoning"], card["reasoning_source"])
+    if own:
+        return own, ReasoningSource.ANSWER.value
+    return beginning(card["reasoning"], TEXT_LIMIT), card["reasoning_source"]
 
 
 def reasoning_title(card: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -10,9 +10,11 @@ from rich.text import Text
 from hobbes.engine.measuring import meaning_of
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.play.forms import Schema, resolve_reference
 from hobbes.lab.show.terminal import table
 from hobbes.nodes.prompting import ROOT, languages, variants
+
+Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema."""
 
 SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
 
@@ -24,7 +26,7 @@ def about(world: AnyWorld) -> dict[str, Any]:
         "world": world.name,
         "rules": {"version": world.rules_version, "page": str(page) if page.exists() else None},
         "agents": world.default_agents,
-        "settings": list(_settings(world.config.model_json_schema())),
+        "settings": list(fields_of(world.config.model_json_schema())),
         "policies": [
             {
                 "name": name,
@@ -57,11 +59,11 @@ def of_anybody(measure: str) -> str:
     return f"{name}/AGENT" if of_agent else name
 
 
-def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the settings of a config, and below a setting that is an object, its fields."""
+def fields_of(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the fields of a JSON schema, such as settings; those of an object stand below it."""
     definitions = schema.get("$defs", {})
     for name, field in schema["properties"].items():
-        inner = resolve_reference(field, definitions)
+        inner = _resolved(field, definitions)
         yield {
             "name": f"{path}{name}",
             "values": values_of(field, definitions),
@@ -69,12 +71,20 @@ def _settings(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
             "meaning": field.get("description", ""),
         }
         if "properties" in inner:
-            yield from _settings({**inner, "$defs": definitions}, f"{path}{name}.")
+            yield from fields_of({**inner, "$defs": definitions}, f"{path}{name}.")
+
+
+def _resolved(schema: Schema, definitions: Schema) -> Schema:
+    """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
+    while "$ref" in schema:
+        meant = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
 
 
 def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
     """Return in words which values a JSON schema allows."""
-    match resolve_reference(schema, definitions):
+    match _resolved(schema, definitions):
         case {"anyOf": options}:
             return " | ".join(values_of(option, definitions) for option in options)
         case {"enum": choices}:

@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+from pydantic import AfterValidator, Field, Json
 from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
 from hobbes.engine.measuring import ratio
 from hobbes.lab.errors import DamagedError
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.lab.store.runs import Runs
@@ -36,6 +38,38 @@ DECIDING = (
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
 
+CALL_TYPES: Mapping[str, Any] = {
+    "question": Annotated[int, Field(ge=TURN_QUESTION, le=FOLLOW_UP_QUESTION)],
+    "outcome": Annotated[str, AfterValidator(Outcome)],
+    "found_as": Annotated[str, AfterValidator(FoundAs)],
+    "reasoning_source": Annotated[str, AfterValidator(ReasoningSource)],
+    **dict.fromkeys(("model", "system", "prompt", "answer", "reasoning", "error", "arrived"), str),
+    **dict.fromkeys(("tries", "milliseconds"), int),
+    **dict.fromkeys(("player", "finish_reason", "service_tier", "fingerprint", "provider_id"), str | None),
+    **dict.fromkeys(("tokens_in", "tokens_out"), int | None),
+    **dict.fromkeys(("tokens_cached", "tokens_cache_written", "tokens_reasoning"), int | None),
+    "provider_usd": float | None,
+}
+"""The types of the columns of a call, except those that say which one it is."""
+
+CALL_JSON: Mapping[str, Any] = {"usage": Json[dict[str, Any]] | None}
+"""Those of its columns that hold JSON."""
+
+
+def _damage_error(row: Mapping[str, Any], problem: str) -> DamagedError:
+    """Return the error for the damaged row of a call."""
+    return damage_error(
+        row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
+    )
+
+
+CALLS = Table(
+    "calls",
+    {"run": str, "turn": int, "agent": str, "attempt": int, **CALL_TYPES},
+    CALL_JSON,
+    _damage_error,
+)
+
 STORED = ", ".join((*CALL_COLUMNS, "row_hash"))
 """SQL for the columns of a call."""
 
@@ -60,6 +94,20 @@ class OfTurn(NamedTuple):
     turn: int
     outcome: str
     calls: int
+
+
+OUTCOMES = frozenset(Outcome)
+"""The outcomes that there are."""
+
+Counted = TypeVar("Counted", Decision, OfTurn)
+
+
+def _of_an_outcome(run: str, counted: Counted) -> Counted:
+    """Return what is counted of a run. Raise DamagedError if it has an outcome that there is not."""
+    if counted.outcome not in OUTCOMES:
+        problem = f"the column calls.outcome is damaged: there is no outcome {counted.outcome!r}"
+        raise damage_error(run, f", turn {counted.turn}", problem)
+    return counted
 
 
 def by_turn(outcomes: Iterable[OfTurn]) -> tuple[Counter[int], Counter[int]]:
@@ -123,16 +171,12 @@ class Calls:
 
         `known` are texts by hash, which need not be read again.
         """
-        if row["question"] not in {TURN_QUESTION, FOLLOW_UP_QUESTION}:
-            raise _damage_error(
-                row, f"the column calls.question is damaged: there is no question {row['question']}"
-            )
-        try:
-            outcome, found_as = Outcome(row["outcome"]), FoundAs(row["found_as"])
-            source = ReasoningSource(row["reasoning_source"])
-        except ValueError as error:
-            columns = "calls.outcome, calls.found_as or calls.reasoning_source"
-            raise _damage_error(row, f"the column {columns} is damaged: {error}") from error
+        CALLS.values(row)
+        return self.call(row, known)
+
+    def call(self, row: Row, known: Mapping[str, str] | None = None) -> Call:
+        """Return the call of a row whose columns hold what they should."""
+        outcome = Outcome(row["outcome"])
         failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
         return Call(
             Address(row["turn"], row["agent"], row["attempt"]),
@@ -148,11 +192,11 @@ class Calls:
                 row["milliseconds"],
                 row["tries"],
                 row["player"] or "",
-                source,
+                ReasoningSource(row["reasoning_source"]),
                 CallDetails(*(row[column] for column in CallDetails._fields)),
             ),
             outcome,
-            found_as,
+            FoundAs(row["found_as"]),
             row["question"],
         )
 
@@ -183,12 +227,13 @@ class Calls:
     def decisions(self, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
         """Yield the outcome of the call that counts, for each turn from the first and each agent, or one."""
         rows = self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)])
-        return (Decision(*row[1:]) for row in rows)
+        return (_of_an_outcome(run, Decision(*row[1:])) for row in rows)
 
     def outcomes(self, run: str) -> Iterator[OfTurn]:
         """Yield how many of the calls that count had an outcome in a turn."""
         sql = f"select turn, outcome, count(*) from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
-        return (OfTurn(*row) for row in self._db.conn.execute(sql, [run, None, 0, *sorted(DECISIONS)]))
+        rows = self._db.conn.execute(sql, [run, None, 0, *sorted(DECISIONS)])
+        return (_of_an_outcome(run, OfTurn(*row)) for row in rows)
 
     def counts(self, run: str) -> Counter[str]:
         """Count the calls of a run that count by their outcomes."""
@@ -243,10 +288,3 @@ def is_changed(row: Row) -> bool:
         return bool(row["row_hash"] != call_hash(row))
     except (TypeError, ValueError):  # damaged bytes can make of a value what no row is written with
         return True
-
-
-def _damage_error(row: Row, problem: str) -> DamagedError:
-    """Return the error for the damaged row of a call."""
-    return damage_error(
-        row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
-    )

@@ -3,6 +3,7 @@
 import json
 
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.runs import RUNS
 from hobbes.lab.store.schema import TEMPLATES, ensure_agent_turns
 
 NOT_OF_THE_RUN = {"cells"}
@@ -33,7 +34,7 @@ def copy_run(source: Store, target: Store, run: str) -> None:
 def _copy_texts(source: Store, target: Store, run: str) -> None:
     """Store the texts that the rows of a run name by their hashes."""
     row = source.db.table("runs").get(run)
-    stretches = [row, *json.loads(row["earlier"] or "[]")]
+    stretches = [row, *(RUNS.value(row, "earlier") or ())]
     templates = {stretch[column] for stretch in stretches for column in TEMPLATES}
     texts = source.db.execute(
         "select text from texts where hash in (select value from json_each(:templates))"

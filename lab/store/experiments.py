@@ -5,14 +5,48 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Json
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import sha256
-from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.runs import now
+
+
+class PlannedGames(TypedDict):
+    """The plan of an experiment as it is stored: its file, and the prompts and players of each arm."""
+
+    file: dict[str, Any]
+    prompts: dict[str, str]
+    models: dict[str, list[str]]
+
+
+def damaged_file(name: object, problem: str) -> DamagedError:
+    """Return the error for the row of an experiment that cannot be used."""
+    return DamagedError(f"experiment {name!r}: {problem}; `hobbes experiment FILE.toml` stores it again")
+
+
+def damaged_plan(name: object, problem: str) -> DamagedError:
+    """Return the error for a plan of an experiment that cannot be used."""
+    return DamagedError(f"experiment {name!r}: {problem}; put back an earlier copy of runs.db")
+
+
+EXPERIMENTS = Table(
+    "experiments",
+    dict.fromkeys(("name", "world", "started"), str),
+    {"file": Json[dict[str, Any]]},
+    lambda row, problem: damaged_file(row["name"], problem),
+)
+
+PLANS = Table(
+    "plans",
+    {**dict.fromkeys(("experiment", "kept", "hash"), str), "why": str | None},
+    {"plan": Json[PlannedGames]},
+    lambda row, problem: damaged_plan(row["experiment"], problem),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +79,7 @@ class KeptPlan:
 
     kept: str
     """When, in UTC."""
-    plan: dict[str, Any]
+    plan: PlannedGames
     hash: str
     why: str | None
     """Why the plan was amended; None for the frozen plan."""
@@ -64,11 +98,10 @@ def plans_of(store: Store, name: str) -> list[KeptPlan]:
     rows = store.db.table("plans").rows_where("experiment = ?", [name], order_by="rowid")
     plans = []
     for row in rows:
+        plan = PLANS.values(row)["plan"]
         if sha256(row["plan"]) != row["hash"]:
-            raise DamagedError(
-                f"experiment {name!r}: its plan of {row['kept']} was changed in the table plans"
-            )
-        plans.append(KeptPlan(row["kept"], json.loads(row["plan"]), row["hash"], row["why"]))
+            raise damaged_plan(name, f"its plan of {row['kept']} was changed in the table plans")
+        plans.append(KeptPlan(row["kept"], plan, row["hash"], row["why"]))
     return plans
 
 
@@ -83,30 +116,21 @@ def experiment_file(store: Store, name: str) -> dict[str, Any]:
 
     Raise MissingError, with all names, if there is none, DamagedError if what is stored is not a file.
     """
-    row = store.db.conn.execute("select file from experiments where name = ?", [name]).fetchone()
+    row = next(store.db.table("experiments").rows_where("name = ?", [name]), None)
     if row is None:
         names = experiment_names(store)
         known = f"there are: {', '.join(names)}" if names else "`hobbes experiment FILE.toml` plays one"
         hint = did_you_mean(name, names, known)
         raise MissingError(f"there is no experiment {name!r} in {store.home}{hint}")
-    try:
-        return TypeAdapter(dict[str, Any]).validate_json(row[0], strict=True)
-    except ValidationError as error:
-        raise damaged_file(name, in_one_line(error, depth=3)) from error
-
-
-def damaged_file(name: str, problem: str) -> DamagedError:
-    """Return the error for the file of an experiment that cannot be used."""
-    return DamagedError(
-        f"experiment {name!r}: the column experiments.file is damaged: {problem}; "
-        "`hobbes experiment FILE.toml` stores it again"
-    )
+    file: dict[str, Any] = EXPERIMENTS.values(row)["file"]
+    return file
 
 
 def world_of_experiment(store: Store, name: str) -> str | None:
     """Return the world that an experiment of this name was played in; None if there is none yet."""
     row = next(store.db.table("experiments").rows_where("name = ?", [name]), None)
-    return row["world"] if row else None
+    world: str | None = EXPERIMENTS.value(row, "world") if row else None
+    return world
 
 
 def add_cell(store: Store, experiment: str, arm: str, seed: int, run: str) -> None:

@@ -15,7 +15,7 @@ from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.calls import Calls, by_turn
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.run import Ending, Run
-from hobbes.lab.store.runs import Runs, check_row, now, plain_value_of, update_run, value_of
+from hobbes.lab.store.runs import RUNS, Runs, check_row, now, update_run
 from hobbes.lab.store.schema import (
     TEMPLATES,
     agent_turns_columns,
@@ -65,7 +65,7 @@ class Figures:
             "turns": run.turns,
             "digest": run.digest,
             "over": run.status == "finished",
-            "scores": value_of(row, "scores") or {},
+            "scores": RUNS.value(row, "scores") or {},
             "calls": sum(outcomes.values()),
             "outcomes": outcomes,
             "failures": self._calls.failures(run.id),
@@ -94,14 +94,14 @@ class Figures:
         try:
             check_row(row)
             about = _columns(row)
+            outcomes = about["outcomes"]
+            if outcomes is None:  # it has not finished
+                outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
+                about |= self._turns.counts(row["id"])
         except DamagedError as error:
             nothing = dict.fromkeys(column for column in row if column not in NOT_LISTED)
             known = {"id": row["id"], "name": row["name"], "status": "damaged", "damage": str(error)}
             return {**nothing, **known, "failures": failures_among({})}
-        outcomes = about["outcomes"]
-        if outcomes is None:  # it has not finished
-            outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
-            about |= self._turns.counts(row["id"])
         return {**about, "failures": failures_among(outcomes)}
 
     def of_measure(self, name: str) -> dict[str, float | None]:
@@ -109,8 +109,9 @@ class Figures:
         sql = (
             "select id, value from runs cross join measures on run = id and measures.name = :name"
             " and scope = 'run' union all"  # a run that kept no turns has its measures in its row of reported
-            " select run, json_extract(measures, '$.\"' || :name || '\"[0]') from reported"
-            " where json_type(measures, '$.\"' || :name || '\"') = 'array'"
+            " select run, json_extract(measures, '$.\"' || :name || '\"[0]')"
+            " from (select run, iif(json_valid(measures), measures, '{}') as measures from reported)"
+            " where json_type(measures, '$.\"' || :name || '\"[0]') in ('real', 'integer', 'null')"
         )
         return dict(self._db.conn.execute(sql, {"name": name}).fetchall())
 
@@ -161,7 +162,7 @@ class Figures:
         paid = f"run = ? and {turns} and model not in (?, ?)"
         values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
-        spent, settings = Spent(calls), value_of(row, "model_settings") or {}
+        spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
         columns = ", ".join(("player", "arrived", "model", "tokens_in", "tokens_out", *CallDetails._fields))
         sql = f"select {columns} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
         for player, arrived, model, into, out, *details in self._db.conn.execute(sql, values):
@@ -260,7 +261,7 @@ def failures_among(outcomes: Mapping[str, int]) -> dict[str, Any]:
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a run that lists have. Raise DamagedError if one cannot be read."""
-    columns = {column: plain_value_of(row, column) for column in row if column not in NOT_LISTED}
+    columns = {column: RUNS.plain(row, column) for column in row if column not in NOT_LISTED}
     return {**columns, "tainted": None if row["tainted"] is None else bool(row["tainted"]), "damage": None}
 
 

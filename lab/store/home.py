@@ -8,15 +8,14 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 from sqlite_utils import Database
 
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.lab import axelrod_strategies  # noqa: F401  it offers its strategies as policies
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.store.calls import Calls
@@ -127,22 +126,33 @@ class Store:
             if reading:
                 self.db.conn.execute("begin")
 
+    def playing(self, run: str) -> AbstractContextManager[None]:
+        """Lock a run against other processes."""
+        return self.locked(run, f"run {run} is being played")
+
     @contextmanager
-    def playing(self, run: str) -> Iterator[None]:
-        """Lock a run against other processes; the lock is released when this process ends."""
-        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+    def locked(self, name: str, words: str) -> Iterator[None]:
+        """Hold a lock of the home against other processes; it is released when this process ends.
+
+        Raise LabError if another one holds it; `words` say what that does.
+        """
+        lock = self._lock(name)
         try:
             lock.acquire(timeout=LOCK_SECONDS)
         except Timeout as error:
-            raise LabError(f"run {run} is being played by another process; wait for it to end") from error
+            raise LabError(f"{words} by another process; wait for it to end") from error
         try:
             yield
         finally:
             lock.release()
 
+    def _lock(self, name: str) -> BaseFileLock:
+        """Return the lock of a name."""
+        return FileLock(self.home / "locks" / f"{name}.lock", mode=0o644)
+
     def is_played(self, run: str) -> bool:
         """Return whether a process is playing a run now."""
-        lock = FileLock(self.home / "locks" / f"{run}.lock", mode=0o644)
+        lock = self._lock(run)
         try:
             with lock.acquire(timeout=0):
                 return False

@@ -137,7 +137,7 @@ class Notes:
 
 
 def _has_notes(connection: sqlite3.Connection) -> bool:
-    """Return whether anything was ever noted: the file may have nothing but codings."""
+    """Return whether anything was ever noted: a home without the file is read as an empty database."""
     return bool(connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone())
 
 

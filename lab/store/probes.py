@@ -2,22 +2,78 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from hobbes.lab.errors import MissingError
+from pydantic import AfterValidator, Field, Json
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
+
+from hobbes.engine.worlds import world_named
+from hobbes.lab.errors import DamagedError, MissingError
+from hobbes.lab.store.calls import CALL_JSON, CALL_TYPES
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import columns_of_call, insertion
 from hobbes.lab.store.run import HOBBES
 from hobbes.lab.store.runs import now
 from hobbes.lab.store.schema import CALL
 from hobbes.nodes.journal import Call
+from hobbes.nodes.models import ModelSettings
 
 Row = dict[str, Any]
+
+MAX_TIMES = 1_000
+"""More answers than this to one question are a slip of the keyboard."""
 
 KEY = ("probe", "situation", "column", "number", "question")
 
 INSERT_ANSWER = insertion("insert or replace", "probe_answers", (*KEY, *CALL))
 """The answer to a repeated question replaces a call that brought none."""
+
+
+class KeptSituation(TypedDict):
+    """A situation of a probe as it is stored."""
+
+    run: Annotated[str, Field(min_length=1)]
+    turn: Annotated[int, Field(ge=0)]
+    agent: Annotated[str, Field(min_length=1)]
+    note: str
+
+
+class KeptColumn(TypedDict):
+    """A column of a probe as it is stored."""
+
+    name: str
+    prompts: str | None
+    lang: str | None
+    model: str | None
+    settings: dict[str, Any]
+    model_settings: dict[str, ModelSettings]
+
+
+def _damage(name: object, problem: str) -> DamagedError:
+    """Return the error for a damaged row of a probe."""
+    return DamagedError(
+        f"probe {name!r}: {problem}; put back an earlier copy of runs.db, or ask again under another --name"
+    )
+
+
+PROBES = Table(
+    "probes",
+    {
+        **dict.fromkeys(("name", "started", "hobbes"), str),
+        "world": Annotated[str, AfterValidator(lambda name: world_named(name).name)],
+        "times": Annotated[int, Field(ge=1, le=MAX_TIMES)],
+    },
+    {"situations": Json[list[KeptSituation]], "columns": Json[list[KeptColumn]]},
+    lambda row, problem: _damage(row["name"], problem),
+)
+
+PROBE_ANSWERS = Table(
+    "probe_answers",
+    {"probe": str, "situation": int, "column": str, "number": int, "question": int, **CALL_TYPES},
+    CALL_JSON,
+    lambda row, problem: _damage(row["probe"], problem),
+)
 
 
 class KeptProbe(NamedTuple):
@@ -53,16 +109,23 @@ def keep_probe(store: Store, probe: KeptProbe) -> None:
 
 
 def probes_listed(store: Store) -> list[Row]:
-    """Return what all probes are about, and when they were asked first, the newest first."""
-    order = "started desc, rowid desc"
-    return [
-        {
-            **{key: row[key] for key in ("name", "world", "started")},
-            "situations": len(json.loads(row["situations"])),
-            "columns": [column["name"] for column in json.loads(row["columns"])],
+    """Return what all probes are about, and when they were asked first, the newest first.
+
+    Of one whose row is damaged, only the name and the damage are returned.
+    """
+    listed = []
+    for row in store.db.table("probes").rows_where(order_by="started desc, rowid desc"):
+        try:
+            values = PROBES.values(row)
+        except DamagedError as error:
+            listed.append({"name": row["name"], "damage": str(error)})
+            continue
+        counts = {
+            "situations": len(values["situations"]),
+            "columns": [column["name"] for column in values["columns"]],
         }
-        for row in store.db.table("probes").rows_where(order_by=order)
-    ]
+        listed.append({**{key: row[key] for key in ("name", "world", "started")}, **counts})
+    return listed
 
 
 def probe_names(store: Store) -> list[str]:
@@ -72,12 +135,9 @@ def probe_names(store: Store) -> list[str]:
 
 
 def kept_probe(store: Store, name: str) -> KeptProbe | None:
-    """Return a probe; None if there is none of this name."""
+    """Return a probe; None if there is none of this name. Raise DamagedError if its row is damaged."""
     row = next(store.db.table("probes").rows_where("name = ?", [name]), None)
-    if row is None:
-        return None
-    situations, columns = (json.loads(row[part]) for part in ("situations", "columns"))
-    return KeptProbe(name, row["world"], situations, columns, row["times"])
+    return None if row is None else KeptProbe(*(PROBES.plain(row, part) for part in KeptProbe._fields))
 
 
 def probe_named(store: Store, name: str) -> KeptProbe:
@@ -90,15 +150,32 @@ def probe_named(store: Store, name: str) -> KeptProbe:
 
 
 def answers_of(store: Store, probe: KeptProbe) -> Iterator[KeptAnswer]:
-    """Yield all calls of a probe, by situation, column, number and question."""
+    """Yield all calls of a probe, by situation, column, number and question.
+
+    Raise DamagedError at one that is damaged.
+    """
     order = "situation, column, number, question"
     texts: dict[str, str] = {}
     for row in store.db.table("probe_answers").rows_where("probe = ?", [probe.name], order_by=order):
-        for column in ("system", "prompt"):
-            texts.setdefault(row[column], store.runs.text(row[column]) or "")
-        place = probe.situations[row["situation"] - 1]
-        call = store.calls.read({**row, **place, "attempt": row["number"]}, texts)
-        yield KeptAnswer(row["situation"], row["column"], row["number"], call)
+        yield _answer(store, probe, row, texts)
+
+
+def _answer(store: Store, probe: KeptProbe, row: Row, texts: dict[str, str]) -> KeptAnswer:
+    """Return the answer of a row. The texts of its prompt are added to those that are known by their hash."""
+    PROBE_ANSWERS.values(row)
+    situation = row["situation"]
+    if not 1 <= situation <= len(probe.situations):
+        raise _damage(probe.name, f"the table probe_answers has a situation {situation}, which is not there")
+    for column in ("system", "prompt"):
+        if row[column] not in texts:
+            text = store.runs.text(row[column])
+            if text is None:
+                problem = f"a text of the column probe_answers.{column} is missing or was changed"
+                raise _damage(probe.name, f"{problem} in the table texts")
+            texts[row[column]] = text
+    place = probe.situations[situation - 1]
+    call = store.calls.call({**row, **place, "attempt": row["number"]}, texts)
+    return KeptAnswer(situation, row["column"], row["number"], call)
 
 
 def keep_answers(store: Store, probe: str, answers: Sequence[KeptAnswer]) -> None:

@@ -1,18 +1,21 @@
 """What reports read of the runs of experiments: the table `reported`, one row per finished run."""
 
-import json
 import math
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+from annotated_types import Len
+from pydantic import Json
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.measuring import WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
 from hobbes.lab.errors import DamagedError, LabError
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.experiments import PlayedCell
 from hobbes.lab.store.figures import TOKENS
@@ -20,7 +23,7 @@ from hobbes.lab.store.history import StoredHistory, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of
 from hobbes.lab.store.run import Run, observer_asked
-from hobbes.lab.store.runs import value_of
+from hobbes.lab.store.runs import RUNS
 from hobbes.nodes.players import parse_spec
 
 SCOPES = ("run", "first-half", "second-half")
@@ -32,11 +35,29 @@ MAX_STRETCHES = 30
 DECIMALS = 4
 """The decimals of measures over time."""
 
-OF_RUNS = ("turns", "hobbes", "record_version", "rules_version", "prompts", "prompts_hash", "lang")
-"""The columns of `runs` that reports read as well."""
+REPORTED = Table(
+    "reported",
+    {
+        "run": str,
+        "calls": int,
+        **{f"tokens_{kind}": int | None for kind in TOKENS},
+        "usd": float | None,
+    },
+    {
+        "told": Json[list[str]],
+        "model_settings": Json[dict[str, dict[str, Any]]],
+        "left_out": Json[dict[str, list[str]]],
+        "winners": Json[list[str]],
+        "measures": Json[dict[str, Annotated[list[float | None], Len(len(SCOPES), len(SCOPES))]]],
+        "over_time": Json[dict[str, list[float | None]]],
+        "spells": Json[list[tuple[int, bool, int]]],
+        "ratings": Json[list[tuple[str, int, int, float]]],
+    },
+    lambda row, problem: damage_error(row["run"], "", problem),
+)
 
-JSON_COLUMNS = ("told", "winners", "measures", "over_time", "spells", "ratings")
-"""The columns that hold JSON."""
+PLAIN = ("winners", "measures", "over_time", "spells", "ratings")
+"""The columns that reports read as values."""
 
 Row: TypeAlias = dict[str, Any]
 
@@ -241,10 +262,8 @@ def _row(store: Store, run: str) -> Row:
     kept = next(store.db.query("select * from reported where run = ?", [run]), None)
     # It is missing if the process that played the run was killed at its end.
     row = kept or _stored_row_of(store, store.runs.find(run))
-    try:
-        plain = {name: json.loads(row[name]) for name in JSON_COLUMNS}
-    except (TypeError, ValueError) as error:
-        raise damage_error(run, "", f"its row in the table reported is damaged: {error}") from error
-    of_run = {name: value_of(about, name) or {} for name in ("models", "scores", "outcomes")}
-    rounds = value_of(about, "config")["rounds"]
-    return {**{name: about[name] for name in OF_RUNS}, **row, **plain, **of_run, "rounds": rounds}
+    REPORTED.values(row)
+    plain = {name: REPORTED.plain(row, name) for name in PLAIN}
+    of_run = {name: RUNS.value(about, name) or {} for name in ("models", "scores", "outcomes")}
+    rounds = RUNS.value(about, "config")["rounds"]
+    return {**row, **plain, **of_run, "turns": about["turns"], "rounds": rounds}

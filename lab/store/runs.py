@@ -8,48 +8,78 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, Json
 from sqlite_utils import Database
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import canonical, compact, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest
-from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
+from hobbes.engine.world import AnyWorld, Setting, make_setting
 from hobbes.engine.worlds import world_named
 from hobbes.lab.errors import DamagedError, MissingError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.command_line import command
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
 from hobbes.lab.store.run import HOBBES, PersonQuestion, Run, Stretch, Versions
-from hobbes.lab.store.schema import TEMPLATES
+from hobbes.lab.store.schema import COUNTS, TEMPLATES
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, bound
 
-T = TypeVar("T")
 Row = dict[str, Any]
 
 RESERVED = {"last", "compare", "search", "experiments", "notes", "probes", "codes"}
 """Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
-OBJECT = TypeAdapter(dict[str, Any])
-JSON: Mapping[str, TypeAdapter[Any]] = {
-    "config": OBJECT,
-    "agents": TypeAdapter(list[str]),
-    "models": TypeAdapter(dict[str, str]),
-    "model_settings": TypeAdapter(dict[str, ModelSettings]),
-    "outcomes": TypeAdapter(dict[str, int]),
-    "scores": TypeAdapter(dict[str, int]),
-    "caps": TypeAdapter(Caps),
-    "question": TypeAdapter(tuple[PersonQuestion, ...]),
-    "servers": TypeAdapter(dict[str, list[str]]),
-    "earlier": TypeAdapter(list[dict[str, Any]]),
-    "column_hashes": TypeAdapter(list[str]),
-}
-"""The columns of the table `runs` that hold JSON, and what it is."""
+
+class Way(TypedDict):
+    """How the turns before `until` were played: the columns of `runs` of these names."""
+
+    until: int
+    config: dict[str, Any]
+    models: dict[str, str]
+    model_settings: dict[str, ModelSettings] | None
+    prompts: str
+    prompts_hash: str | None
+    lang: str
+    system_template: str
+    turn_template: str
+    answer_schema: str
+    observer_text: str | None
+
+
+RUNS = Table(
+    "runs",
+    {
+        **dict.fromkeys(("id", "world", "prompts", "lang", "status", "started", "digest", "hobbes"), str),
+        **dict.fromkeys(TEMPLATES, str),
+        **dict.fromkeys(("seed", "record_version", "rules_version"), int),
+        "turns": Annotated[int, Field(ge=0)],
+        "seconds": float,
+        **dict.fromkeys(("name", "prompts_hash", "observer_text", "ended", "ending"), str | None),
+        **dict.fromkeys(("error", "parent"), str | None),
+        **dict.fromkeys(("turn", "tainted", "measures_version", *COUNTS), int | None),
+    },
+    {
+        "config": Json[dict[str, Any]],
+        "agents": Json[list[str]],
+        "models": Json[dict[str, str]],
+        "model_settings": Json[dict[str, ModelSettings]] | None,
+        "outcomes": Json[dict[str, int]] | None,
+        "scores": Json[dict[str, int]] | None,
+        "caps": Json[Caps],
+        "question": Json[tuple[PersonQuestion, ...]] | None,
+        "servers": Json[dict[str, list[str]]] | None,
+        "earlier": Json[list[Way]] | None,
+        "column_hashes": Json[list[str]],
+    },
+    lambda row, problem: damage_error(row["id"], "", problem),
+)
 
 
 class Runs:
@@ -121,7 +151,7 @@ class Runs:
         Nothing is told of turns that were played as the fork goes on.
         """
         row = self.row(parent)
-        earlier: list[Row] = json.loads(row["earlier"] or "[]")
+        earlier: list[Row] = RUNS.plain(row, "earlier") or []
         if turn > (earlier[-1]["until"] if earlier else 0):
             earlier.append({"until": turn, **_plain_way(row)})
         if earlier and earlier[-1] == {"until": earlier[-1]["until"], **_plain_way(way)}:
@@ -138,8 +168,12 @@ class Runs:
             raise UsageError(f"--name {name!r} is reserved; choose another name")
         if name.endswith(CASSETTE_SUFFIX):
             raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
-        if any(self._db.table("runs").rows_where("name = ?1 or id = ?1", [name])):
+        if self.has(name):
             raise UsageError(f"--name {name!r}: the name is already in use; choose another")
+
+    def has(self, name: str) -> bool:
+        """Return whether a run has this name or id."""
+        return any(self._db.table("runs").rows_where("name = ?1 or id = ?1", [name]))
 
     def add_text(self, text: str) -> str:
         """Store a text as it is, if it is new, and return its hash."""
@@ -150,7 +184,8 @@ class Runs:
     def text(self, name: str) -> str | None:
         """Return the text with a hash; None if it is missing, or is not the one with this hash."""
         stored = self._db.conn.execute("select text from texts where hash = ?", [name]).fetchone()
-        return stored[0] if stored and sha256(stored[0]) == name else None
+        text = stored[0] if stored else None
+        return text if isinstance(text, str) and sha256(text) == name else None
 
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
@@ -201,6 +236,7 @@ class Runs:
 
     def _as_run(self, row: Row) -> Run:
         """Return the run of a row. Raise DamagedError if it cannot be read."""
+        values = RUNS.values(row)
         versions = Versions(
             row["record_version"], row["rules_version"], row["hobbes"], row["measures_version"]
         )
@@ -208,7 +244,7 @@ class Runs:
         try:
             world = world_named(row["world"])
             differences = versions.differences(world)
-            setting = self._setting(world, row, value_of(row, "config"))
+            setting = self._setting(world, row, values["config"])
         except ValueError as error:
             told = f"; {differences}" if differences else ""
             raise DamagedError(f"run {row['id']} cannot be read: {error}{told}") from error
@@ -217,38 +253,33 @@ class Runs:
             row["name"],
             world,
             setting,
-            value_of(row, "models"),
-            value_of(row, "model_settings") or {},
+            values["models"],
+            values["model_settings"] or {},
             self._prompts(world, row, row, setting),
             row["status"],
             row["turns"],
             row["digest"],
             row["seconds"],
-            value_of(row, "caps"),
-            value_of(row, "question") or (),
+            values["caps"],
+            values["question"] or (),
             versions,
             row["parent"],
             row["turn"] or 0,
-            tuple(self._stretch(world, row, one) for one in value_of(row, "earlier") or ()),
+            tuple(self._stretch(world, row, one) for one in values["earlier"] or ()),
         )
 
-    def _stretch(self, world: AnyWorld, row: Row, way: Row) -> Stretch:
+    def _stretch(self, world: AnyWorld, row: Row, way: Way) -> Stretch:
         """Return how some turns of a run were played."""
         try:
             setting = self._setting(world, row, way["config"])
-            return Stretch(
-                way["until"],
-                setting,
-                way["models"],
-                JSON["model_settings"].validate_python(way["model_settings"] or {}),
-                self._prompts(world, row, way, setting),
-            )
-        except (ValueError, LookupError) as error:
-            raise damage_error(row["id"], "", f"the column runs.earlier is damaged: {error!r}") from error
+        except ValueError as error:
+            raise damage_error(row["id"], "", f"the column runs.earlier is damaged: {error}") from error
+        prompts = self._prompts(world, row, way, setting)
+        return Stretch(way["until"], setting, way["models"], way["model_settings"] or {}, prompts)
 
     def _setting(self, world: AnyWorld, row: Row, config: Row) -> Setting[Any]:
         """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
-        return make_setting(world, value_of(row, "agents"), row["seed"], config)
+        return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
 
     def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
         """Return the prompts of a run, or those of its earlier turns."""
@@ -288,10 +319,6 @@ class Runs:
         sql = "select id, name, turn from runs where parent = ? order by rowid desc"
         return list(self._db.query(sql, [run]))
 
-    def waiting(self) -> list[str]:
-        """Return the ids of the runs that wait for people."""
-        return [run for (run,) in self._db.execute("select id from runs where status = 'waiting'")]
-
     def update(self, run: str, **values: str | float | None) -> None:
         """Change columns of a run."""
         # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
@@ -304,7 +331,7 @@ class Runs:
 
         One that was stopped may go on at another server; the servers before it stay.
         """
-        before = value_of(self.row(run), "servers") or {}
+        before = RUNS.value(self.row(run), "servers") or {}
         servers = {spec: [*dict.fromkeys([*before.get(spec, ()), url])] for spec, url in asked.items()}
         if servers != before:
             self.update(run, servers=compact({**before, **servers}))
@@ -316,37 +343,21 @@ class Runs:
 
 def check_row(row: Row) -> None:
     """Raise DamagedError if a column of a run's row that never changes was changed."""
+    RUNS.values(row)
     for column in changed_columns(row):
         raise damage_error(row["id"], "", f"the column runs.{column} is damaged: it was changed")
 
 
 def changed_columns(row: Row) -> list[str]:
     """Return the columns of a run's row that never change, and were changed all the same."""
-    written = value_of(row, "column_hashes")
+    written = RUNS.value(row, "column_hashes")
     pairs = zip_longest(RUN_COLUMNS, written, column_hashes(row))
     return [column for column, then, today in pairs if column and then != today]
 
 
-def value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value
-    """Return what the JSON of a column of `runs` holds; None if it is empty. Raise DamagedError."""
-    try:
-        return None if row[column] is None else JSON[column].validate_json(row[column])
-    except ValidationError as error:
-        problem = f"the column runs.{column} is damaged: {in_one_line(error, depth=3)}"
-        raise damage_error(row["id"], "", problem) from error
-
-
-def plain_value_of(row: Mapping[str, Any], column: str) -> Any:  # noqa: ANN401  a column's value
-    """Return the value of a column of `runs`, JSON as plain values. Raise DamagedError."""
-    if column not in JSON or row[column] is None:
-        return row[column]
-    value_of(row, column)
-    return json.loads(row[column])
-
-
 def _plain_way(row: Mapping[str, Any]) -> Row:
     """Return the columns of a run that say how it is played, as plain JSON."""
-    return {column: plain_value_of(row, column) for column in WAY}
+    return {column: RUNS.plain(row, column) for column in WAY}
 
 
 def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:

@@ -16,12 +16,12 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
 from hobbes.lab.store.calls import by_turn
-from hobbes.lab.store.codings import codings
 from hobbes.lab.store.history import StoredHistory, scores
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import agent_turns_columns, columns_of, kinds_of
+from hobbes.lab.store.turns import TURNS
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 
 Row: TypeAlias = dict[str, Any]
@@ -39,7 +39,7 @@ QUERIES = {
     ),
 }
 
-TABLES = (*QUERIES, "failures", "scores", "notes", "codings")
+TABLES = (*QUERIES, "failures", "scores", "notes")
 """The names of the tables of a run of any world."""
 
 AGENT_TURNS = "agent_turns"
@@ -98,6 +98,7 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
         store.turns.check(run)
     stored = (dict(zip(columns, row, strict=True)) for row in cursor)
     if name == "turns":
+        stored = (row for row in stored if TURNS.values(row))
         counted = {"decisions": int, "failures": int}
         return RunTable(name, {**columns, **counted}, _with_decisions(store, run, stored))
     return RunTable(name, columns, stored)
@@ -170,35 +171,10 @@ def _notes(store: Store, run: Run) -> RunTable:
     return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)
 
 
-def _codings(store: Store, run: Run) -> RunTable:
-    """Return what coders found in the decisions of the run, a row for each coding and code."""
-    rows = (
-        {
-            **one.decision._asdict(),
-            "coder": one.coder,
-            "number": one.number,
-            "code": code,
-            "value": value,
-            "codebook": one.codebook,
-            "outcome": one.call.outcome.value,
-            "answer": one.call.reply.text,
-            "model": one.call.reply.model,
-            "tokens_in": one.call.reply.tokens_in,
-            "tokens_out": one.call.reply.tokens_out,
-        }
-        for one in codings(store, run=run.id)
-        for code, value in one.values.items()
-    )
-    found = {"coder": str, "number": int, "code": str, "value": bool, "codebook": str}
-    call = {"outcome": str, "answer": str, "model": str, "tokens_in": int, "tokens_out": int}
-    return RunTable("codings", {**ADDRESS, **found, **call}, rows)
-
-
 MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {
     AGENT_TURNS: _agent_turns,
     "failures": _failures,
     "scores": _scores,
     "notes": _notes,
-    "codings": _codings,
 }
 """The tables that are not those of the run database."""

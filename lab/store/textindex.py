@@ -11,15 +11,18 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from hobbes.engine.names import alike
 from hobbes.engine.record import sha256
+from hobbes.engine.world import in_one_line
 from hobbes.graphs.database import connect
 from hobbes.lab.errors import DamagedError, LabError
-from hobbes.lab.store.home import Store, may_be_damage
+from hobbes.lab.store.home import DAMAGE, Store, may_be_damage
 from hobbes.lab.store.notes import Notes
 from hobbes.nodes.journal import is_program
 
@@ -135,7 +138,7 @@ def open_index(store: Store) -> Iterator["TextIndex"]:
             connection.execute("attach ? as runs", [str(store.folder / "runs.db")])
             lasting = store.folder == store.home
             yield TextIndex(connection, store.calls.views_sent, store.notes, lasting=lasting)
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
             raise  # a bug
         raise LabError(
@@ -147,7 +150,7 @@ def _open_index(path: Path) -> sqlite3.Connection:
     """Return a connection to the file of an index, with its tables; make a damaged one again."""
     try:
         return _connect(path)
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         if not may_be_damage(error):
             raise
         path.unlink()
@@ -164,7 +167,7 @@ def _connect(path: Path) -> sqlite3.Connection:
                 for statement in SCHEMA.split(";\n"):
                     connection.execute(statement)
             connection.commit()
-    except sqlite3.Error:
+    except DAMAGE:
         connection.close()
         raise
     return connection
@@ -199,7 +202,10 @@ class TextIndex:
 
     def _begin_again_if_replaced(self) -> None:
         """Empty the index if the run database is not the one that was indexed."""
-        for table, row, address in self.connection.execute("select * from progress").fetchall():
+        progress = self.connection.execute("select * from progress").fetchall()
+        if {table: type(row) for table, row, _ in progress} != dict.fromkeys(ADDRESS, int):
+            raise sqlite3.DatabaseError("its table progress is damaged")
+        for table, row, address in progress:
             sql = f"select {ADDRESS[table]} from runs.{table} where rowid = ?"
             if address is not None and self.connection.execute(sql, [row]).fetchone() != (address,):
                 self.connection.execute("insert into words (words) values ('delete-all')")
@@ -374,8 +380,8 @@ class TextIndex:
             kind, run, turn, agent, to, source, player, others = self._first_place(text, where, values)
             name, agents = self._about(run)
             is_view = kind == "prompt" and isinstance(player, str) and is_program(player)
-            pieces = tuple(_pieces(shown, begin, end))
-            hit = Hit(kind, run, name, turn, agent, to, source, is_view, others, agents, pieces)
+            pieces = tuple(_pieces(str(shown), begin, end))
+            hit = _checked(Hit(kind, run, name, turn, agent, to, source, is_view, others, agents, pieces))
             of_runs.setdefault(run, []).append(hit)
         for hits in of_runs.values():
             yield from sorted(hits, key=lambda hit: hit.turn)
@@ -393,9 +399,9 @@ class TextIndex:
         return sql, values
 
     def _about(self, run: str) -> tuple[str | None, tuple[str, ...]]:
-        """Return the name of a run and its agents; none if they are damaged."""
+        """Return the name of a run and its agents; none if they are damaged, or if there is no such run."""
         sql = "select name, iif(json_valid(agents), agents, '[]') from runs.runs where id = ?"
-        name, agents = self.connection.execute(sql, [run]).fetchone()
+        name, agents = self.connection.execute(sql, [run]).fetchone() or (None, "[]")
         return name, tuple(str(agent) for agent in json.loads(agents))
 
     def _first_place(self, text: int, where: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -470,10 +476,21 @@ def _texts_of(memory: object) -> Iterator[str]:
     """Yield the texts of a stored memory; none if it is damaged."""
     try:
         fields = json.loads(memory) if isinstance(memory, str) else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if isinstance(fields, dict):
         yield from (fields[name] for name in MEMORIES if name in fields)
+
+
+HITS = TypeAdapter(Hit)
+
+
+def _checked(hit: Hit) -> Hit:
+    """Return a hit. Raise sqlite3.DatabaseError if the index is damaged, so that it is none."""
+    try:
+        return HITS.validate_python(asdict(hit))
+    except ValidationError as error:
+        raise sqlite3.DatabaseError(f"a place is damaged: {in_one_line(error)}") from error
 
 
 def _quote(part: str) -> str:

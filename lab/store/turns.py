@@ -6,14 +6,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from pydantic import Json
 from sqlite_utils import Database
 
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
+from hobbes.lab.store.columns import Table
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import TURN_COLUMNS, turn_hash, with_turn_hash
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import COUNTS
+
+TURNS = Table(
+    "turns",
+    {"run": str, "turn": int, "digest": str, "ended": str},
+    {"ledgers": Json[dict[str, Any]]},
+    lambda row, problem: damage_error(row["run"], f", turn {row['turn']}", problem),
+)
+"""The columns of a turn beside its record, which the digests cover."""
 
 STORED = (*TURN_COLUMNS, "row_hash")
 """The columns of a turn as it is stored; `state` is a part of the record."""
@@ -53,11 +63,8 @@ class LoggedTurn:
     @cached_property
     def ledgers(self) -> dict[str, Any]:
         """The world's ledgers. Raise DamagedError if they cannot be read."""
-        try:
-            ledgers: dict[str, Any] = json.loads(self.ledgers_text)
-        except ValueError as error:
-            problem = f"the column turns.ledgers is damaged: {error}"
-            raise damage_error(self.run, f", turn {self.turn}", problem) from error
+        row = {"run": self.run, "turn": self.turn, "ledgers": self.ledgers_text}
+        ledgers: dict[str, Any] = TURNS.value(row, "ledgers")
         return ledgers
 
 

@@ -1,1 +1,1 @@
-"""The wire: everything about HTTP, which is the stand-in server, its faults, cassettes and `doctor`."""
+"""The wire: everything about HTTP, which is the stand-in server, cassettes and `doctor`."""

@@ -6,13 +6,18 @@ compared where the address is the same.
 """
 
 import difflib
+import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
+import aiohttp
 import httpx2
 import orjson
 from vcr import VCR
@@ -22,7 +27,7 @@ from vcr.record_mode import RecordMode
 from vcr.request import Request
 
 from hobbes.lab.wire.cassette_files import CheckedPersister, save_cassette
-from hobbes.nodes import calling
+from hobbes.nodes import calling, chat
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.secrecy import without_secrets
 
@@ -30,8 +35,16 @@ ENDPOINTS = ("/chat/completions", "/responses")
 NEUTRAL_BASE_URL = "https://model.invalid/v1"
 TEXTS = ("messages", "input")
 """Where a request has the texts for the model: a chat completion, and a response."""
-KEPT_HEADERS = frozenset({ADDRESS_HEADER, "content-type", "retry-after", "retry-after-ms"})
-"""The only headers of requests and responses that are stored; a list of secret headers would have holes."""
+_NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
+_DATE = r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
+REQUEST_HEADERS = frozenset({ADDRESS_HEADER, "content-type"})
+"""The only headers of requests that are stored; a list of secret headers would have holes."""
+RESPONSE_HEADERS = {
+    "content-type": re.compile(r"[\w.+-]+/[\w.+-]+(?:; ?charset=[\w-]+)?"),
+    "retry-after": re.compile(f"{_NUMBER}|{_DATE}"),
+    "retry-after-ms": re.compile(_NUMBER),
+}
+"""The only headers of responses that are stored. A value is stored if it matches, and has no secret in it."""
 MAX_DIFF_LENGTH = 8_000
 
 
@@ -61,7 +74,10 @@ def record_cassette(path: Path) -> Iterator[Cassette]:
     """Record exchanges into a new file; those that were answered are saved even after an error."""
     path.unlink(missing_ok=True)
     neutral = {"before_record_request": neutral_request, "before_record_response": neutral_response}
-    with VCRPY.use_cassette(path, record_mode=RecordMode.ALL, **neutral) as cassette:
+    with (
+        VCRPY.use_cassette(path, record_mode=RecordMode.ALL, **neutral) as cassette,
+        patch.object(aiohttp.ClientResponse, "read", _read_up_to_bound),
+    ):
         try:
             yield cassette
         finally:
@@ -108,7 +124,8 @@ def neutral_request(request: Request) -> Request | None:
     endpoint = _endpoint(request)
     if not endpoint:
         return None
-    return Request(request.method, NEUTRAL_BASE_URL + endpoint, request.body, _kept(request.headers))
+    headers = {k.lower(): v for k, v in request.headers.items() if k.lower() in REQUEST_HEADERS}
+    return Request(request.method, NEUTRAL_BASE_URL + endpoint, request.body, headers)
 
 
 def _endpoint(request: Request) -> str:
@@ -118,23 +135,61 @@ def _endpoint(request: Request) -> str:
 
 
 def neutral_response(response: dict[str, Any]) -> dict[str, Any]:
-    """Return a response without secrets, decompressed as the client would do it."""
-    body = response["body"].get("string") or b""
-    encoding = [v for k, v in response["headers"].items() if k.lower() == "content-encoding"]
-    if encoding:
-        body = httpx2.Response(
-            200, headers={"content-encoding": ", ".join(encoding[0])}, content=body
-        ).content
+    """Return a response without secrets, decompressed as the client would do it.
+
+    In place of a body that the client refuses, another one is stored which it refuses for the same reason.
+    """
+    headers = {name.lower(): values for name, values in response["headers"].items()}
+    encoding = ", ".join(headers.get("content-encoding", ()))
+    stored = {"status": _status(response["status"]["code"]), "headers": _kept_headers(headers)}
+    if "," in encoding:
+        stored["headers"]["content-encoding"] = ["gzip, gzip"]
+        return {**stored, "body": {"string": b""}}
+    body = _decompressed(response["body"].get("string") or b"", encoding)
+    if len(body) > chat.MAX_BODY_BYTES:
+        stored["headers"]["content-encoding"] = ["gzip"]
+        return {**stored, "body": {"string": gzip.compress(bytes(len(body)), mtime=0)}}
     text = without_secrets(body.decode(errors="surrogateescape"))
-    return {
-        **response,
-        "headers": _kept(response["headers"]),
-        "body": {"string": text.encode(errors="surrogateescape")},
+    return {**stored, "body": {"string": text.encode(errors="surrogateescape")}}
+
+
+def _decompressed(body: bytes, encoding: str) -> bytes:
+    """Return a body decompressed, and no more of it than one byte that the client does not read."""
+    compressed = httpx2.Response(200, headers={"content-encoding": encoding}, stream=httpx2.ByteStream(body))
+    pieces = bytearray()
+    for piece in compressed.iter_bytes():
+        pieces += piece
+        if len(pieces) > chat.MAX_BODY_BYTES:
+            break
+    return bytes(pieces[: chat.MAX_BODY_BYTES + 1])
+
+
+async def _read_up_to_bound(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body of a response, and no more of it than one byte that the client does not read.
+
+    vcrpy reads a body before the client does, however long it is.
+    """
+    body = bytearray()
+    async for piece in response.content.iter_any():
+        body += piece
+        if len(body) > chat.MAX_BODY_BYTES:
+            response.close()
+            break
+    return bytes(body[: chat.MAX_BODY_BYTES + 1])
+
+
+def _status(code: int) -> dict[str, Any]:
+    """Return a status with the usual words for its code, whatever words the server had."""
+    return {"code": code, "message": HTTPStatus(code).phrase if code in [*HTTPStatus] else None}
+
+
+def _kept_headers(headers: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return those values of the headers of a response that are stored."""
+    kept = {
+        name: [one for one in headers.get(name, ()) if stored.fullmatch(one) and without_secrets(one) == one]
+        for name, stored in RESPONSE_HEADERS.items()
     }
-
-
-def _kept(headers: Mapping[str, Any]) -> dict[str, Any]:
-    return {k.lower(): v for k, v in headers.items() if k.lower() in KEPT_HEADERS}
+    return {name: values for name, values in kept.items() if values}
 
 
 def address_of(request: Request) -> str:

@@ -7,7 +7,7 @@ here. If other machines can reach the pages, a secret token is needed as well.
 import re
 import secrets
 import socket
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -20,6 +20,12 @@ TOKEN = "token"  # noqa: S105  a name
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^][:/?#@\s]+))(?::[0-9]*)?")
+"""The header Host: an IPv6 address in brackets, or any other host, and perhaps a port."""
+
+READING = frozenset({"GET", "HEAD"})
+"""The methods that change nothing."""
+
 USE_ADDRESS = "open the address that `hobbes view` printed"
 
 
@@ -29,20 +35,16 @@ def names_of(host: str, *, open_to_others: bool) -> frozenset[str]:
 
 
 class Guard:
-    """Refuses requests to other hosts, and requests without the token if there is one.
+    """Refuses requests to other hosts, those that would change something, and those without the token.
 
     An address with the token sets a cookie, which is enough from then on, and leads to the same address
-    without it, so that it stays neither in the address bar nor in what is copied from there. Paths that match
-    `open_paths` need no token: the pages there tell nothing, or have tokens of their own.
+    without it, so that it stays neither in the address bar nor in what is copied from there.
     """
 
-    def __init__(
-        self, app: ASGIApp, names: frozenset[str], token: str | None, open_paths: re.Pattern[str]
-    ) -> None:
+    def __init__(self, app: ASGIApp, names: frozenset[str], token: str | None) -> None:
         self._app = app
         self._names = names
         self._token = token
-        self._open_paths = open_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request, or pass it on."""
@@ -53,13 +55,11 @@ class Guard:
         cookie = f"hobbes-{scope['server'][1]}"  # a browser sends the cookies of all ports of a host
         if _host(request) not in {*self._names, scope["server"][0]}:
             await _refusal(400, USE_ADDRESS)(scope, receive, send)
+        elif request.method not in READING:
+            await _refusal(405, "the pages are read only")(scope, receive, send)
         elif self._token is not None and self._is_token(request.query_params.get(TOKEN)):
             await self._without_token(request, cookie)(scope, receive, send)
-        elif (
-            self._token is None
-            or self._is_token(request.cookies.get(cookie))
-            or self._open_paths.fullmatch(scope["path"])
-        ):
+        elif self._token is None or self._is_token(request.cookies.get(cookie)):
             await self._app(scope, receive, send)
         else:
             await _refusal(403, f"{USE_ADDRESS}, with its token")(scope, receive, send)
@@ -70,7 +70,7 @@ class Guard:
 
     def _without_token(self, request: Request, cookie: str) -> Response:
         """Return what sets the cookie and leads to the address without the token."""
-        # Strict: no link on another site's page opens a page, and no form there answers for its reader.
+        # Strict: no link on another site's page opens a page.
         set_cookie = f"{cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
         to = quote(str(request.url.remove_query_params(TOKEN)), safe=":/%?=&@[]+,")
         # Not a redirect: after one, a browser sends no cookie if the link was on another site's page.
@@ -80,10 +80,8 @@ class Guard:
 
 def _host(request: Request) -> str | None:
     """Return the host that a request names, in lower case, without its port; None if it names none."""
-    try:
-        return urlsplit(f"//{request.headers.get('host', '')}").hostname
-    except ValueError:
-        return None
+    named = HOST.fullmatch(request.headers.get("host", "").lower())
+    return (named[1] or named[2]) if named else None
 
 
 def _refusal(status: int, why: str) -> Response:

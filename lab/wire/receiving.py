@@ -7,7 +7,6 @@ connection on which no request begins, for one that sends half of a request, or 
 
 import asyncio
 from typing import Any
-from urllib.parse import parse_qsl
 
 import uvicorn
 from starlette.exceptions import HTTPException
@@ -21,12 +20,6 @@ REQUEST_SECONDS = 10.0
 
 MAX_CONNECTIONS = 800
 """How many connections a server keeps open: most systems let a process open 1,024 files."""
-
-MAX_FORM_BYTES = 2**20
-"""How long a posted form may be."""
-
-MAX_FIELDS = 10_000
-"""How many fields a posted form may have; each takes far more memory than its few bytes in the form."""
 
 CLOSE = {"connection": "close"}
 """The header of a refusal; without it, uvicorn would go on to receive the rest of the refused body."""
@@ -77,14 +70,11 @@ class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uv
             self._deadline = None
 
 
-def server_config(
-    app: ASGIApp,
-    http: type[asyncio.Protocol] = LimitedProtocol,
-    **options: Any,  # noqa: ANN401  uvicorn's
-) -> uvicorn.Config:
+def server_config(app: ASGIApp, **options: Any) -> uvicorn.Config:  # noqa: ANN401  uvicorn's
     """Return uvicorn's configuration of an application, with the limits of this module."""
     # On the level "warning", uvicorn prints a line for each malformed request that anybody sends.
-    return uvicorn.Config(app, http=http, ws="none", log_level="error", access_log=False, **options)
+    quiet: dict[str, Any] = {"log_level": "error", "access_log": False}
+    return uvicorn.Config(app, http=LimitedProtocol, ws="none", **quiet, **options)
 
 
 async def body_of(request: Request, most: int) -> bytes:
@@ -103,31 +93,6 @@ async def body_of(request: Request, most: int) -> bytes:
     except TimeoutError as error:
         raise HTTPException(408, "hobbes: the body did not arrive in time", CLOSE) from error
     return bytes(body)
-
-
-async def form_of(request: Request) -> bytes:
-    """Return the body of a posted form. Raise HTTPException if a page of another site posted it."""
-    if request.headers.get("origin") != f"http://{request.headers.get('host')}":
-        raise HTTPException(403, "hobbes: another site's page may not answer\n", CLOSE)
-    return await body_of(request, MAX_FORM_BYTES)
-
-
-def posted_fields(body: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of a posted form, with line feeds as line breaks.
-
-    Raise HTTPException if there are too many.
-    """
-    text = body.decode(errors="replace")
-    try:
-        posted = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400, f"hobbes: the form has more than {MAX_FIELDS} fields\n") from error
-    return [(name, with_line_feeds(value)) for name, value in posted]
-
-
-def with_line_feeds(text: str) -> str:
-    """Return a text with each line break as one line feed; browsers post a carriage return before it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 async def no_response(_: Request, __: Exception) -> Response:

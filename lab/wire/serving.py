@@ -2,7 +2,6 @@
 
 It exists to record cassettes and to test the wire. It reads only the prompt that a model would read; the last
 line of the last message is the view. Its models are `policy/NAME`, optionally with `?noise=0.1&tremble=0.2`.
-It can inject the faults of real servers; `/stats` lists what happened to each request.
 """
 
 import asyncio
@@ -23,7 +22,6 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.lab.wire.faults import CuttableProtocol, Faults
 from hobbes.lab.wire.listening import listener, url
 from hobbes.lab.wire.receiving import body_of, no_response, server_config
 from hobbes.lab.wire.responding import chat_request, in_responses_words
@@ -42,24 +40,19 @@ class BadRequestError(ValueError):
     """A request that a real server would refuse as well."""
 
 
-def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> Starlette:
-    """Return the server as an application; each answer takes `delay` seconds, as a model's would.
-
-    `faults` has the share of requests that meets each fault of lab.wire.faults.
-    """
-    faulty = Faults(faults or {})
+def stand_in(delay: float = 0.0) -> Starlette:
+    """Return the server as an application; each answer takes `delay` seconds, as a model's would."""
 
     async def completions(request: Request) -> Response:
         began, by_responses = time.monotonic(), request.url.path.endswith("/responses")
         try:
             body = await _body(request, chat_request if by_responses else dict)
             address = request.headers.get(ADDRESS_HEADER, "")
-            completion = _completion(body, _answer(address, body))
+            response: Response = JSONResponse(_completion(body, _answer(address, body)))
         except BadRequestError as error:
             return _refusal(str(error), 400)
         except RecursionError:
             return _refusal("the body is nested too deep", 400)
-        response = faulty.meet(address, request, body, completion)
         if by_responses:
             response = in_responses_words(response)
         await asyncio.sleep(began + delay - time.monotonic())
@@ -76,15 +69,11 @@ def stand_in(delay: float = 0.0, faults: Mapping[str, float] | None = None) -> S
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in sorted(names)]
         return JSONResponse({"object": "list", "data": data})
 
-    async def stats(_: Request) -> JSONResponse:
-        return JSONResponse({"calls": faulty.times.total(), "addresses": faulty.times, "log": faulty.log})
-
     return Starlette(
         routes=[
             Route("/v1/chat/completions", completions, methods=["POST"]),
             Route("/v1/responses", completions, methods=["POST"]),
             Route("/v1/models", models),
-            Route("/stats", stats),
         ],
         exception_handlers={ClientDisconnect: no_response, HTTPException: refused},
     )
@@ -170,11 +159,11 @@ def _refusal(message: str, status: int, headers: Mapping[str, str] | None = None
 
 def server(app: Starlette) -> uvicorn.Config:
     """Return uvicorn's configuration of the stand-in server."""
-    return server_config(app, CuttableProtocol, timeout_keep_alive=300)  # as clients keep their connections
+    return server_config(app, timeout_keep_alive=300)  # as clients keep their connections
 
 
-def listen(host: str, port: int, delay: float, faults: Mapping[str, float]) -> None:
+def listen(host: str, port: int, delay: float) -> None:
     """Serve until stopped; the first line on stdout is the base URL."""
     with listener(host, port) as listening:
         print(f"{url(host, listening)}/v1", flush=True)  # noqa: T201  for people and scripts
-        uvicorn.Server(server(stand_in(delay, faults))).run(sockets=[listening])
+        uvicorn.Server(server(stand_in(delay))).run(sockets=[listening])

@@ -20,15 +20,14 @@ from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 from tests.arithmetic import comes_out
 from tests.fishery.conftest import Say, Start
 from tests.fishery.world import FISHERY, PROMPTS
+from tests.lab.faults import failing
 from tests.lab.play import played
 from tests.lab.test_kills import answers, kill_at, stats
-from tests.lab.visiting import answer, played_on
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
@@ -150,7 +149,7 @@ def test_it_is_killed_and_resumed_and_no_answer_is_asked_for_twice(
     models = "openai:policy/steady*2,openai:policy/greedy*1"
     play = ("run", "fishery", "--rounds", "4", "--model", models, "--observer", "openai:policy/strict")
     with (
-        in_thread(stand_in(delay=0.05)) as base,
+        in_thread(failing(delay=0.05)) as base,
         environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"),
     ):
         kill_at(start(*play, "--name", "killed"), home, 8)
@@ -197,7 +196,7 @@ def test_it_is_exported(form: str, say: Say, opened: Store, tmp_path: Path) -> N
     told = json.loads(say("export", run.id, "--format", form, "--to", str(tmp_path / "out"), "--json"))
     made = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").glob("**/*.*")}
     if form == "html":
-        assert made >= {"index.html", "2/index.html", "2/boat-01/index.html"}
+        assert made >= {"index.html", "moments/2.js", "2/boat-01/index.html"}
     else:
         assert made == told["files"].keys()
         assert told["files"][f"draws.{form}"] == ROUNDS
@@ -208,8 +207,8 @@ def test_it_is_viewed(opened: Store, pages: TestClient) -> None:
     for address, told in {
         "/": run.id,
         f"/{run.id}": "restraint",
-        f"/{run.id}/0": "before 0 + catch 30 = 30",
-        f"/{run.id}/1": "The mean of what you ask.",
+        f"/{run.id}/0.html": "The mean of what you ask.",
+        f"/{run.id}/0/boat-01": "before 0 + catch 30 = 30",
         f"/{run.id}/1/boat-01": '"world":"fishery"',
         f"/compare?a={run.id}&b={other.id}": "restraint",
     }.items():
@@ -238,26 +237,15 @@ def ruled(say: Say, run: Run) -> Any:
 def test_a_person_rules_by_command(say: Say, opened: Store) -> None:
     run = waiting_run(opened)
     assert "We starve." in say("resume", run.id)
-    assert "--quota" in say("resume", run.id)
-    say("answer", run.id, "--quota", "40", "--why", "You may.")
+    assert "quota" in say("resume", run.id)
+    say("answer", run.id, "quota=40", "why=You may.")
     assert ruled(say, run) == {"quota": 40, "why": "You may."}
     assert json.loads(say("trace", run.id, "0", OBSERVER, "--json"))["rulings"]["quota"] == 40
 
 
 def test_a_person_rules_in_the_terminal(say: Say, opened: Store) -> None:
     run = waiting_run(opened)
-    say("answer", run.id, typed="-4\n40\nYou may.\n")
-    assert ruled(say, run) == {"quota": 40, "why": "You may."}
-
-
-def test_a_person_rules_in_the_page(say: Say, opened: Store, pages: TestClient) -> None:
-    run = waiting_run(opened)
-    page = pages.get(f"/{run.id}").text
-    assert "We starve." in page
-    assert set(re.findall(r' name="(/[^"]*)"', page)) == {"/quota", "/why"}
-    assert answer(pages, run, {"/quota": "many", "/why": ""}).status_code == 400
-    assert answer(pages, run, {"/quota": "40", "/why": "You may."}).status_code == 303
-    played_on()
+    say("answer", run.id, typed="quota=-4\nquota=40 why='You may.'\n")
     assert ruled(say, run) == {"quota": 40, "why": "You may."}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hobbes.lab.play.answering import the_question
-from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on, keep_answer
+from hobbes.lab.play.people import keep_answer, the_question
+from hobbes.lab.play.playing import OnTurn, RunOptions, begin, go_on
 from hobbes.lab.play.rendering import PromptQuestion
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store, open_store

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from hobbes.engine.chance import chance
 from hobbes.lab.loop import play_out
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.probe.asking import Asker, kept_calls
+from hobbes.lab.probe.asking import asking
 from hobbes.lab.probe.planning import Plan
 from hobbes.lab.probe.situations import ProbeFile
 from hobbes.lab.probe.telling import ProbeTold, tell
@@ -91,7 +91,8 @@ def planned(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> Plan:
 
 def ask(store: Store, what: Plan, caps: Caps = NO_CAPS) -> None:
     """Ask what a probe lacks."""
-    play_out(Asker(store, what, kept_calls(store, what), caps).ask_all(lambda: None))
+    with asking(store, what, caps) as asker:
+        play_out(asker.ask_all(lambda: None))
 
 
 @contextmanager

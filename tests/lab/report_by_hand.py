@@ -2,9 +2,9 @@
 
     python -m tests.lab.report_by_hand .hobbes/runs.db NAME.toml
 
-Nothing of hobbes is imported. All sign flips and all resamples of games are counted, a Moran process is
-solved as a Markov chain, and power is simulated in another way. So this is for small experiments, of up to 8
-seeds, whose file names its measures. What the report draws at random must lie in a `Range`.
+Nothing of hobbes is imported. All sign flips and all resamples of games are counted, and power is simulated
+in another way. So this is for small experiments, of up to 8 seeds, whose file names its measures. What the
+report draws at random must lie in a `Range`.
 """
 
 import hashlib
@@ -59,7 +59,6 @@ class Home:
             "models",
             "scores",
             "outcomes",
-            "told",
             "winners",
             "measures",
             "over_time",
@@ -82,7 +81,6 @@ class Home:
         self.measures: list[str] = compare["measures"]
         seeds = asked["seeds"]
         self.seeds = list(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
-        self.looks: list[int] = asked.get("looks", [])
         numbers = range(2, asked.get("answers", 1) + 1)
         self.cells = [
             copy
@@ -184,14 +182,10 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "experiment": asked["name"],
         "plan": plan(home),
         "from": None,
-        "looks": [
-            {"seeds": n, "share": s, "reached": True} for n, s in zip(home.looks, shares(home), strict=True)
-        ],
         "arms": {arm: by_itself(home, arm) for arm in home.arms},
         "differences": differences,
         "halves": compared(home, home.arms, None),
         "detectable": detectable,
-        "spread": list(spread(home)),
         "failures": failures(home),
         "cells": [
             {
@@ -206,7 +200,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
             .itertuples(index=False)
         ],
         "hypotheses": hypotheses(home),
-        "invasions": [invasion(home, one) for one in asked.get("invasion", ())],
         "rankings": rankings(home),
         "doses": list(doses(home)),
         "over_time": list(over_time(home)),
@@ -214,8 +207,6 @@ def report_by_hand(runs: Path, asked: Row, *, with_tainted: bool = True) -> Row:
         "durations": list(durations(home)),
         "ratings": list(ratings(home)),
         "payoffs": list(payoffs(home)),
-        "codes": None,  # no experiment of these has measures of codes; test_codes.py computes some by hand
-        "manifest": manifest(home),
     }
 
 
@@ -226,7 +217,6 @@ def plan(home: Home) -> Row:
         "hash": hashlib.sha256(home.plan["plan"].encode()).hexdigest(),
         "frozen": home.plan["kept"],
         "seeds": home.seeds,
-        "looks": home.looks,
         "smallest": home.asked.get("smallest", {}),
         "prompts": kept["prompts"],
         "models": kept["models"],
@@ -238,9 +228,9 @@ def plan(home: Home) -> Row:
 # Means, intervals, tests
 
 
-def ends_of(values: Any, level: float = 0.05) -> tuple[float, float]:
+def ends_of(values: Any) -> tuple[float, float]:
     """Return Student's interval with Johnson's correction, threefold, on the side of the longer tail."""
-    return ends(len(values), np.mean(values), np.std(values, ddof=1), stats.skew(values), level)
+    return ends(len(values), np.mean(values), np.std(values, ddof=1), stats.skew(values), 0.05)
 
 
 def ends(n: int, middle: Any, s: Any, skewness: Any, level: float) -> tuple[Any, Any]:
@@ -250,7 +240,7 @@ def ends(n: int, middle: Any, s: Any, skewness: Any, level: float) -> tuple[Any,
     return middle - reach * s + np.minimum(0, shift), middle + reach * s + np.maximum(0, shift)
 
 
-def mean(found: Sequence[float], level: float = 0.05) -> Row:
+def mean(found: Sequence[float]) -> Row:
     """Return n, mean, and the ends of the interval, None for fewer than three values or equal ones."""
     values = np.asarray(found, float)
     row: Row = {
@@ -260,7 +250,7 @@ def mean(found: Sequence[float], level: float = 0.05) -> Row:
         "high": None,
     }
     if len(values) > 2 and np.ptp(values) > ALMOST_0:
-        row["low"], row["high"] = map(float, ends_of(values, level))
+        row["low"], row["high"] = map(float, ends_of(values))
     return row
 
 
@@ -302,14 +292,6 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     known = pd.Series(ps, dtype=float).dropna().sort_values()
     corrected = (known * np.arange(len(known), 0, -1)).clip(upper=1).cummax()
     return [corrected.get(place) for place in range(len(ps))]
-
-
-def shares(home: Home) -> list[float]:
-    """Return which share of 0.05 each look may use."""
-    if not home.looks:
-        return []
-    times = np.array(home.looks) / home.looks[-1]
-    return list(np.diff(2 * stats.norm.sf(stats.norm.isf(0.025) / np.sqrt(times)) / 0.05, prepend=0))
 
 
 Sample = tuple[str, pd.Series, Mapping[str, float], str]
@@ -354,7 +336,7 @@ def worded_tables(home: Home, sample: Sample, seen: pd.Series) -> list[tuple[lis
     return found
 
 
-def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series, level: float) -> None:
+def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series) -> None:
     """Widen an interval and raise p by the t tests over wordings, and by Clark's min F'."""
     of = [stats.sem(table.mean()) ** 2 for table in tables]
     parts = [(v if v > 1e-24 else 0.0, table.shape[1] - 1) for v, table in zip(of, tables, strict=True)]
@@ -372,7 +354,7 @@ def over_wordings(row: Row, tables: Sequence[pd.DataFrame], seen: pd.Series, lev
         if row["p_margin"] is not None:
             row["p_margin"] = max(row["p_margin"], float(student.sf(row["margin"] - abs(row["mean"]))))
         if len(seen) > 2:
-            off = float(student.isf(level / 2))
+            off = float(student.isf(0.025))
             row["low"] = min(row["mean"] - off, math.inf if row["low"] is None else row["low"])
             row["high"] = max(row["mean"] + off, -math.inf if row["high"] is None else row["high"])
 
@@ -393,32 +375,22 @@ def each_wording(home: Home, arms: Sequence[str], table: pd.DataFrame) -> Row:
 
 
 def corrected(home: Home, samples: Sequence[Sample]) -> list[Row]:
-    """Return comparisons with their tests at the last look, corrected for looks and for their number."""
+    """Return comparisons with their tests, corrected for their number."""
     rows: list[Row] = []
-    looks = list(zip(home.looks, shares(home), strict=True)) or [(len(home.seeds), 1.0)]
     for sample in samples:
         measure, values, *_ = sample
         margin = home.asked.get("smallest", {}).get(measure)
-        ps: list[float] = []
-        within: list[float] = []
-        row: Row = {}
-        for seeds, share in looks:
-            seen = values[[seed in home.seeds[:seeds] for seed in values.index]]
-            row = {"measure": measure, **mean(seen.to_numpy(), 0.05 * share), "margin": margin}
-            row["p"], row["p_margin"] = tests(seen.to_numpy(), margin)
-            tables = worded_tables(home, sample, seen)
-            if tables and row["p"] is not None:
-                over_wordings(row, [table for _, table in tables], seen, 0.05 * share)
-            row["wordings"] = [each_wording(home, arms, table) for arms, table in tables]
-            for of, p in zip((ps, within), (row["p"], row["p_margin"]), strict=True):
-                of.extend([] if p is None else [min(1.0, p / share)])
-            row["spread"] = None
-            if len(seen) > 1:
-                row["spread"] = float(seen.std()) if np.ptp(seen.to_numpy()) > ALMOST_0 else 0.0
-        row |= {"p": min(ps, default=None), "p_margin": min(within, default=None)}
+        row: Row = {"measure": measure, **mean(values.to_numpy()), "margin": margin}
+        row["p"], row["p_margin"] = tests(values.to_numpy(), margin)
+        tables = worded_tables(home, sample, values)
+        if tables and row["p"] is not None:
+            over_wordings(row, [table for _, table in tables], values)
+        row["wordings"] = [each_wording(home, arms, table) for arms, table in tables]
+        row["spread"] = None
+        if len(values) > 1:
+            row["spread"] = float(values.std()) if np.ptp(values.to_numpy()) > ALMOST_0 else 0.0
         rows.append(row | {"effect": row["mean"] / row["spread"] if row["spread"] else None})
-    number = max(1, sum(row["p"] is not None for row in rows))
-    level = 0.05 * looks[-1][1] / number
+    level = 0.05 / max(1, sum(row["p"] is not None for row in rows))
     for row, p, p_margin in zip(
         rows, holm([r["p"] for r in rows]), holm([r["p_margin"] for r in rows]), strict=True
     ):
@@ -577,50 +549,6 @@ def failures(home: Home) -> list[Row]:
     for arm, row, p in zip(others, found, holm([row["p"] for row in found]), strict=True):
         rows[arm]["difference"] = row | {"p_holm": p}
     return list(rows.values())
-
-
-def spread(home: Home) -> Iterator[Row]:
-    """Yield the parts of the spread of each measure in each arm."""
-    alike = {arm: agents_alike(home, arm) for arm in home.levels}
-    for arm, measure in itertools.product(home.levels, home.measures):
-        own, base = home.by_seed(arm, measure), home.by_seed(home.baseline, measure)
-        both = pd.concat([own, base], axis=1).dropna()
-        of = home.games[(home.games["arm"] == arm) | ((arm == home.baseline) & (home.games["arm"] == "null"))]
-        of = of.assign(
-            value=[(m.get(measure) or [None])[0] for m in of["measures"]],
-            wording=of["worded"].str.partition("~")[2],
-        )
-        answers = of.groupby(["cell_seed", "wording"])["value"]
-        groups = [g.to_numpy(float) for _, g in answers if len(g) > 1 and not g.isna().any()]
-        seeds, noise = one_way(groups) if len(groups) > 2 else (None, None)
-        tell = arm != home.baseline and len(both) > 2 and (np.ptp(both.to_numpy(), axis=0) > 0).all()
-        yield {
-            "arm": arm,
-            "measure": measure,
-            "deviation": own.std() if len(own) > 2 else None,
-            "of_seeds": seeds,
-            "of_answers": noise,
-            "correlation": both.corr().iloc[0, 1] if tell else None,
-            "agents_alike": alike[arm],
-        }
-
-
-def agents_alike(home: Home, arm: str) -> float | None:
-    """Return the share of the variance of scores in an arm that lies between games."""
-    games = home.games[home.games["cell"].isin(home.worded(arm))]
-    scores = [np.array([*of.values()], float) for of in games["scores"]]
-    between, within = one_way(scores) if len(scores) > 2 else (0.0, 0.0)
-    return between**2 / (between**2 + within**2) if between or within else None
-
-
-def one_way(groups: Sequence[Any]) -> tuple[float, float]:
-    """Return the standard deviations between groups and within them, by the mean squares."""
-    table = pd.concat([pd.DataFrame({"group": n, "value": of}) for n, of in enumerate(groups)])
-    of = table.groupby("group")["value"]
-    within = ((table["value"] - of.transform("mean")) ** 2).sum() / (len(table) - len(groups))
-    between = ((of.transform("mean") - table["value"].mean()) ** 2).sum() / (len(groups) - 1)
-    size = (len(table) - (of.size() ** 2).sum() / len(table)) / (len(groups) - 1)
-    return math.sqrt(max(0.0, (between - within) / size)), math.sqrt(within)
 
 
 # Curves
@@ -868,133 +796,6 @@ def rankings(home: Home) -> Row:
             row["rank"] = 1 + sum(other["mean"] > row["mean"] + ALMOST_0 for other in rows)
         found[name] = sorted(rows, key=lambda row: row["rank"])
     return found
-
-
-# Invasion
-
-
-def invasion(home: Home, asked: Mapping[str, str]) -> Row:
-    """Return the payoffs by the number of mutants, and where a Moran process with them settles."""
-    kinds = [asked["resident"], asked["mutant"]]
-    table = seats(home)
-    table = table[table["arm"] != "null"]
-    of_games = table.groupby(["arm", "seed"])["spec"]
-    table = table[of_games.transform(lambda specs: specs.isin(kinds).all())]
-    table = table.assign(
-        mutants=table.groupby(["arm", "seed"])["spec"].transform(lambda s: (s == kinds[1]).sum())
-    )
-    agents = int(table.groupby(["arm", "seed"]).size().max())
-    scores = table.groupby(["spec", "mutants", "seed"])["score"].mean()
-    games = table.groupby("mutants")["seed"].nunique()
-    rows = []
-    for mutants, runs in games.items():
-        means = {
-            kind: scores.get((spec, mutants), pd.Series(dtype=float)).mean()
-            for spec, kind in zip(kinds, asked, strict=True)
-        }
-        rows.append(
-            {"mutants": mutants, "runs": int(runs)}
-            | {k: None if math.isnan(v) else v for k, v in means.items()}
-        )
-    row = {**asked, "agents": agents, "payoffs": rows, "neutral": 1 / agents}
-    if any(games.get(mutants, 0) < len(home.seeds) for mutants in range(1, agents)):
-        return row | dict.fromkeys(("of_mutant", "of_resident", "mutants_in_the_long_run"))
-    resident, mutant = (
-        np.array([scores[kind, m].sort_index().to_numpy() for m in range(1, agents)], float) for kind in kinds
-    )
-    into, back = fixation(mutant, resident), fixation(resident[::-1], mutant[::-1])
-    both = into["probability"] + back["probability"]
-    return row | {
-        "of_mutant": into,
-        "of_resident": back,
-        "mutants_in_the_long_run": into["probability"] / both if both else None,
-    }
-
-
-def fixation(newcomer: Any, others: Any) -> Row:
-    """Return how likely one newcomer is to take over, with the jackknifed t interval of its log odds."""
-    n = newcomer.shape[1]
-    known = absorbed(newcomer.mean(axis=1), others.mean(axis=1))
-    row: Row = {"probability": known, "low": None, "high": None}
-    if n < 3:
-        return row
-    again = [
-        absorbed(*(np.delete(of, k, axis=1).mean(axis=1) for of in (newcomer, others))) for k in range(n)
-    ]
-    if all(0 < one < 1 for one in (known, *again)) and np.ptp(again) > 1e-9:
-        odds = np.log(np.array(again) / (1 - np.array(again)))
-        off = stats.t.isf(0.025, n - 1) * math.sqrt(((odds - odds.mean()) ** 2).sum())
-        middle = math.log(known / (1 - known))
-        return row | {"low": 1 / (1 + math.exp(off - middle)), "high": 1 / (1 + math.exp(-off - middle))}
-    unseen = stats.binomtest(0, n).proportion_ci().high
-    least, most = (pick(newcomer.min(), newcomer.max(), others.min(), others.max()) for pick in (min, max))
-    for key, ends in (("low", (least, most)), ("high", (most, least))):
-        row[key] = absorbed(
-            *(
-                (1 - unseen) * of.mean(axis=1) + unseen * end
-                for of, end in zip((newcomer, others), ends, strict=True)
-            )
-        )
-    return row
-
-
-def absorbed(newcomer: Any, others: Any) -> float:
-    """Return the probability that the chain of the number of newcomers, which starts at 1, ends at N.
-
-    In a step, a newcomer is drawn to be copied in proportion to its payoff, and any agent is replaced.
-    """
-    agents = len(newcomer) + 1
-    chain, end = np.eye(agents - 1), np.zeros(agents - 1)
-    for place, (one, other) in enumerate(zip(newcomer, others, strict=True)):
-        count = place + 1
-        all_payoffs = count * one + (agents - count) * other
-        copied = count * one / all_payoffs if all_payoffs else count / agents
-        up, down = copied * (agents - count) / agents, (1 - copied) * count / agents
-        chain[place, place] -= 1 - up - down
-        if place:
-            chain[place, place - 1] -= down
-        if count < agents - 1:
-            chain[place, place + 1] -= up
-        else:
-            end[place] = up
-    return float(np.linalg.solve(chain, end)[0])
-
-
-# The manifest
-
-
-def manifest(home: Home) -> Row:
-    """Return what the runs say of themselves, and the sums of what they cost."""
-    games = home.all
-    digests = json.dumps(sorted(games["digest"]), separators=(",", ":"))
-    sums = {
-        column: None if games[column].isna().any() else games[column].sum()
-        for column in ("calls", "failed", "tokens_in", "tokens_out", "usd")
-    }
-    for column in ("tokens_cached", "tokens_cache_written", "tokens_reasoning"):
-        told = games[column].dropna()
-        sums[column] = told.sum() if len(told) else None
-    plain = {
-        column: [{**one, column: json.loads(one[column])} for one in counted(games, column)]
-        for column in ("model_settings", "left_out")
-    }
-    return {
-        "recorded_by": counted(games, "hobbes", "record_version", "rules_version"),
-        "prompts": counted(games, "prompts", "lang", "prompts_hash"),
-        "models": sorted({model for told in games["told"] for model in told}),
-        **plain,
-        "seeds": sorted(games["cell_seed"].unique().tolist()),
-        "digests": hashlib.sha256(digests.encode()).hexdigest(),
-        **sums,
-    }
-
-
-def counted(games: pd.DataFrame, *columns: str) -> list[Row]:
-    """Return how many runs have the same values of some columns."""
-    found = games.groupby(list(columns)).size()
-    keys = [key if isinstance(key, tuple) else (key,) for key in found.index]
-    rows = [{**dict(zip(columns, key, strict=True)), "runs": n} for key, n in zip(keys, found, strict=True)]
-    return sorted(rows, key=lambda row: repr(tuple(row[column] for column in columns)))
 
 
 # Measures of mining, from what happened

@@ -22,7 +22,7 @@ def main() -> None:
         transcripts=inspect_scout.transcripts_from("logs"),
         scans="scans",
         validation={"raids": inspect_scout.validation_set("raids.csv")},
-        model="openai-api/coder/any",
+        model="openai-api/scanner/any",
         max_processes=1,
         display="none",
     )

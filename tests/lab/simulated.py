@@ -20,9 +20,8 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import speak
-from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judge
+from hobbes.lab.experiment.comparing import Judged, Rules, Sample, Table, Tested, judge, level
 from hobbes.lab.experiment.file import Hypothesis
-from hobbes.lab.experiment.invasion import fixation, probability_of_fixation
 from hobbes.lab.experiment.power import detectable_effect
 from tests.mining.plays import play
 
@@ -109,28 +108,19 @@ class Tally:
     """Where nothing differs, the hypothesis was called no larger than the margin."""
 
 
-def rules(seeds: int, looks: Sequence[int] = ()) -> Rules:
-    """Return the rules of an experiment whose seeds have all been played."""
-    return Rules(tuple(range(seeds)), tuple(looks), tuple(looks), {"m": MARGIN}, frozenset())
+RULES = Rules({"m": MARGIN}, frozenset())
+"""The rules of an experiment."""
 
 
-def tally(  # noqa: PLR0913  what is simulated
-    name: str, seeds: int, tests: int, experiments: int, looks: Sequence[int] = (), *, peeking: bool = False
-) -> Tally:
-    """Return how often the report is right in so many experiments with so many hypotheses.
-
-    With `peeking`, the experiment is judged after each of the looks as if there had been no other.
-    """
+def tally(name: str, seeds: int, tests: int, experiments: int) -> Tally:
+    """Return how often the report is right in so many experiments with so many hypotheses."""
     draw, rng = POPULATIONS[name], np.random.default_rng(seeds * 10 + tests)
     counts: Counter[str] = Counter()
-    of = rules(seeds, () if peeking else looks)
-    effect = detectable_effect(seeds, of.level(tests)) or 0.0
+    effect = detectable_effect(seeds, level(tests)) or 0.0
     for _ in range(experiments):
         table = np.array([draw(rng, seeds) for _ in range(tests)])
-        nothing = _judged(table, of)
+        nothing = _judged(table, RULES)
         verdicts = [verdict(one) for one in nothing]
-        if peeking:
-            verdicts += [verdict(one) for n in looks for one in _judged(table[:, :n], rules(n))]
         mean = nothing[0].difference.mean
         counts["covered"] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
         counts["called"] += any(one in {"supported", "not supported"} for one in verdicts)
@@ -139,7 +129,7 @@ def tally(  # noqa: PLR0913  what is simulated
             ("found", effect, "supported"),
             ("called_small", MARGIN, "no larger than"),
         ):
-            first = _judged(np.vstack([table[:1] + planted, table[1:]]), of)[0]
+            first = _judged(np.vstack([table[:1] + planted, table[1:]]), RULES)[0]
             counts[key] += first.no_larger if key == "called_small" else verdict(first) == said
     keys = ("covered", "called", "found", "called_small", "shown_small")
     return Tally(*(counts[key] / experiments for key in keys))
@@ -163,7 +153,7 @@ class SharesTally:
 def shares_tally(share: float, seeds: int, experiments: int) -> SharesTally:
     """Return how often the report is right about games of which this share is 1 and the others are 0."""
     rng, counts = np.random.default_rng(seeds), Counter[str]()
-    of = replace(rules(seeds), margins={"m": share})
+    of = replace(RULES, margins={"m": share})
     for _ in range(experiments):
         (one,) = _judged([rng.random(seeds) < share], of)
         mean = one.difference.mean
@@ -192,7 +182,6 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
     """Return how often the report is right about wordings with this standard deviation between them."""
     draw, rng = POPULATIONS[name], np.random.default_rng(seeds * 10 + wordings)
     counts: Counter[str] = Counter()
-    of = rules(seeds)
     for _ in range(experiments):
         of_games = draw(rng, seeds) + [draw(rng, seeds) for _ in range(wordings)]
         table = rng.normal(0, between, (wordings, 1)) + GAMES_ALIKE * of_games
@@ -201,28 +190,12 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
         alone = Sample("m", pairs, ("a",))
         with_wordings = replace(alone, tables=(Table(("a",), "paraphrases", crossed),))
         for key, sample in (("covered", with_wordings), ("over_games", alone)):
-            (one,) = judge([sample], of)
+            (one,) = judge([sample], RULES)
             mean = one.difference.mean
             counts[key] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
             if key == "covered":
                 counts["called"] += verdict(one) in {"supported", "not supported"}
     return WordingsTally(*(counts[key] / experiments for key in ("covered", "called", "over_games")))
-
-
-def fixation_covered(agents: int, seeds: int, experiments: int) -> float:
-    """Return how often the interval of a fixation probability holds the true one."""
-    rng = np.random.default_rng(seeds)
-    others, newcomer = np.full(agents - 1, 1.1), 1 + 0.3 * np.arange(1.0, agents) / agents
-    true = float(probability_of_fixation(newcomer, others))
-    covered = 0.0
-    for _ in range(experiments):
-        of_seed = rng.gamma(4, 0.25, seeds)
-        tables = [
-            mean[:, None] * of_seed * rng.gamma(4, 0.25, (agents - 1, seeds)) for mean in (newcomer, others)
-        ]
-        one = fixation(*tables)
-        covered += one.low is not None and one.high is not None and one.low <= true <= one.high
-    return covered / experiments
 
 
 SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
@@ -244,19 +217,12 @@ def tables(experiments: int) -> Iterator[str]:
         for seeds in SEEDS:
             for tests in TESTS:
                 of = tally(name, seeds, tests, experiments)
-                can = detectable_effect(seeds, rules(seeds).level(tests)) is not None
+                can = detectable_effect(seeds, level(tests)) is not None
                 found = f"{of.found:.1%}" if can else "none announced"
                 told = (f"{of.covered:.1%}", f"{of.called:.1%}", found)
                 yield _row((name, seeds, tests, *told, f"{of.called_small:.1%}", f"{of.shown_small:.1%}"))
     yield ""
     yield from _table_of_shares(experiments)
-    yield ""
-    yield _row(("judged after 5, 10 and 20 seeds", "differences", "false finding", "announced size found"))
-    yield _row(["---"] * 4)
-    for name in ("normal", "skewed"):
-        for words, peeking in (("with planned looks", False), ("without a plan", True)):
-            of = tally(name, 20, 1, experiments, (5, 10, 20), peeking=peeking)
-            yield _row((words, name, f"{of.called:.1%}", f"{of.found:.1%}" if not peeking else "-"))
     yield ""
     told_first = ("wordings", "seeds", "between wordings", "differences", "interval holds", "false finding")
     yield _row((*told_first, "an interval over games alone holds"))
@@ -266,12 +232,6 @@ def tables(experiments: int) -> Iterator[str]:
             tallied = wordings_tally(name, wordings, seeds, between, experiments)
             held = (tallied.covered, tallied.called, tallied.over_games)
             yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in held)))
-    yield ""
-    yield _row(("fixation: agents", "seeds", "interval holds"))
-    yield _row(["---"] * 3)
-    for agents in (4, 10):
-        for seeds in (3, 5, 8, 20):
-            yield _row((agents, seeds, f"{fixation_covered(agents, seeds, experiments):.1%}"))
 
 
 def _table_of_shares(experiments: int) -> Iterator[str]:

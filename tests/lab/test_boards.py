@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -16,12 +17,11 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hobbes.engine import turn as turns
-from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread, start_of
+from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
 from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.board import board as mining_board
 from hobbes.engine.nations.board import board as nations_board
-from hobbes.engine.nations.board import seat
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
@@ -214,13 +214,6 @@ def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_unit
     assert [place.note for place in board.places] == ["", "", "dead"]
 
 
-def test_a_board_of_a_view_says_when_it_is_and_when_what_its_arrows_show_was_done() -> None:
-    assert [start_of(turn) for turn in (0, 9)] == [
-        "at the start of turn 0",
-        "at the start of turn 9; arrows: turn 8",
-    ]
-
-
 def test_territories_in_two_rows_keep_their_names() -> None:
     """One agent of four has been ceded a sixth territory; of many more, only the marks have room."""
     for n, is_named in ((6, True), (60, False)):
@@ -234,15 +227,30 @@ def test_territories_in_two_rows_keep_their_names() -> None:
 def test_a_label_stands_on_the_other_side_of_its_arrow_if_there_is_no_room() -> None:
     """Two arrows have labels at both ends of the way of the third, and below it."""
     agents = ("AgentA", "AgentB", "AgentC", "AgentD")
-    view: dict[str, Any] = {
-        "turn": 6,
-        "self": "AgentC",
-        "army": dict(zip(agents, (10, 3, 6, 6), strict=True)),
-        "territories": {agent: ["T1"] for agent in agents},
-        "news": {"AgentB": {"attacked": {"AgentC": 1}}, "AgentD": {"granted_to": {"AgentB": 1}}},
-        "account": {"attacked": {"AgentD": 7}},
-    }
-    drawn = svg(seat(view, agents))
+    ring = spread(4)
+    places = tuple(
+        Place(
+            agent,
+            *middle,
+            ring.room,
+            ring.room,
+            words=agent,
+            owner=agent,
+            shape="disc",
+            size=size,
+            text=agent[-1],
+            label=agent,
+            note="land 1",
+        )
+        for agent, size, middle in zip(agents, (100, 75, 87, 87), ring.middles, strict=True)
+    )
+    arrows = (
+        Arrow("attack", "AgentB", "AgentB", "AgentC", "B attacked C", "1 mil"),
+        Arrow("attack", "AgentC", "AgentC", "AgentD", "C attacked D", "7 mils"),
+        Arrow("gift", "AgentD", "AgentD", "AgentB", "D granted B", "1 money"),
+    )
+    kinds = (Kind("attack", "harm", "mils"), Kind("gift", "help", "money"))
+    drawn = svg(Board("turn 6", agents, 100, ring.height, places, arrows=arrows, kinds=kinds))
     assert all(f">{label}<" in drawn for label in ("1 mil", "7 mils", "1 money"))
 
 
@@ -559,9 +567,10 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert found.headers["content-type"].startswith("image/svg+xml")
         assert "turn 2: " in found.text
         drawn = sorted(found.text.splitlines())
-        served = visitor.get(f"/{run.id}/2").text
-        written = (tmp_path / "pages" / "2" / "index.html").read_text(encoding="utf-8")
-        for page, cards in ((served, f"/{run.id}/2"), (written, "../2")):
+        served = visitor.get(f"/{run.id}/2.html").text
+        script = (tmp_path / "pages" / "moments" / "2.js").read_text(encoding="utf-8")
+        written = json.loads(script.partition(", ")[2].rpartition(")")[0])
+        for page, cards in ((served, f"/{run.id}/2"), (written, "2")):
             board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
             links = [line for line in board if line.startswith("<a ")]
             assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
@@ -580,7 +589,7 @@ def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> No
         missing = visitor.get(f"/{run.id}/0.svg")
         assert missing.status_code == 404
         assert "there is no board of turn 0" in missing.text
-        assert "<svg" not in visitor.get(f"/{run.id}/0").text
+        assert "<svg" not in visitor.get(f"/{run.id}/0.html").text
 
 
 def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> None:

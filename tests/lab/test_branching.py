@@ -133,7 +133,6 @@ def test_the_report_says_which_runs_were_forked_where_and_what_that_saved(after:
     printed = " ".join(cli("report", "after").stdout.split())
     assert "number run forked at turn 1 small.open.1 1 2 small.open.2 1 3 small.open.3 1" in printed
     assert "9 forks took over 9 turns from these runs without playing them again. That saved 27" in printed
-    assert told["manifest"]["calls"] == 9 * 3 * 3  # of four turns, three were played
     assert [one["n"] for one in told["differences"]] == [3] * 4
 
 

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hobbes.lab.experiment import looks
-from hobbes.lab.experiment.invasion import fixation
 from hobbes.lab.experiment.power import detectable_effect, pairs_needed, power
 from hobbes.lab.experiment.statistics import (
     MAX_EXACT,
@@ -18,7 +16,7 @@ from hobbes.lab.experiment.statistics import (
     means_of,
     most_unlike,
 )
-from tests.lab.simulated import fixation_covered, shares_tally, tally
+from tests.lab.simulated import shares_tally, tally
 
 EXPERIMENTS = 100
 
@@ -41,30 +39,6 @@ def test_a_rare_event_that_no_game_shows_is_not_called_small() -> None:
 def test_the_announced_size_is_found_in_80_percent_also_after_the_correction(tests: int) -> None:
     """By a t test at 0.05 that nobody carries out, it was found in 77, 53 and 35 percent."""
     assert 0.7 <= tally("normal", 8, tests, EXPERIMENTS).found <= 0.92
-
-
-def test_planned_looks_keep_false_findings_rare_and_unplanned_ones_do_not() -> None:
-    planned, peeked = (
-        tally("normal", 12, 1, EXPERIMENTS, (6, 9, 12), peeking=peeking) for peeking in (False, True)
-    )
-    assert planned.called < peeked.called
-    assert planned.called <= 0.06
-
-
-def test_intervals_of_fixation_hold_the_true_probability_with_few_seeds() -> None:
-    """Those of percentiles held it in 76 to 87 percent."""
-    assert fixation_covered(4, 4, 200) >= 0.9
-
-
-def test_six_games_without_a_fixation_do_not_show_that_there_is_none() -> None:
-    nothing, something = np.zeros((3, 6)), np.full((3, 6), 4.0)
-    never = fixation(nothing, something)
-    assert (never.probability, never.low) == (0, 0)
-    assert never.high is not None
-    assert 0.01 < never.high < 1
-    many = fixation(np.zeros((3, 200)), np.full((3, 200), 4.0))
-    assert many.high is not None
-    assert many.high < never.high
 
 
 def test_the_permutation_test_is_exact_where_pairs_are_few() -> None:
@@ -135,13 +109,6 @@ def test_equivalence_is_the_larger_of_two_one_sided_tests() -> None:
 def test_holm_corrects_for_the_measures_that_have_a_p() -> None:
     assert holm([0.01, None, 0.04, 0.03]) == pytest.approx([0.03, None, 0.06, 0.06], nan_ok=True)
     assert holm([None]) == [None]
-
-
-def test_looks_spend_what_the_spending_function_says() -> None:
-    shares = looks.shares([5, 10, 20])
-    spent = [2 * stats.norm.sf(stats.norm.isf(0.025) / t**0.5) / 0.05 for t in (0.25, 0.5, 1)]
-    assert np.cumsum(shares) == pytest.approx(spent)
-    assert sum(shares) == pytest.approx(1)
 
 
 def test_fewer_than_six_pairs_can_find_nothing() -> None:

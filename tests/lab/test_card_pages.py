@@ -91,9 +91,6 @@ def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
         "[": f"{at}/3/AgentB",
         "]": f"{at}/6/AgentB",
         "u": f"{at}#4",
-        "f": f"{at}/fork?turn=4&agent=AgentB",
-        "e": f"{at}/try?turn=4&agent=AgentB",
-        "t": f"{at}/pin?turn=4&agent=AgentB",
     }
     strip = re.findall(r'title="turn (\d)([^"]*)">\d<span>([^<]*)', page)
     assert [one for one in strip if one[1]] == [

@@ -1,7 +1,12 @@
 """What is written into a cassette's file, and what is said of a file that is none."""
 
+import asyncio
+import gzip
 import json
 import os
+import tracemalloc
+import zlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +16,12 @@ import yaml
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from vcr.request import Request
 
 from hobbes.lab.errors import UsageError
-from hobbes.lab.wire import cassettes, faults
+from hobbes.lab.wire import cassettes
 from hobbes.lab.wire.cassette_files import MAX_BYTES, read_description, write_description
 from hobbes.lab.wire.cassettes import (
     ENDPOINTS,
@@ -25,7 +30,6 @@ from hobbes.lab.wire.cassettes import (
     answer_from_cassette,
     record_cassette,
 )
-from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import (
     STAND_IN,
     cassette_of,
@@ -35,8 +39,10 @@ from hobbes.lab.wire.recording import (
     record,
     source_of,
 )
-from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes import chat
 from hobbes.nodes.chat import ADDRESS_HEADER
+from tests.lab import faults
+from tests.lab.faults import ANSWER, failing
 
 CANARIES = {
     "OPENAI_API_KEY": "sk-canary-0123",
@@ -55,6 +61,7 @@ def gossip(heard: list[Headers]) -> Starlette:
             "set-cookie": "canary=1; Path=/",
             "openai-organization": "org-canary-0123",
             "retry-after": "1",
+            "retry-after-ms": request.headers["authorization"],
         }
         if len(heard) == 1:
             choice = {"message": {"role": "assistant", "content": "{}"}}
@@ -89,6 +96,90 @@ def test_no_secret_is_written_whatever_the_server_says(tmp_path: Path) -> None:
     assert now["digest"] == then["digest"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_kept"),
+    [
+        ("Content-Type", "application/json", True),
+        ("content-type", "text/html; charset=utf-8", True),
+        ("content-type", "text/sk-canary-0123", False),
+        ("content-type", "text/html; charset=canary-0123", False),
+        ("content-type", "text/html; boundary=canary", False),
+        ("content-type", "Bearer sk-canary-0123", False),
+        ("retry-after", "30", True),
+        ("retry-after", "0.25", True),
+        ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", True),
+        ("retry-after", "sk-canary-0123", False),
+        ("retry-after", "soon", False),
+        ("retry-after-ms", "250", True),
+        ("retry-after-ms", "20261021", False),
+        ("x-hobbes-address", "0/A/1", False),
+        ("x-request-id", "1", False),
+    ],
+)
+def test_a_header_of_a_response_is_stored_if_its_value_says_something_and_is_no_secret(
+    name: str, value: str, *, is_kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "20261021")
+    monkeypatch.setenv("OPENAI_ORG_ID", "canary-0123")
+    asked, response = call("0/A/1", "go", "{}")
+    path = written(tmp_path / "heads.yaml", [(asked, {**response, "headers": {name: [value]}})])
+    (exchange,) = yaml.safe_load(path.read_text())["interactions"]
+    assert exchange["response"]["headers"] == ({name.lower(): [value]} if is_kept else {})
+
+
+@pytest.mark.parametrize(("code", "words"), [(200, "OK"), (429, "Too Many Requests"), (599, None)])
+def test_a_status_is_stored_with_the_usual_words(code: int, words: str | None, tmp_path: Path) -> None:
+    asked, response = call("0/A/1", "go", "{}")
+    status = {"code": code, "message": "Bearer sk-canary-0123"}
+    path = written(tmp_path / "status.yaml", [(asked, {**response, "status": status})])
+    (exchange,) = yaml.safe_load(path.read_text())["interactions"]
+    assert exchange["response"]["status"] == {"code": code, "message": words}
+
+
+async def without_end(sent: list[int], piece: bytes) -> AsyncIterator[bytes]:
+    """Yield a piece again and again, and note the number of bytes."""
+    while True:
+        sent.append(len(piece))
+        yield piece
+        await asyncio.sleep(0)
+
+
+def test_a_body_that_is_too_long_is_recorded_in_bounded_memory_and_plays_as_the_failure_that_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound here is a megabyte. The first has no end, the second has 500, the third is packed twice."""
+    monkeypatch.setattr(chat, "MAX_BODY_BYTES", 2**20)
+    sent: list[int] = []
+    pack = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)  # with the header of gzip
+    first, then = (pack.compress(bytes(2**20)) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    bomb = first + then * 499
+    answers = iter(
+        [
+            StreamingResponse(without_end(sent, b" " * 2**16)),
+            Response(bomb, headers={"content-encoding": "gzip"}),
+            Response(gzip.compress(bomb), headers={"content-encoding": "gzip, gzip"}),
+        ]
+    )
+
+    async def answer(_: HttpRequest) -> Response:
+        return next(answers)
+
+    server = Starlette(routes=[Route(f"/v1{ENDPOINTS[0]}", answer, methods=["POST"])])
+    file = tmp_path / "long.toml"
+    file.write_text(RUN.replace("rounds = 2", "rounds = 3"))
+    with in_thread(server) as base, environment(OPENAI_API_KEY="none"):
+        tracemalloc.start()
+        record(file, base, STAND_IN, None)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 200 * chat.MAX_BODY_BYTES  # most of it for what is imported
+    assert sum(sent) < 50 * chat.MAX_BODY_BYTES  # what the connection buffers included
+    assert cassette_of(file).stat().st_size < 100_000
+    recorded, now = play_cassette(cassette_of(file))
+    assert now["outcomes"] == recorded["outcomes"] == {"provider-error": 3}
+    assert now["digest"] == recorded["digest"]
+
+
 def test_without_a_base_url_the_source_is_the_stand_in() -> None:
     assert source_of(None) == STAND_IN
 
@@ -102,7 +193,7 @@ def test_a_cassette_is_played_without_waiting(
     )
     file = tmp_path / "slow.toml"
     file.write_text('world = "mining"\nagents = 1\nrounds = 1\nmodel = "openai:policy/guided"\n')
-    with in_thread(stand_in()) as base:
+    with in_thread(failing()) as base:
         record(file, base, STAND_IN, None)
     assert waits == [1.0, 1.0]
     then, now = play_cassette(cassette_of(file))

@@ -419,8 +419,8 @@ def test_a_wrong_run_file_is_reported(cli: Cli, tmp_path: Path, line: str, hint:
         (
             "report last --format x",
             (
-                "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md', "
-                "'paper'. See `hobbes report --help`"
+                "Invalid value for '--format' (env var: 'HOBBES_FORMAT'): 'x' is not one of 'html', 'md'. "
+                "See `hobbes report --help`"
             ),
         ),
     ],

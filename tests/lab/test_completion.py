@@ -3,9 +3,7 @@
 import pytest
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.store.home import Store
 from tests.conftest import Cli
-from tests.lab.play import mining
 
 
 def offered(cli: Cli, typed: str) -> list[str]:
@@ -31,10 +29,3 @@ def offered(cli: Cli, typed: str) -> list[str]:
 )
 def test_worlds_prompts_and_policies_are_offered(cli: Cli, typed: str, words: list[str]) -> None:
     assert offered(cli, typed) == words
-
-
-def test_runs_are_offered_by_name_and_id(opened: Store, cli: Cli) -> None:
-    one, other = mining(opened, name="first"), mining(opened)
-    assert offered(cli, "trace ") == ["last", other.id, "first", one.id]
-    assert offered(cli, "compare fi") == ["first"]
-    assert offered(cli, f"replay --home {opened.home.parent} ") == []

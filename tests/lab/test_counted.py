@@ -14,9 +14,9 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.tracing import agent_card, overview, turn_card
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER
 from tests.conftest import Cli
+from tests.lab import faults
+from tests.lab.faults import ANSWER
 from tests.lab.play import played
 from tests.lab.test_faults import served
 

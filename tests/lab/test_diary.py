@@ -10,8 +10,6 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show import diary
-from hobbes.lab.show.coding import code_by_hand, queue_of
-from hobbes.lab.store.codings import Code, Codebook, Decision, give_up, keep_codebook, keep_queue
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Place
 from hobbes.lab.store.run import Run
@@ -185,7 +183,6 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
             }
         ],
         "marks": ["attack"],
-        "codes": [],
         "tags": [],
     }
 
@@ -253,34 +250,19 @@ def test_a_page_shows_what_is_chosen(
     assert missing not in text
 
 
-def test_a_diary_shows_decisions_with_a_code_or_a_tag(
+def test_a_diary_shows_decisions_with_a_tag(
     broken_word: Run, opened: Store, pages: TestClient, cli: Cli
 ) -> None:
-    """One person has found a code in all of turn 1; another one, who must not see it, gives up."""
+    refused = str(cli("trace", "last", "all", "--tag", "revenge").exception)
+    assert "--tag 'revenge': this run has none" in refused
     opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
-    book = Codebook((Code("fear", "The agent expects to be attacked."),))
-    decisions = [Decision(broken_word.id, 1, agent) for agent in ("AgentA", "AgentB", "AgentC")]
-    keep_codebook(opened, book)
-    for person in ("ada", "bob"):
-        keep_queue(opened, book, person, decisions)
-    for number in range(1, 4):
-        code_by_hand(opened, queue_of(opened, "bob"), number, {"fear": "yes"})
-    assert "--code 'fear': this run has none" in str(cli("trace", "last", "all", "--code", "fear").exception)
-    assert "coded" not in told_of(cli)
-    assert give_up(opened, "ada") == len(decisions)
-    assert [f"1 {agent} coded fear" in told_of(cli, "--code", "fear") for _, _, agent in decisions] == [
-        True
-    ] * 3
-    assert "An eye" not in told_of(cli, "--code", "fear")
     assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
-    assert "--code 'love': choose from: fear" in str(cli("trace", "last", "all", "--code", "love").exception)
     assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
     assert "--tag chooses from a diary" in str(cli("trace", "last", "1", "--tag", "revenge").exception)
     page = pages.get("/last/diary", params={"tag": "revenge"}).text
     assert re.findall(r'id="turn-(\d)"', page) == ["2"]
     assert f"hobbes trace {broken_word.id} all --tag revenge " in page
-    assert re.findall(r'id="turn-(\d)"', pages.get("/last/diary", params={"code": "fear"}).text) == ["1"]
-    assert pages.get("/last/diary", params={"code": "love"}).status_code == 404
+    assert pages.get("/last/diary", params={"tag": "love"}).status_code == 404
 
 
 def told_of(cli: Cli, *words: str) -> str:

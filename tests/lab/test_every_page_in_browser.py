@@ -1,7 +1,4 @@
-"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another.
-
-The pages of people who play are in test_seats_in_browser.py.
-"""
+"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +17,6 @@ from hobbes.lab.store.home import open_store
 from hobbes.lab.store.notes import Place
 from hobbes.lab.wire.recording import run_server
 from tests.lab.browsing import axe_findings, chromium
-from tests.lab.coder import code_some
 from tests.lab.play import played
 from tests.lab.probing import asked, heeding
 
@@ -36,8 +32,6 @@ OF_A_HOME = {
     "/experiments": ("/experiments",),
     "/notes": ("/notes", "/notes?tag=promise-broken"),
     "/experiments/{name}": ("/experiments/small",),
-    "/codes": ("/codes",),
-    "/codes/{coder}": ("/codes/ada", "/codes/ada?at=1", "/codes/bob"),
     "/probes": ("/probes",),
     "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
     "/search": ("/search", "/search?q=attack&turn=3", "/search?q=attacc"),
@@ -46,16 +40,11 @@ OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/{run}": ("/RUN#3",),
-    "/{run}/{turn:number}": ("/RUN/3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
     "/{run}/results": ("/RUN/results",),
-    "/{run}/judgements": ("/RUN/judgements?turn=4",),
     "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
-    "/{run}/fork": ("/RUN/fork?turn=3&agent=AGENT",),
-    "/{run}/try": ("/RUN/try?turn=3&agent=AGENT",),
-    "/{run}/pin": ("/RUN/pin?turn=3",),
 }
 """The addresses that are opened, by those that the site has."""
 
@@ -76,7 +65,6 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
                 played(store, RunOptions(world, 3, seed, models, values={"rounds": 5}, name=name))
         noted = Place(store.runs.find("nations").id, 3, "AgentA")
         store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
-        code_some(store, "nations", 3)
         with heeding():
             asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
         export(store, store.runs.find("nations"), "html", folder / "pages")
@@ -175,7 +163,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["results", "rejections", "judgements", "3/miner-01"])
+@pytest.mark.parametrize("of", ["results", "rejections", "3/miner-01"])
 def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
     """On a telephone and on a wide screen, all columns are in sight."""
     for size in (NARROW, WIDE):

@@ -20,13 +20,10 @@ import pytest
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
-from hobbes.lab.errors import LabError, UsageError
+from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER, FAULTS, PROSE, draw_fault, parse_faults
-from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
+from hobbes.lab.wire.recording import environment
 from hobbes.nodes import calling, chat
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
@@ -34,6 +31,8 @@ from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
 from tests.conftest import Cli
 from tests.forking import Command
+from tests.lab import faults
+from tests.lab.faults import ANSWER, FAULTS, PROSE, cuttable, draw_fault, failing
 from tests.lab.play import played
 
 Start = Callable[..., Command]
@@ -118,7 +117,7 @@ ALONE = {"stall"}
 def served(shares: Mapping[str, float]) -> Iterator[str]:
     """Serve with these faults, and let runs ask there."""
     with (
-        in_thread(stand_in(faults=shares)) as base,
+        cuttable(failing(shares)) as base,
         environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY),
     ):
         yield base
@@ -331,7 +330,7 @@ def test_transient_errors_leave_no_trace_in_a_run(opened: Store) -> None:
 
 def test_each_call_is_recorded_as_what_the_server_did_last(opened: Store) -> None:
     request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
-    everything = {name: share for name, share in parse_faults("0.5").items() if name not in ALONE}
+    everything = {name: 0.5 / len(FAULTS) for name in FAULTS if name not in ALONE}
     with served(everything) as base:
         run = played(opened, request)
         did = {entry["address"]: entry["did"] for entry in log_of(base)}
@@ -428,40 +427,13 @@ def test_one_answer_in_ten_shows_that_the_provider_is_there(
 
 
 def test_the_same_request_at_an_address_meets_the_same_fault() -> None:
-    shares = parse_faults("0.3")
+    shares = dict.fromkeys(FAULTS, 0.3 / len(FAULTS))
     addresses = [f"{turn}/miner-01/1" for turn in range(2000)]
     first = [draw_fault(shares, address, 1) for address in addresses]
     assert first == [draw_fault(shares, address, 1) for address in addresses]
     assert first != [draw_fault(shares, address, 2) for address in addresses]
     assert {*first} == {*FAULTS, ANSWER}
     assert 0.25 < 1 - first.count(ANSWER) / len(first) < 0.35
-
-
-@pytest.mark.parametrize(
-    ("spec", "told"),
-    [
-        ("html-503=0.1", "unknown fault html-503; the faults are no-usage"),
-        ("html-502", "write NAME=SHARE"),
-        ("html-502=often", "write NAME=SHARE"),
-        ("html-502=0.6,null=0.6", "their sum at most 1"),
-        ("html-502=-0.1", "each share must be 0 or more"),
-        ("nan", "each share must be 0 or more"),
-        ("1.5", "their sum at most 1"),
-    ],
-)
-def test_a_wrong_list_of_faults_is_reported_in_one_line(spec: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
-        parse_faults(spec)
-
-
-def test_serve_injects_faults_and_logs_them(opened: Store, process: Start) -> None:
-    serving = process("serve", "--port", "0", "--faults", "null=1")
-    assert serving.stdout is not None
-    base = serving.stdout.readline().strip()
-    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY):
-        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
-    assert opened.figures.result(run)["outcomes"] == {"unreadable": 1}
-    assert log_of(base) == [{"address": "0/miner-01/1", "time": 1, "did": "null"}]
 
 
 INTERRUPTED = 130

@@ -26,8 +26,7 @@ from hobbes.engine.record import sha256
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.store.experiments import KeptPlan
 from tests.conftest import Cli
-from tests.lab.test_experiments import expecting, written
-from tests.lab.test_invasion import FILE_OF_INVASION
+from tests.lab.test_experiments import FILE, expecting, written
 
 EXPERIMENTS = experiments_of_page()
 
@@ -116,20 +115,35 @@ def test_a_rerun_has_other_seeds_at_most_ten() -> None:
     assert with_other_seeds('seeds = "50001-50008"') == 'seeds = "100001-100008"'
 
 
-def test_the_tables_have_hypotheses_arms_invasions_and_what_a_rerun_found(cli: Cli, tmp_path: Path) -> None:
-    hypothesis = expecting(arm="mutants=2", measure="raid_rate", text="More raiders, more raids")
-    cli("experiment", str(written(tmp_path, FILE_OF_INVASION + hypothesis)))
+FILE_OF_RAIDERS = (
+    FILE[: FILE.index("[arms.open]")].replace(
+        'model = "policy:guided?noise=0.3*2,policy:random*1"',
+        'model = "policy:raider*{raiders},policy:guided"',
+    )
+    + """
+[factors]
+raiders = [1, 2, 0, 3]
+
+[compare]
+null = false
+"""
+)
+
+
+def test_the_tables_have_hypotheses_arms_and_what_a_rerun_found(cli: Cli, tmp_path: Path) -> None:
+    hypothesis = expecting(arm="raiders=2", measure="raid_rate", text="More raiders, more raids")
+    cli("experiment", str(written(tmp_path, FILE_OF_RAIDERS + hypothesis)))
     report = json.loads(cli("report", "small", "--json").stdout)
-    text = "\n".join(page(report, rerun=report))
+    text = "\n".join(page(report, report, "hobbes 1"))
+    assert "seeds 1 to 3, played with hobbes 1. The plan was frozen on " in text
     assert "It found 0 of 0 of the verdicts again" in text
     assert f"## Hypotheses\n\n{OF_VERDICTS}\n\n|  | hypothesis |" in text
     assert (
-        "| 1 | More raiders, more raids | cannot tell | `raid_rate` of `mutants=2`, minus `baseline` |"
+        "| 1 | More raiders, more raids | cannot tell | `raid_rate` of `raiders=2`, minus `baseline` |"
         in text
     )
-    assert "| `mutants=3` |" in text
-    assert "`policy:raider` among `policy:guided`: a single mutant takes over with probability " in text
-    alone = "\n".join(page(report, rerun=None))
+    assert "| `raiders=3` |" in text
+    alone = "\n".join(page(report, None, "hobbes 1"))
     assert "The rerun" not in alone
 
 
@@ -156,7 +170,7 @@ def test_an_arm_without_any_difference_has_one_line() -> None:
 
 
 def test_a_plan_whose_games_are_played_again_keeps_the_date_of_the_first_time() -> None:
-    frozen = KeptPlan(kept="2026-12-02", why=None, plan={}, hash="abc")
+    frozen = KeptPlan(kept="2026-12-02", why=None, plan={"file": {}, "prompts": {}, "models": {}}, hash="abc")
     assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "abc"}}, "one", frozen) == "2026-11-24"
     assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "of another"}}, "one", frozen) == "2026-12-02"
     assert when_frozen({}, "one", frozen) == "2026-12-02"

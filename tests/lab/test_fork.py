@@ -6,6 +6,8 @@ That a fork without a change has its parent's digest is tested for every world i
 import asyncio
 import json
 import sqlite3
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.tracing import agent_card
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
 from hobbes.nodes import prompting
@@ -31,6 +34,7 @@ from hobbes.nodes.caps import NO_CAPS, Caps
 from tests.conftest import Cli
 from tests.lab.play import go, mining, played, prompt_of
 from tests.lab.test_caps import model
+from tests.lab.test_kills import INTERRUPTED
 from tests.lab.test_observer import game, granting_all, on, to_the_end
 from tests.lab.test_second_question import FIRST, answering
 
@@ -384,6 +388,59 @@ def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli,
     assert [one["halted"] for one in told] == ["turn 2: --max-calls 1 is reached"] * 2
     forks = [one for one in opened.figures.of_all_runs() if one["parent"] == run.id]
     assert [one["status"] for one in forks] == ["halted", "halted"], "both can be resumed"
+
+
+SEVERAL = ("fork", "baseline", "--turn", "2", "--times", "3", "--name", "k")
+
+
+def test_the_same_command_goes_on_with_several_forks_that_were_stopped(
+    cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped before the third fork was written, and again in the middle of the games."""
+    mining(opened, name="baseline", models="policy:random")
+    asked, new_run = (*SEVERAL, "--set", "immunity=2", "--answer", 'miner-01={"claim": []}'), Runs.new
+    written: list[str] = []
+
+    def stopped(self: Runs, *new: Any) -> str:
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(new_run(self, *new))
+        return written[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Runs, "new", stopped)
+        cli(*asked)
+    assert len(written) == 2
+    keep_turn, kept = RunJournal.turn, Counter[str]()
+
+    def stopped_again(self: RunJournal, turn: Any) -> None:
+        if kept.total() == 3:
+            raise KeyboardInterrupt
+        kept[turn.digest] += 1
+        keep_turn(self, turn)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunJournal, "turn", stopped_again)
+        assert cli(*asked).exit_code == INTERRUPTED
+    assert len(opened.figures.of_all_runs()) == 4
+    done = json.loads(cli(*asked, "--json").stdout)
+    assert [opened.runs.find(one["run"]).name for one in done] == ["k-1", "k-2", "k-3"]
+    assert [one["run"] for one in done][:2] == written
+    assert {one["over"] for one in done} == {True}
+    assert len({one["digest"] for one in done}) == 1
+    assert len(opened.figures.of_all_runs()) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [("--set", "immunity=2"), ("--turn", "1"), ("--max-calls", "99"), ("--answer", 'miner-01={"claim": []}')],
+    ids=" ".join,
+)
+def test_another_fork_of_this_name_is_not_gone_on_with(cli: Cli, opened: Store, other: Sequence[str]) -> None:
+    mining(opened, name="baseline")
+    cli("fork", "baseline", "--turn", "2", "--name", "k-3", *other)
+    assert "--name 'k-3': the name is already in use" in str(cli(*SEVERAL).exception)
+    assert len(opened.figures.of_all_runs()) == 2, "nothing was written"
 
 
 WRONG: list[tuple[tuple[str, ...], str]] = [

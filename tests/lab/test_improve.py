@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -66,7 +65,7 @@ def test_the_planted_sentence_is_found_and_accepted_within_the_budget(opened: St
     assert (tmp_path / "calm" / chosen["prompts"] / "system.en.md").exists(), "it is told from the folder on"
     assert str(tmp_path) not in json.dumps(told)
     (false,) = (one for one in told["candidates"] if one["text"] == FALSE)
-    assert len(false["refused"]) == 2
+    assert len(false["refused"]) == 1
     assert not false["values"]
     frozen = frozen_plan(opened, stored_file(opened, "calm"))
     assert frozen is not None
@@ -305,8 +304,8 @@ def test_a_template_without_advice_gets_some_at_its_end() -> None:
     assert advice_of("You.\n", "zh").replaced_by("挖。") == "You.\n\n# 建议\n挖。\n"
 
 
-def beginning(store: Store, world: str, **values: Any) -> Beginning:
-    return beginning_of_run(store, RunOptions(world, values=values))
+def beginning(store: Store, world: str) -> Beginning:
+    return beginning_of_run(store, RunOptions(world))
 
 
 @pytest.mark.parametrize(
@@ -316,24 +315,20 @@ def beginning(store: Store, world: str, **values: Any) -> Beginning:
         ("mining", 'Answer {"mine": [[0, 1]]}.', "the number 0 is typed in, in code or JSON"),
         ("mining", "Mine `3` plots.", "the number 3 is typed in, in code or JSON"),
         ("mining", "1. Mine.\n2. Fill plots up to {{ mine_cap - 1 }}.", ""),
-        ("mining", "Raids never succeed.", "no mark covers this sentence about rules"),
-        ("mining", "Whoever raids is punished.", "no mark covers this sentence about rules"),
         ("mining", "{# rule: raid #}\nRaids never succeed.", "it has a mark or a tag"),
         ("mining", '{% include "rules.en.md" %}', "it has a mark or a tag"),
         ("mining", "# Rules\nRaid.", "it has a heading"),
         ("mining", "Own {{ plots }} plots.", "unknown placeholder plots"),
         ("mining", "Mine {{ mine_cap }", "system.en.md|unexpected"),
         ("mining", "Mine. " * 1_000, "more than 4,000 characters"),
-        ("trust", "Replicate when you can.", "it speaks of replicate"),
         ("mining", "Fill your plots up to {{ mine_cap }}, and leave others in peace.", ""),
         ("trust", "Leave others in peace, and answer kindness.", ""),
     ],
 )  # fmt: skip
-def test_advice_that_states_a_rule_is_refused(
+def test_what_is_no_advice_or_has_numbers_typed_in_is_refused(
     opened: Store, tmp_path: Path, world: str, text: str, why: str
 ) -> None:
-    values = {"replication": False} if world == "trust" else {}
-    new = beginning(opened, world, **values)
+    new = beginning(opened, world)
     folder = tmp_path / "candidates" / "one"
     write_candidate(new, Advice('{% include "rules.en.md" %}\n# Advice\n', "", ""), text, folder)
     found = [*refusals(new, text, folder)]

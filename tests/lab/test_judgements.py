@@ -1,4 +1,4 @@
-"""The page of judgements: what agents say of each other, beside what they did."""
+"""Ratings and deeds on the page of a run: what agents say of each other, beside what they did."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = broken_word(opened, monkeypatch)
-    page = pages.get(f"/{run.id}/judgements").text
+    page = pages.get(f"/{run.id}").text
     assert cells(page, "keeps word report") == [["■AgentB", "1", "·", "9"], ["▲AgentC", "4", "·", "·"]]
     assert cells(page, "aggressor report") == [["■AgentB", "10", "·", "·"]]
     assert cells(page, "attack: mils that the row sent against the column") == [
@@ -75,7 +75,7 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
     received_and_done = re.sub(r"<[^>]+>|\s+", " ", page.partition("Ratings received")[2])
     assert re.search(r"AgentA +2\.5 +10\.0 +5 → 0 +10 → 7 ", received_and_done)
-    earlier = pages.get(f"/{run.id}/judgements", params={"turn": 1}).text
+    earlier = pages.get(f"/{run.id}", params={"first": 1}).text
     assert cells(earlier, "attack: mils that the row sent against the column")[0] == [
         "●AgentA",
         "·",
@@ -86,12 +86,13 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     assert "keeps word report: none" in earlier
 
 
-def test_each_world_has_both_pages(opened: Store, pages: TestClient) -> None:
+def test_each_world_has_them_and_its_diary(opened: Store, pages: TestClient) -> None:
     for name in WORLDS:
         run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
-        for page in ("judgements", "diary"):
-            assert pages.get(f"/{run.id}/{page}").status_code == 200, (name, page)
-        assert f'href="/{run.id}/judgements"' in pages.get(f"/{run.id}").text
+        assert pages.get(f"/{run.id}/diary").status_code == 200
+        page = pages.get(f"/{run.id}").text
+        assert 'href="#judgements"' in page
+        assert '<section id="judgements">' in page
 
 
 def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
@@ -136,7 +137,7 @@ def test_a_high_five_that_missed_is_told_once(opened: Store, pages: TestClient) 
     events = [event for turn in opened.turns.of(run) for event in turn.record.events]
     misses, attacks = (sum(event.type == kind for event in events) for kind in ("miss", "attack"))
     assert attacks > misses > 0
-    page = pages.get(f"/{run.id}/judgements").text
+    page = pages.get(f"/{run.id}").text
     words = run.world.telling.between
     counts = [
         sum(int(row[-1]) for row in cells(page, f"{kind}: {words[kind]}")) for kind in ("attack", "miss")

@@ -16,12 +16,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER
 from hobbes.lab.wire.recording import in_thread
-from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli
 from tests.forking import Command
+from tests.lab import faults
+from tests.lab.faults import ANSWER, failing
 
 Start = Callable[..., Command]
 Player: TypeAlias = "Command | Popen[str]"
@@ -91,7 +90,7 @@ def test_against_a_server_only_unanswered_calls_are_asked_again(
     """Killed in the third of eight rounds. An answer takes long enough for the kill to come in its round."""
     size = ("--rounds", "8", "--agents", str(AGENTS))
     run = ("run", "mining", *size, "--name", "killed", "--model", "openai:policy/guided")
-    with in_thread(stand_in(delay=0.05)) as base:
+    with in_thread(failing(delay=0.05)) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         ended = played_with_kills(home, process, cli, [2 * AGENTS + 1], *run, env=env)
         asked = stats(base)
@@ -123,7 +122,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(
     )
     size = ("--rounds", "8", "--agents", str(AGENTS))
     run = ("run", "mining", *size, "--name", "killed", "--model", "openai:policy/random")
-    with in_thread(stand_in(faults={})) as base:
+    with in_thread(failing()) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         player = process(*run, env=env)
         watch(player, home, AGENTS * 3)

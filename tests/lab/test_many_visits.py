@@ -11,7 +11,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show import viewing
 from hobbes.lab.show.templating import SCRIPT_ADDRESS
 from hobbes.lab.show.viewing import PAGES, server, site
 from hobbes.lab.store.home import Store
@@ -26,16 +25,10 @@ EXAMPLES = {
     "/notes": "/notes",
     "/experiments": "/experiments",
     "/probes": "/probes",
-    "/codes": "/codes",
     "/{run}": "/one",
     "/{run}/results": "/one/results",
-    "/{run}/judgements": "/one/judgements?turn=1",
     "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
-    "/{run}/fork": "/one/fork?turn=1&agent=AgentA",
-    "/{run}/try": "/one/try?turn=1&agent=AgentA",
-    "/{run}/pin": "/one/pin?turn=1&agent=AgentA",
-    "/{run}/{turn:number}": "/one/1",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",
     "/{run}/{turn:number}.html": "/one/1.html",
@@ -56,13 +49,11 @@ def two_runs(opened: Store) -> Store:
 
 
 def test_there_is_an_example_of_each_kind_of_page() -> None:
-    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}", "/codes/{coder}"} <= EXAMPLES.keys()
+    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}"} <= EXAMPLES.keys()
 
 
 @pytest.mark.usefixtures("two_runs")
-def test_visits_leave_nothing_in_the_process(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(viewing, "CLOCK_SECONDS", 3600.0)  # it opens the home, too, whenever it looks
-
+def test_visits_leave_nothing_in_the_process(home: Path) -> None:
     def left() -> tuple[int, int]:
         """Return how many bytes are in use, and how many files are open."""
         gc.collect()

@@ -18,7 +18,6 @@ from hobbes.lab.store.notes import Place
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
 from tests.lab.play import mining
-from tests.lab.visiting import LOCAL, Form
 
 CARD = ("last", "2", "miner-01")
 
@@ -114,36 +113,22 @@ def test_runs_and_searches_are_chosen_by_tag(cli: Cli, opened: Store, run: Run) 
     assert found("none") == 0
 
 
-def test_a_card_has_a_form_for_a_note_and_shows_it_everywhere(
-    pages: TestClient, opened: Store, run: Run
-) -> None:
+def test_a_note_on_a_card_is_shown_everywhere(pages: TestClient, cli: Cli, run: Run) -> None:
+    noted(
+        cli, run.id, "2", "miner-01", "<b>It lied.</b>", "--tag", "promise-broken", "--tag", "odd", "--star"
+    )
     card = f"/{run.id}/2/miner-01"
-    form = Form(pages.get(card).text).fields
-    posted = {**form, "tags": "promise-broken, odd", "note": "<b>It lied.</b>", "star": "yes"}
-    answer = pages.post(f"/{run.id}/note", data=posted, headers={"origin": LOCAL}, follow_redirects=False)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{card}#note")
-    (note,) = opened.notes.of(run.id)
-    assert (note.place, note.star) == (Place(run.id, 2, "miner-01"), True)
-    assert (note.tags, note.note) == (("odd", "promise-broken"), "<b>It lied.</b>")
-    assert Form(pages.get(card).text).fields["tags"] == "odd promise-broken"
-    for address in (card, f"/{run.id}/2", "/notes", "/notes?tag=odd", f"/{run.id}/3/miner-01"):
+    for address in (card, f"/{run.id}/2.html", "/notes", "/notes?tag=odd", f"/{run.id}/3/miner-01"):
         page = pages.get(address).text
         assert "<b>It lied" not in page
         assert "★" in page, address
     assert "&lt;b&gt;It lied." in pages.get("/notes?tag=odd").text
     assert "It lied." not in pages.get("/notes?tag=other").text
-    whole = {**Form(pages.get(f"/{run.id}").text).fields, "note": "A calm run."}
-    pages.post(f"/{run.id}/note", data=whole, headers={"origin": LOCAL})
+    noted(cli, run.id, "all", "all", "A calm run.")
     run_page = pages.get(f"/{run.id}").text
     assert "A calm run." in run_page
     assert "tag promise-broken" in run_page
     assert '<span class="tag">odd</span>' in pages.get("/?tag=odd").text
-
-
-def test_a_note_needs_the_token_of_the_pages(pages: TestClient, opened: Store, run: Run) -> None:
-    fields = {"turn": "2", "agent": "miner-01", "note": "x", "token": "wrong"}
-    assert pages.post(f"/{run.id}/note", data=fields, headers={"origin": LOCAL}).status_code == 400
-    assert opened.notes.of() == []
 
 
 def test_notes_are_exported_and_read_in_python(opened: Store, run: Run, home: Path, tmp_path: Path) -> None:
@@ -162,7 +147,6 @@ def test_notes_are_exported_and_read_in_python(opened: Store, run: Run, home: Pa
     export(opened, run, "html", tmp_path / "html")
     card = (tmp_path / "html" / "2" / "miner-01" / "index.html").read_text()
     assert '<span class="tag">a</span> <span class="tag">b</span> text' in card
-    assert '<form method="post"' not in card
 
 
 def test_notes_are_plain_tables(cli: Cli, run: Run, home: Path) -> None:

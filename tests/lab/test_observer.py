@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +14,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs.trust import graph
 from hobbes.lab.errors import LabError, UsageError
-from hobbes.lab.play.answering import (
-    OWN_OPTIONS,
-    answer_from_options,
-    as_json,
-    form_for,
-    open_questions,
-    the_question,
-)
+from hobbes.lab.play.people import checked_answer, open_questions, the_question
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
@@ -34,10 +25,12 @@ from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import Caps
 from tests import forking
 from tests.conftest import Cli
+from tests.lab.faults import failing
 from tests.lab.play import go, played
 
 MODELS = "policy:copykitten*1,policy:beggar*1"
 ROUNDS = 6
+GRANT = "rulings.unit-b.grant"
 REASON = "I grant what is asked."
 """What the scripted observer `always` says."""
 
@@ -55,8 +48,8 @@ def on(store: Store, run: Run, said: str | None = None) -> Run:
 
 def granting_all(run: Run) -> str:
     """Answer as the scripted observer `always` does."""
-    grants = [("grant", f"{asked['unit']}={asked['amount']}") for asked in open_questions(run)]
-    return answer_from_options(form_for(run, the_question(run)), [*grants, ("reason", REASON)])
+    rulings = {asked["unit"]: {"grant": asked["amount"], "reason": REASON} for asked in open_questions(run)}
+    return json.dumps({"rulings": rulings})
 
 
 def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
@@ -77,8 +70,11 @@ def test_a_run_waits_across_processes_and_goes_on(process: Callable[..., forking
     again = json.loads(cli("resume", "mine", "--json").stdout)
     assert again["waiting"] == stopped["waiting"], "a resume asks the same"
     while "waiting" in stopped:
-        grants = [f"--grant={asked['unit']}={asked['amount']}" for asked in stopped["waiting"]]
-        stopped = told("answer", "mine", *grants, "--reason", REASON, "--json")
+        words = []
+        for asked in stopped["waiting"]:
+            ruling = f"rulings.{asked['unit']}"
+            words += [f"{ruling}.grant={asked['amount']}", f"{ruling}.reason={REASON}"]
+        stopped = told("answer", "mine", *words, "--json")
     assert stopped["digest"] == scripted["digest"]
     assert stopped["calls"] > scripted["calls"], "a person's answers are calls, too"
 
@@ -90,8 +86,8 @@ def test_what_is_asked_is_told_and_answered_in_the_terminal(cli: Cli) -> None:
     assert "hobbes answer" in told.stdout
     assert "waiting" in cli("runs").stdout
     for _ in range(2):
-        answered = cli("answer", "last", input="2\nbe brave\n")
-        assert "unit-b: asks for" in answered.stderr
+        answered = cli("answer", "last", input="rulings.unit-b.grant=2 rulings.unit-b.reason='be brave'\n")
+        assert "rulings.unit-b.grant" in answered.stderr
     seen = json.loads(cli("trace", "last", "1", "unit-b", "--json").stdout)["view"]["observer"]
     assert (seen["granted"], seen["reason"]) == (2, "be brave")
 
@@ -103,84 +99,30 @@ def test_a_run_that_asks_nothing_waits_for_no_answer(opened: Store) -> None:
         begin(opened, game("nobody"))
 
 
-def test_an_option_is_for_the_one_that_is_named_or_for_all(opened: Store) -> None:
-    """Two units beg; what is said for one has precedence, and what is not said has its default."""
+def test_what_is_not_said_of_a_ruling_has_its_default(opened: Store) -> None:
+    """Two units beg, and one is granted something."""
     run = on(opened, begin(opened, game("human", "policy:beggar")))
-    form = form_for(run, the_question(run))
-    said = answer_from_options(
-        form, [("grant", "unit-b=4"), ("reason", "so be it"), ("reason", "unit-a=not you")]
-    )
-    assert json.loads(said)["rulings"] == {
-        "unit-a": {"grant": 0, "reason": "not you"},
-        "unit-b": {"grant": 4, "reason": "so be it"},
+    said = '{"rulings": {"unit-a": {"reason": "no"}, "unit-b": {"grant": 4, "reason": "yes"}}}'
+    assert json.loads(checked_answer(run, the_question(run), said))["rulings"] == {
+        "unit-a": {"grant": 0, "reason": "no"},
+        "unit-b": {"grant": 4, "reason": "yes"},
     }
-    all_alike = json.loads(answer_from_options(form, [("grant", "2"), ("reason", "a = b")]))["rulings"]
-    assert list(all_alike.values()) == [{"grant": 2, "reason": "a = b"}] * 2
-    declined = {"unit-a": {"reason": "no"}, "unit-b": {"reason": "no"}}
-    assert json.loads(as_json(form, json.dumps({"rulings": declined})))["rulings"]["unit-a"]["grant"] == 0
-
-
-def test_what_is_typed_has_precedence_over_the_environment(cli: Cli) -> None:
-    """Two units beg; a variable may hold a number for each of them."""
-    cli("run", "trust", "--rounds", "2", "--model", "policy:beggar", "--observer", "human")
-    env = {"HOBBES_GRANT": "unit-a=1 unit-b=2", "HOBBES_REASON": "from afar"}
-    for words in ((), ("--grant", "unit-b=3")):
-        answered = cli("answer", "last", *words, env=env)
-        assert answered.exit_code == 0, answered.stderr
-    for turn, granted in ((0, {"unit-a": 1, "unit-b": 2}), (1, {"unit-a": 0, "unit-b": 3})):
-        rulings = json.loads(cli("trace", "last", f"{turn}", "observer", "--json").stdout)["rulings"]
-        assert {unit: one["granted"] for unit, one in rulings.items()} == granted
-        assert {one["reason"] for one in rulings.values()} == {"from afar"}
-
-
-def test_the_command_takes_an_answer_in_each_of_its_ways(cli: Cli, tmp_path: Path) -> None:
-    """By options before and after the run, by the environment, as JSON and as a file of JSON."""
-    file = tmp_path / "answer.json"
-    file.write_text('{"rulings": {"unit-b": {"grant": 4, "reason": "from a file"}}}')
-    cli("run", "trust", "--rounds", "6", "--model", MODELS, "--observer", "human", "--name", "mine")
-    ways: list[tuple[tuple[str, ...], dict[str, str]]] = [
-        (("mine", "--grant", "unit-b=1", "--reason", "half, and only once"), {}),
-        (("--grant=unit-b=2", "mine", "--reason=unit-b=--json"), {}),
-        (("mine",), {"HOBBES_GRANT": "unit-b=3", "HOBBES_REASON": "no words"}),
-        (("mine", "--answer", f"@{file}"), {"HOBBES_REASON": "not this"}),
-        (("mine",), {"HOBBES_ANSWER": '{"rulings": {"unit-b": {"grant": 5, "reason": "a need"}}}'}),
-    ]
-    for words, env in ways:
-        answered = cli("answer", *words, env=env)
-        assert answered.exit_code == 0, answered.stderr
-    heard = [json.loads(cli("trace", "mine", f"{turn}", "observer", "--json").stdout) for turn in range(5)]
-    rulings = [card["rulings"]["unit-b"] for card in heard]
-    assert [(one["granted"], one["reason"]) for one in rulings] == [
-        (1, "half, and only once"),
-        (2, "--json"),
-        (3, "no words"),
-        (4, "from a file"),
-        (5, "a need"),
-    ]
-    assert all(card["view"]["requests"][0]["unit"] == "unit-b" for card in heard)
 
 
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [
-        (("--grant", "unit-b=9999"), "--grant 'unit-b=9999': write a whole number from 0 to"),
-        (("--grant", "unit-b"), "--grant 'unit-b': write a whole number from 0 to"),
-        (("--grant", "unit-z=3"), "--grant 'unit-z=3': write a whole number from 0 to"),
-        (("--grant", "unit-b=1", "--grant", "unit-b=2"), "--grant 'unit-b=2': write each only once"),
-        (("--reason", "x" * 301), "--reason 'x"),
-        (("--grant",), "--grant: write a value after it"),
-        (("--gift", "3"), "there is no --gift; write --grant KEY=VALUE"),
-        (("other", "--grant", "1"), "write one RUN, and each field as --FIELD VALUE"),
-        (("--grant", "1", "--answer", "{}"), "write single fields, --answer or --text, not several of them"),
-        (("--answer", "{"), "--answer: Invalid JSON"),
-        (("--answer", '{"gift": 1}'), "--answer: rulings.unit-b.reason: Field required; gift: Extra inputs"),
-        (("--grant", "unit-b=1"), "rulings.unit-b.reason: Field required"),
-        (("--grant", "1", "--reason", " "), "rulings.unit-b.reason: a ruling needs a reason; say why"),
+        (("rulings.unit-b.grant=9999",), "rulings.unit-b.grant: Input should be less than or equal to"),
+        (("rulings.unit-b.grant=many",), "rulings.unit-b.grant: Input should be a valid integer"),
         (
-            ("--answer", '{"rulings": {"unit-b": {"grant": 9999}}}'),
-            "--answer: rulings.unit-b.grant: Input should be less than or equal to",
+            ("rulings.unit-b.reason=no", "rulings.unit-z.grant=3"),
+            "rulings.unit-z: Extra inputs are not permitted",
         ),
-        (("--answer", "@nowhere.json"), "--answer @nowhere.json: No such file"),
+        ((f"rulings.unit-b.reason={'x' * 301}",), "rulings.unit-b.reason: String should have at most"),
+        (("rulings.unit-b.reason=no", "gift=1"), "gift: Extra inputs are not permitted"),
+        (("rulings.unit-b=3",), "rulings.unit-b: Input should be an object"),
+        (("@nowhere.json",), "cannot read nowhere.json: No such file"),
+        (("much",), "'much': write key=value"),
     ],
 )
 def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
@@ -194,20 +136,14 @@ def test_a_wrong_command_is_said_in_one_line_and_the_run_waits_on(
     assert opened.runs.find(run.id).questions == run.questions
 
 
-def test_an_answer_without_a_run_is_wrong_usage(cli: Cli) -> None:
-    told = cli("answer", "--grant", "unit-b=1").exception
-    assert (type(told), "write one RUN" in str(told)) == (UsageError, True)
-
-
-def test_help_names_the_options_of_the_command_itself(cli: Cli) -> None:
-    told = cli("answer", "last", "--help").stdout
-    assert set(re.findall(r"^  --([a-z]+)", told, re.MULTILINE)) == OWN_OPTIONS
-
-
 def test_the_terminal_asks_again_until_what_is_written_fits(cli: Cli) -> None:
     cli("run", "trust", "--rounds", "1", "--model", MODELS, "--observer", "human")
-    answered = cli("answer", "last", input="9999\n-1\nmany\n3\nfine\n")
-    assert answered.stderr.count("Error: write a whole number from 0 to") == 3
+    answered = cli(
+        "answer",
+        "last",
+        input="".join(f"{GRANT}={text}\n" for text in ("9999", "-1", "many", "3 rulings.unit-b.reason=fine")),
+    )
+    assert answered.stderr.count(f"hobbes: {GRANT}: Input should be") == 3
     ruling = json.loads(cli("trace", "last", "0", "observer", "--json").stdout)["rulings"]["unit-b"]
     assert (ruling["granted"], ruling["reason"]) == (3, "fine")
 
@@ -237,14 +173,6 @@ def test_an_observer_that_cannot_be_paid_or_asked_is_refused_before_there_is_a_r
 def test_a_person_is_no_call_that_a_cap_counts(opened: Store) -> None:
     run = begin(opened, game("human"), Caps(calls=2 * ROUNDS))
     assert to_the_end(opened, run, granting_all).status == "finished"
-
-
-def test_more_than_was_asked_is_cut_to_it_with_a_mend(opened: Store) -> None:
-    run = on(opened, begin(opened, game("human", rounds=1)))
-    (asked,) = open_questions(run)
-    said = {"rulings": {asked["unit"]: {"grant": 9999, "reason": "all I have"}}}
-    run = on(opened, run, json.dumps(said))
-    assert opened.figures.result(run)["mends"] == {"observer/cut-to-request": 1}
 
 
 def test_a_model_observes_with_a_prompt_of_its_own(opened: Store) -> None:
@@ -282,7 +210,7 @@ def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def test_an_observer_that_failed_has_declined_and_is_counted_as_a_failure(opened: Store) -> None:
-    broken = stand_in(faults={"error-400": 1.0})
+    broken = failing({"error-400": 1.0})
     with in_thread(broken) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = played(opened, game("openai:policy/all"))
     result = opened.figures.result(run)

@@ -88,10 +88,9 @@ def test_a_pipe_or_a_device_is_no_file(
         assert "a pipe or a device" in refused(cli, *(word.format(file) for word in words))
 
 
-@pytest.mark.parametrize("option", ["--text", "--answer"])
-def test_the_answer_of_a_person_is_in_no_pipe(option: str, cli: Cli, pipe: Path) -> None:
+def test_the_answer_of_a_person_is_in_no_pipe(cli: Cli, pipe: Path) -> None:
     cli("run", "mining", "--model", "human*1,policy:guided")
-    assert "a pipe or a device" in refused(cli, "answer", "last", option, f"@{pipe}")
+    assert "a pipe or a device" in refused(cli, "answer", "last", f"@{pipe}")
 
 
 # --- prompts

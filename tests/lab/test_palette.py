@@ -15,12 +15,13 @@ from hobbes.lab.show.charts import differences
 from hobbes.lab.show.charts import svg as svg_of
 from hobbes.lab.show.exporting import export
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of
+from hobbes.lab.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
 from hobbes.lab.show.panels import Pairs
 from hobbes.lab.show.templating import STYLE
-from hobbes.lab.show.terminal import styled_name
+from hobbes.lab.show.terminal import style_picture, styled_name
 from hobbes.lab.show.timelines import Timeline, marks_drawn, timeline
 from hobbes.lab.show.viewing import link
+from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
 from tests.lab.play import mining, played
@@ -76,10 +77,10 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
     export(opened, run, "html", tmp_path / "pages")
     shown = {
         "run": on_page(pages.run(run)),
-        "turn": on_page(pages.turn(run, 1)),
+        "turn": on_page(pages.moment(run, 1)),
         "agent": on_page(pages.agent(run, 1, "AgentB")),
         "compare": on_page(pages.compare(run, other)),
-        "export": on_page((tmp_path / "pages" / "1" / "index.html").read_text()),
+        "export": on_page((tmp_path / "pages" / "index.html").read_text()),
         "trace": in_terminal(terminal("trace", run.id)),
         "trace TURN": in_terminal(terminal("trace", run.id, "1")),
         "trace --event": in_terminal(terminal("trace", run.id, "--event", "attack")),
@@ -103,9 +104,10 @@ def test_only_agents_have_a_look(opened: Store) -> None:
     run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
     assert set(on_page(Pages(opened, link, live=True).run(run))) == {"AgentA", "AgentB", "AgentC"}
     dug = mining(opened)
-    shown = on_page(Pages(opened, link, live=True).turn(dug, 0))
-    assert {name: shown[name] for name in ("01", "02", "03")} == {
-        code: shown[agent] for code, agent in zip(("01", "02", "03"), dug.setting.agents, strict=True)
+    looks, rows = looks_in(opened, dug), dug.world.picture(state_before(opened, dug, dug.turns))
+    drawn = {(word.strip(), look) for row in style_picture(words_of(dug, looks), rows) for word, look in row}
+    assert {one for one in drawn if one[1]} == {
+        (f"{looks[agent].mark}{agent[-2:]}", looks[agent]) for agent in dug.setting.agents
     }
 
 

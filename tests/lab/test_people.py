@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,27 +14,27 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.commands import playing as commands
-from hobbes.lab.errors import HaltedRunError, LabError, UsageError
+from hobbes.lab.errors import HaltedRunError, LateError, UsageError
 from hobbes.lab.experiment.file import parse
 from hobbes.lab.experiment.plan import plan
-from hobbes.lab.play import forms
-from hobbes.lab.play.answering import form_for, the_question
 from hobbes.lab.play.forking import ForkOptions, fork
-from hobbes.lab.play.playing import RunOptions, begin, go_on, keep_answer, late_runs
+from hobbes.lab.play.people import checked_answer, keep_answer, the_question, written_answer
+from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.replaying import replay_run
 from hobbes.lab.proof.verifying import faults
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import PersonQuestion, Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import Cli
+from tests.lab.faults import failing
 from tests.lab.play import go, played
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
 ROUNDS = 4
+LONG_AGO = "2020-01-01T00:00:00.000+00:00"
 
 
 def game(world: str, models: str, **values: Any) -> RunOptions:
@@ -60,19 +61,18 @@ def as_policy(run: Run, question: PersonQuestion, policy: str = "") -> str:
     return speak(policies, policy or policies.default, 0, json.loads(question.asked), rng)
 
 
-def in_the_form(run: Run, question: PersonQuestion, text: str) -> str:
-    """Return an answer as the form gives it in which its fields were filled in."""
-    said: dict[forms.Path, Any] = {(name,): value for name, value in json.loads(text).items()}
-    return forms.answer_with(form_for(run, question), said)
+def in_words(text: str) -> str:
+    """Return an answer as it is read of the words of a command that give each of its fields."""
+    return written_answer([f"{name}={json.dumps(value)}" for name, value in json.loads(text).items()])
 
 
 def to_the_end(store: Store, run: Run) -> Run:
-    """Answer for all people as the policy would, by the text or by the form, the last one asked first."""
+    """Answer for all people as the policy would, as a whole or by its fields, the last one asked first."""
     run = on(store, run)
     while run.status == "waiting":
         for k, question in enumerate(reversed(run.questions)):
             text = as_policy(run, question)
-            keep_answer(store, run, question, in_the_form(run, question, text) if k else text)
+            keep_answer(store, run, question, in_words(text) if k else text)
         run = on(store, store.runs.find(run.id))
     return run
 
@@ -116,7 +116,7 @@ def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> 
 
 def test_no_model_is_called_twice_because_people_take_their_time(opened: Store) -> None:
     models = "human*2,openai:policy/guided"
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with in_thread(failing()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = to_the_end(opened, begin(opened, game("mining", models)))
         asked = httpx2.get(f"{base.removesuffix('/v1')}/stats").json()["addresses"]
     assert (run.status, len(asked), set(asked.values())) == ("finished", ROUNDS, {1})
@@ -141,11 +141,18 @@ def test_an_answer_that_was_given_is_not_asked_for_again_after_a_crash(
 @pytest.mark.parametrize(
     ("world", "said", "wrong"),
     [
-        ("mining", "I pass.", "there is no JSON object in the answer; correct that and answer again"),
+        ("mining", "I pass.", r"^Invalid JSON: .*; correct that and answer again"),
         ("mining", '{"claim": [[99, 0]]}', r"\[99, 0\]}: .*; correct that and answer again"),
+        (
+            "mining",
+            '{"claim": "all"}',
+            "^claim: Input should be a valid array; correct that and answer again",
+        ),
         ("nations", '{"attacks": {"AgentZ": 1}}', '"AgentZ": 1}.*; correct that and answer again'),
+        ("nations", '{"retreat": 1}', "^retreat: Extra inputs are not permitted; correct"),
         ("trust", '{"action": "high_five", "target": "unit-z"}', "unit-z.*; correct that and answer again"),
-        ("fishery", '{"catch": -1}', "-1.*; correct that and answer again"),
+        ("trust", "{}", "^action: Field required; correct that and answer again"),
+        ("fishery", '{"catch": -1}', "^catch: Input should be greater than or equal to 0; correct"),
     ],
 )
 def test_what_would_be_rejected_is_said_in_one_line_before_it_is_taken(
@@ -153,9 +160,50 @@ def test_what_would_be_rejected_is_said_in_one_line_before_it_is_taken(
 ) -> None:
     run = begun(opened, world)
     with pytest.raises(UsageError, match=wrong) as told:
-        keep_answer(opened, run, the_question(run), said)
+        keep_answer(opened, run, the_question(run), checked_answer(run, the_question(run), said))
     assert "\n" not in str(told.value)
     assert opened.runs.find(run.id).questions == run.questions
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["claim=[[0, 1]]", "notes=né = 1"], {"claim": [[0, 1]], "notes": "né = 1"}),
+        (
+            ["rulings.b.grant=3", "rulings.b.reason=so be it"],
+            {"rulings": {"b": {"grant": 3, "reason": "so be it"}}},
+        ),
+        ([], {}),
+    ],
+)
+def test_an_answer_is_written_field_by_field(words: list[str], answer: dict[str, Any]) -> None:
+    assert json.loads(written_answer(words)) == answer
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["pass"], "'pass': write key=value"),
+        (["=1"], "'=1': write key=value"),
+        (["a=1", "a=2"], "a: write each only once"),
+        (["a=1", "a.b=2"], "a.b: write each only once"),
+        (["a.b=1", "a.b.c=2"], "a.b.c: write each only once"),
+        (["a.b=1", "a=2"], "a: write each only once"),
+        (["a=" + "[" * 100_000], "a: the value is nested too deep"),
+        (["@nowhere.json"], "cannot read nowhere.json"),
+    ],
+)
+def test_what_is_no_answer_is_said_in_one_line(words: list[str], wrong: str) -> None:
+    with pytest.raises(UsageError, match=f"^{wrong}") as told:
+        written_answer(words)
+    assert "\n" not in str(told.value)
+
+
+def test_half_a_character_is_refused(opened: Store) -> None:
+    """A terminal with another encoding gives such halves, which no file can hold."""
+    run = begun(opened, "mining")
+    with pytest.raises(UsageError, match="correct that and answer again"):
+        checked_answer(run, the_question(run), written_answer(["notes=\udcff"]))
 
 
 # --- time
@@ -188,11 +236,9 @@ def test_who_does_not_answer_in_time_takes_the_default_action_and_the_call_has_f
     first, second = run.questions
     clock.forward(59)
     keep_answer(opened, run, second, as_policy(run, second), clock)
-    assert late_runs(opened, clock()) == []
     assert on_at(opened, run, clock).questions == (first,), "a resume gives no more time"
     clock.forward(1)
-    assert [late.id for late in late_runs(opened, clock())] == [run.id]
-    with pytest.raises(LabError, match="too late: no answer within 60 seconds"):
+    with pytest.raises(LateError, match="too late: no answer within 60 seconds"):
         keep_answer(opened, run, first, as_policy(run, first), clock)
     run = on_at(opened, run, clock)
     assert (run.turns, len(run.questions)) == (1, 2)
@@ -237,58 +283,76 @@ def run_of(cli: Cli, models: str, *more: str) -> dict[str, Any]:
     return found
 
 
-def test_the_command_takes_an_answer_as_text_as_json_and_by_fields(
-    cli: Cli, opened: Store, tmp_path: Path
-) -> None:
-    (tmp_path / "said.txt").write_text('I take a corner. {"claim": [[0, 0]]}')
-    found = run_of(cli, "human*2,policy:guided", "--name", "mine")
+def test_the_command_takes_an_answer_by_fields_and_as_a_file(cli: Cli, opened: Store, tmp_path: Path) -> None:
+    (tmp_path / "said.json").write_text('{"claim": [[0, 0]], "reasoning": "I take a corner."}')
+    found = run_of(cli, "human*2,policy:guided", "--name", "ours")
     assert [one["agent"] for one in found["waiting"]] == ["miner-01", "miner-02"]
     assert found["waiting"][0]["view"]["you"] == "miner-01"
-    left = cli("answer", "mine", "--agent", "miner-01", "--text", f"@{tmp_path}/said.txt")
-    assert left.stdout == "turn 0 is still waiting for miner-02\n"
-    cli("answer", "mine", "--claim", "5 5; 5 6", "--aggressor-report", "miner-01=3, miner-03=4")
-    cli("answer", "mine", "--agent", "miner-01", "--answer", '{"mine": [{"cell": [0, 0], "s": 2}]}')
-    last = json.loads(cli("answer", "mine", "--mine", "5 5 1", "--json").stdout)
+    assert json.loads(cli("answer", "ours", "--agent", "miner-01", "--json").stdout) == found
+    left = cli("answer", "ours", "--agent", "miner-01", f"@{tmp_path}/said.json")
+    assert "turn 0: people are asked" in left.stdout
+    assert "--agent miner-02" in left.stdout
+    cli("answer", "ours", "claim=[[5, 5], [5, 6]]", "aggressor_report.miner-01=3")
+    cli("answer", "ours", "--agent", "miner-01", 'mine=[{"cell": [0, 0], "s": 2}]')
+    last = json.loads(cli("answer", "ours", 'mine=[{"cell": [5, 5], "s": 1}]', "--json").stdout)
     assert (last["turns"], last["outcomes"]) == (2, {"answered": 6})
     run = opened.runs.find(found["run"])
     texts = [[c.reply.text for c in opened.calls.of_turn(run.id, turn, "miner-02")] for turn in (0, 1)]
-    claimed = {"aggressor_report": {"miner-01": 3, "miner-03": 4}, "claim": [[5, 5], [5, 6]]}
+    claimed = {"aggressor_report": {"miner-01": 3}, "claim": [[5, 5], [5, 6]]}
     assert [json.loads(one) for (one,) in texts] == [claimed, {"mine": [{"cell": [5, 5], "s": 1}]}]
 
 
 def test_who_is_meant_has_to_be_said_if_several_are_asked(cli: Cli) -> None:
     run_of(cli, "human*2,policy:guided")
     for words, wrong in (
-        (("--claim", "0 0"), "is waiting for the answers of miner-01, miner-02; name one with --agent"),
-        (("--agent", "miner-03", "--claim", "0 0"), "miner-01, miner-02; not for miner-03"),
-        (("--agent", "miner-01", "--claim", "here"), "--claim 'here': write whole numbers, one entry per"),
-        (("--agent", "miner-01", "--claim", "0 99"), "[0, 99]}: the plot lies outside the grid"),
+        (("claim=[[0, 0]]",), "is waiting for the answers of miner-01, miner-02; name one with --agent"),
+        (("--agent", "miner-03", "claim=[[0, 0]]"), "miner-01, miner-02; name one with --agent"),
+        (("--agent", "miner-01", "claim=here"), "claim: Input should be a valid array"),
+        (("--agent", "miner-01", "claim=[[0, 99]]"), "[0, 99]}: the plot lies outside the grid"),
     ):
         error = cli("answer", "last", *words).exception
         assert isinstance(error, UsageError)
         assert wrong in str(error)
 
 
-def test_a_run_shows_each_person_a_link_and_says_how_to_answer(cli: Cli) -> None:
+def test_a_run_says_who_is_asked_and_how_each_answers(cli: Cli) -> None:
     told = cli("run", "mining", "--rounds", "2", "--agents", "3", "--model", "human*2,policy:guided")
-    links = [line for line in told.stderr.splitlines() if "/seat/" in line]
-    assert [line.split()[0] for line in links] == ["miner-01", "miner-02"]
-    assert "--agent miner-02" in told.stdout
+    assert all(f"--agent miner-0{k}" in told.stdout for k in (1, 2))
+    assert "unowned plots to claim" in told.stdout
     assert "waiting" in cli("runs").stdout
+
+
+def test_a_command_finds_that_the_time_of_people_is_over(cli: Cli, opened: Store) -> None:
+    """Nobody answers for a second. A late answer is refused, its call has failed, and the run plays on."""
+    found = run_of(cli, "human*2,policy:guided", "--seconds-per-turn", "60")
+    run = opened.runs.find(found["run"])
+    opened.runs.ask(run.id, [replace(one, since=LONG_AGO) for one in run.questions])
+    late = cli("answer", "last", "--agent", "miner-02", "claim=[[0, 0]]")
+    assert isinstance(late.exception, LateError)
+    assert "too late: no answer within 60 seconds" in str(late.exception)
+    run = opened.runs.find(run.id)
+    assert (run.turns, len(run.questions)) == (1, 2)
+    opened.runs.ask(run.id, [replace(run.questions[0], since=LONG_AGO), run.questions[1]])
+    cli("answer", "last", "--agent", "miner-02", "claim=[[0, 0]]")
+    outcomes = [
+        [opened.calls.of_turn(run.id, turn, f"miner-0{k}")[0].outcome for k in (1, 2)] for turn in (0, 1)
+    ]
+    assert outcomes == [["timed-out", "timed-out"], ["timed-out", "answered"]]
+    assert opened.runs.find(run.id).status == "finished"
 
 
 def test_in_a_terminal_the_only_person_is_asked_right_there(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten fields a turn: the first is an entry that is no plot, and then one outside the grid."""
+    """The first line is no plot, the second has a quote that does not end, the third is outside the grid."""
     monkeypatch.setattr(commands, "in_terminal", lambda: True)
-    rest = "\n" * 9
-    said = f"here\n99 99\n{rest}0 0\n{rest}0 1\n{rest}"
+    said = "claim=here\nclaim='[[0,0]]\nclaim=[[99,99]]\nclaim=[[0,0]]\nclaim=[[0,1]] notes='a row'\n"
     play = ("run", "mining", "--rounds", "2", "--agents", "2", "--model", "human*1,policy:guided")
     told = cli(*play, input=said)
     assert told.exit_code == 0, told.exception
-    assert "your plots: (0, 0, 1)" in told.stderr, "the view of the second round"
-    assert told.stderr.count("Error: write whole numbers") == 1
+    assert "your_plots:\n  [0, 0, 1]\n" in told.stderr, "the view of the second round"
+    assert "hobbes: claim: Input should be a valid array" in told.stderr
+    assert "hobbes: No closing quotation" in told.stderr
     assert "[99, 99]}: the plot lies outside the grid" in told.stderr
 
 
@@ -296,8 +360,7 @@ def test_in_a_terminal_a_person_is_asked_for_each_clone(cli: Cli, monkeypatch: p
     monkeypatch.setattr(commands, "in_terminal", lambda: True)
     rules = ("--set", "start=120", "--set", "victory=team", "--set", "miss=0", "--rounds", "2")
     play = ("run", "trust", "--agents", "2", "--model", "human*1,policy:copykitten", *rules)
-    rest = "\n" * 9  # target, amount, reason, four texts, two reports
-    told = cli(*play, input=f"replicate{rest}\nblock{rest}\nblock{rest}\n")
+    told = cli(*play, input="action=replicate\naction=block\naction=block\n")
     assert told.exit_code == 0, told.exception
     assert told.stderr.count("you: unit-a-2") == 1
 

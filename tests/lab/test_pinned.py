@@ -297,7 +297,7 @@ def test_without_prompts_a_run_is_pinned_whatever_has_become_of_its_prompts(
     run = asked(RunOptions("mining", 2, models=models, values={"rounds": 3, "reask": 1}), opened)
     edit(prompts / "mining" / "rules.en.md", "Each round you have", "{% if %}")
     refused = cli("make-test", run.id, "--turns", "0-2", "--name", "story", "--to", str(pin.folder))
-    assert "rules.en.md, line 15: Expected an expression" in str(refused.exception)
+    assert "rules.en.md, line 14: Expected an expression" in str(refused.exception)
     pin.make(run, "0-2", "--ignore", "prompts")
     assert {one["question"] for one in pin.content["answers"]} == {1, 2}
     assert pin.content["texts"] == {}

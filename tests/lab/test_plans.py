@@ -1,4 +1,4 @@
-"""The plan of an experiment: seeds for a difference that matters, looks, amendments, further answers."""
+"""The plan of an experiment: seeds for a difference that matters, amendments, further answers."""
 
 import json
 import tomllib
@@ -17,7 +17,7 @@ from hobbes.lab.experiment.report import report
 from hobbes.lab.store.experiments import keep_experiment, keep_plan, plans_of
 from hobbes.lab.store.home import Store
 from tests.conftest import Cli
-from tests.lab.simulated import rules
+from tests.lab.simulated import RULES
 from tests.lab.test_conclusions import RISING, made_up
 from tests.lab.test_findings import arm, over
 
@@ -104,23 +104,9 @@ def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
     assert len(plans_of(opened, "small")) == 2
 
 
-def test_an_experiment_with_looks_is_played_to_the_next_one(cli: Cli, opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 4\nlooks = [1, 3, 4]"))
-    for runs in (3, 9, 12):
-        ended = cli("experiment", path)
-        assert ended.exit_code == 0, ended.exception
-        assert len(opened.figures.of_all_runs()) == runs
-        assert ("this is a planned look" in ended.stdout) is (runs < 12)
-        reached = [look["seeds"] for look in told(cli, "report", "small")["looks"] if look["reached"]]
-        assert reached == [1, 3, 4][: len(reached)]
-    assert reached == [1, 3, 4]
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("looks = [2, 4]", "the last look is at all 3 seeds"),
-        ("looks = [3, 2]", "each larger than the one before"),
         ("smallest = { efficiency = 0 }", r"\[smallest\] efficiency: Input should be greater than 0"),
         ("smallest = { peace = 1 }", r"\[smallest\]: mining has no measure 'peace'"),
         ('pilot = "none"', "there is no experiment 'none'"),
@@ -154,9 +140,7 @@ def test_the_announced_difference_is_that_of_each_arm_and_not_of_the_widest_one(
     assert sizes["wide"]["output"] == pytest.approx(15 * (sizes["narrow"]["output"] or 0))
 
 
-def test_further_answers_with_a_seed_are_one_value_and_tell_the_spread_of_answers(
-    cli: Cli, opened: Store, tmp_path: Path
-) -> None:
+def test_further_answers_with_a_seed_are_one_value(cli: Cli, opened: Store, tmp_path: Path) -> None:
     path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 3\nanswers = 2"))
     assert cli("experiment", path).exit_code == 0
     names = {row["name"] for row in opened.figures.of_all_runs()}
@@ -174,7 +158,6 @@ def test_further_answers_with_a_seed_are_one_value_and_tell_the_spread_of_answer
     mean = found.values["open", 1]["run", "efficiency"]
     assert mean == pytest.approx((values["open"] + values["open@2"]) / 2)
     assert found.differences[0].difference.mean.n == 3
-    assert all(one.of_answers is not None for one in found.spreads)
 
 
 def test_a_game_that_ended_leaves_a_curve_or_stays_in_it_and_the_curve_has_its_games(tmp_path: Path) -> None:
@@ -194,4 +177,4 @@ def test_a_game_that_ended_leaves_a_curve_or_stays_in_it_and_the_curve_has_its_g
 
 
 def test_no_comparison_at_all_is_judged_without_an_error() -> None:
-    assert judge([], rules(3)) == []
+    assert judge([], RULES) == []

@@ -24,8 +24,8 @@ from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.journal import Call
+from tests.lab.faults import failing
 from tests.lab.play import go
 from tests.lab.test_observer import granting_all
 
@@ -148,7 +148,7 @@ def check_pairs(whole: Reference, folder: Path, *, all_of_them: bool = False) ->
 
 @contextmanager
 def serving() -> Iterator[str]:
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with in_thread(failing()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         yield base
 
 

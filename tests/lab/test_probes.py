@@ -4,10 +4,8 @@ import json
 import re
 import sys
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from subprocess import TimeoutExpired
 from typing import Any
 
 import pytest
@@ -17,7 +15,7 @@ from starlette.testclient import TestClient
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.probe.asking import kept_calls, missing
+from hobbes.lab.probe.asking import asking, kept_calls, missing
 from hobbes.lab.probe.planning import Column, cost, plan
 from hobbes.lab.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
 from hobbes.lab.probe.telling import Answer, CellTold, ColumnTold, ProbeTold, sentences, tell
@@ -31,7 +29,6 @@ from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.lab.play import go, played
 from tests.lab.probing import MODEL, ask, asked, duel, heeding, planned, variant
-from tests.lab.test_kills import Start, stats
 
 CALL: Any = None
 """Stands for a call where none is read."""
@@ -90,33 +87,21 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
         assert len(server.asked) == 40
 
 
-@pytest.mark.soak
-def test_killed_at_ten_moments_a_process_loses_no_answer(
-    opened: Store, home: Path, cli: Cli, process: Start
+def test_who_asks_a_probe_that_is_being_asked_is_told_so_and_asks_nothing(
+    opened: Store, five: list[Situation], cli: Cli
 ) -> None:
-    """What was under way when it was killed is asked again, and nothing else."""
-    (home / "models.toml").write_text('[slow]\nmodel = "policy/random"\nparallel = 2\n')
-    with in_thread(stand_in(delay=0.05)) as base:
-        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
-        assert cli("run", "trust", "--model", "slow", "--rounds", "4", "--name", "r", env=env).exit_code == 0
-        of_the_run = sum(stats(base).values())
-        probe = ("probe", "r", "--prompts", "survivor", "--times", "3", "--yes", "--json", "--name")
-        for moment in range(4, 44, 4):
-            killed = process(*probe, "killed", env=env)
-            while answers_on_disk(opened) < moment and killed.poll() is None:
-                with suppress(TimeoutExpired):
-                    killed.wait(timeout=0.002)
-            killed.kill()
-            killed.wait()
-        ended = json.loads(cli(*probe, "killed", env=env).stdout)
-        calls = sum(stats(base).values()) - of_the_run
-        reference = json.loads(cli(*probe, "unstopped", env=env).stdout)
-    assert ended == {**reference, "probe": "killed"}
-    assert 8 * 2 * 3 <= calls <= 8 * 2 * 3 + 2 * 10
-
-
-def answers_on_disk(store: Store) -> int:
-    return int(store.db.table("probe_answers").count)
+    with heeding() as server:
+        what = planned(opened, name="busy", situation=five, times=2)
+        which = ("duel", "--turns", "0-4", "--agents", "unit-a")
+        probe = ("probe", *which, "--model", MODEL, "--times", "2", "--yes")
+        with asking(opened, what, NO_CAPS):
+            told = str(cli(*probe, "--name", "busy").exception)
+            assert told == "probe busy is being asked by another process; wait for it to end"
+            assert server.asked == []
+            assert cli(*probe, "--name", "other").exit_code == 0
+            assert cli(*probe, "--name", "busy", "--dry-run").exit_code == 0
+        assert cli(*probe, "--name", "busy", "--max-calls", "10").exit_code == 0
+    assert len(server.asked) == 2 * 10
 
 
 def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: Path) -> None:

@@ -1,34 +1,28 @@
-"""`hobbes watch`: who edits a prompt sees at once what a model would be sent, and what it answers."""
+"""`hobbes watch`: who edits a prompt sees at once what a model would be sent."""
 
 import asyncio
 import json
 import shutil
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from rich.color import ColorSystem
 
-from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import UsageError
-from hobbes.lab.play.asking import Asker, JudgedCall
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.rendering import PromptQuestion, question_in_new_run, question_in_run
-from hobbes.lab.show.prompt_edits import Answered, Edits, News, Rendering, Terminal
+from hobbes.lab.probe.versions import Tried
+from hobbes.lab.show.prompt_edits import Edits, News, Rendering, Terminal
 from hobbes.lab.show.terminal import OUT
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes.caps import NO_CAPS, Caps
-from hobbes.nodes.prompting import ROOT, PromptSet
+from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
 from tests.forking import Command
 from tests.lab.play import mining, prompt_of
 
 SENTENCE = "Your objective: as much gold as you can in the long run."
-
-GUIDED = "openai:policy/guided"
 
 
 @pytest.fixture
@@ -45,16 +39,9 @@ def system(variant: Path) -> Path:
     return variant / "system.en.md"
 
 
-@pytest.fixture
-def server() -> Iterator[None]:
-    """The stand-in server."""
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
-        yield
-
-
-def question(variant: Path, model: str | None = None, turn: int = 0) -> PromptQuestion:
+def question(variant: Path) -> PromptQuestion:
     """What the first agent is asked."""
-    return question_in_new_run(RunOptions("mining", 3, models=model, prompts=str(variant)), turn, "miner-01")
+    return question_in_new_run(RunOptions("mining", 3, prompts=str(variant)), 0, "miner-01")
 
 
 def save(file: Path, text: str) -> None:
@@ -62,19 +49,12 @@ def save(file: Path, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def saved(file: Path, texts: list[str], answered: asyncio.Event | None = None) -> AsyncIterator[None]:
-    """Begin, then save a file with these texts; if a model is asked, wait each time until it has answered."""
-
-    async def saving() -> AsyncIterator[None]:
+async def saved(file: Path, texts: list[str]) -> AsyncIterator[None]:
+    """Begin, then save a file with these texts."""
+    yield
+    for text in texts:
+        save(file, text)
         yield
-        for text in texts:
-            if answered:
-                await answered.wait()
-                answered.clear()
-            save(file, text)
-            yield
-
-    return saving()
 
 
 def renderings(asked: PromptQuestion, file: Path, texts: list[str]) -> list[Rendering]:
@@ -82,24 +62,6 @@ def renderings(asked: PromptQuestion, file: Path, texts: list[str]) -> list[Rend
     shown: list[News] = []
     asyncio.run(Edits(asked, shown.append).follow(saved(file, texts)))
     return [new for new in shown if isinstance(new, Rendering)]
-
-
-def answers(store: Store, asked: PromptQuestion, file: Path, texts: list[str], caps: Caps) -> list[Answered]:
-    """What a model answers if a file is saved with these texts."""
-    shown: list[Answered] = []
-
-    async def follow() -> None:
-        answered = asyncio.Event()
-
-        def show(new: News) -> None:
-            if isinstance(new, Answered):
-                shown.append(new)
-                answered.set()
-
-        await Edits(asked, show, Asker(store, asked, caps).ask).follow(saved(file, texts, answered))
-
-    asyncio.run(follow())
-    return shown
 
 
 def test_each_save_renders_the_prompt_with_the_words_that_changed(variant: Path, system: Path) -> None:
@@ -161,73 +123,18 @@ def test_the_question_is_that_of_a_turn_of_a_run(opened: Store, variant: Path, s
     assert json.loads(second.prompt.turn.splitlines()[-1]) == json.loads(call.prompt.turn)
 
 
-@pytest.mark.usefixtures("server")
-def test_the_model_is_asked_when_the_prompt_has_changed(opened: Store, variant: Path, system: Path) -> None:
-    texts = [f"Play {n}." for n in range(2)]
-    first, second, third = answers(opened, question(variant, GUIDED, 2), system, texts, NO_CAPS)
-    assert [one.number for one in (first, second, third)] == [0, 1, 2]
-    assert first.card
-    assert third.card
-    assert third.card["system"] == "Play 1."
-    assert (third.card["turn"], third.card["agent"], third.card["outcome"]) == (2, "miner-01", "answered")
-    assert json.loads(third.card["answer"])["reasoning"] == third.card["reasoning"]
-    assert third.card["intent"] == first.card["intent"], "the stand-in reads only the view"
-    assert third.card["tokens"]["in"] < first.card["tokens"]["in"]
-
-
-@pytest.mark.usefixtures("server")
-def test_a_save_that_changes_no_prompt_costs_nothing(opened: Store, variant: Path, system: Path) -> None:
-    asked, shown = question(variant, GUIDED), list[News]()
-    saves = saved(system, [system.read_text(encoding="utf-8")])
-    asyncio.run(Edits(asked, shown.append, Asker(opened, asked, NO_CAPS).ask).follow(saves))
-    assert [(type(new), new.number) for new in shown] == [(Rendering, 0), (Rendering, 1), (Answered, 0)]
-
-
-@pytest.mark.usefixtures("server")
-def test_what_the_rules_reject_is_on_the_card(opened: Store, variant: Path, system: Path) -> None:
-    asked = question(variant, "openai:policy/random?noise=1")
-    (one,) = answers(opened, asked, system, [], NO_CAPS)
-    assert one.card
-    assert one.card["drops"] or one.card["mends"]
-
-
-@pytest.mark.usefixtures("server")
-def test_at_a_cap_no_more_calls_are_made_but_prompts_are_rendered(
-    opened: Store, variant: Path, system: Path
+def test_while_a_probe_is_asked_saves_are_rendered_and_only_the_last_is_asked_about(
+    variant: Path, system: Path
 ) -> None:
-    first, second = answers(opened, question(variant, GUIDED), system, ["Play."], Caps(calls=1))
-    assert first.card
-    assert second.to_json() == {"rendering": 1, "card": None, "error": "--max-calls 1 is reached"}
-
-
-def test_a_failed_call_is_shown_as_one_and_the_next_save_asks_again(
-    opened: Store, variant: Path, system: Path
-) -> None:
-    with in_thread(stand_in(faults={"no-model": 1.0})) as base, environment(OPENAI_BASE_URL=base):
-        texts = [f"Play {n}." for n in range(4)]
-        shown = answers(opened, question(variant, GUIDED), system, texts, NO_CAPS)
-    assert len(shown) == 5
-    for one in shown:
-        assert one.card
-        assert one.card["outcome"] == "provider-error"
-        assert "HTTP 4" in one.card["error"]
-        assert one.card["intent"]["actions"] == [], "the default action"
-
-
-@pytest.mark.usefixtures("server")
-def test_while_a_model_answers_saves_are_rendered_and_only_the_last_is_asked_about(
-    opened: Store, variant: Path, system: Path
-) -> None:
-    """The model takes its time with the first wording, until three more have been saved."""
-    asked = question(variant, GUIDED)
+    """It takes its time with the first wording, until three more have been saved."""
     shown: list[tuple[str, int]] = []
 
     async def follow() -> None:
-        all_rendered, asker = asyncio.Event(), Asker(opened, asked, NO_CAPS)
+        all_rendered = asyncio.Event()
 
-        async def ask_slowly(prompts: PromptSet) -> JudgedCall:
+        async def ask_slowly() -> Tried:
             await all_rendered.wait()
-            return await asker.ask(prompts)
+            return Tried(None)
 
         def show(new: News) -> None:
             shown.append((type(new).__name__, new.number))
@@ -237,29 +144,18 @@ def test_while_a_model_answers_saves_are_rendered_and_only_the_last_is_asked_abo
         async def saves() -> AsyncIterator[None]:
             async for _ in saved(system, [f"Play {n}." for n in range(3)]):
                 yield
-                await asyncio.sleep(0)  # the model begins to answer
+                await asyncio.sleep(0)  # the asking begins
 
-        await Edits(asked, show, ask_slowly).follow(saves())
+        await Edits(question(variant), show, ask_slowly).follow(saves())
 
     asyncio.run(follow())
     rendered = [("Rendering", n) for n in range(4)]
-    assert shown == [*rendered, ("Answered", 0), ("Answered", 3)]
-
-
-@pytest.mark.usefixtures("server")
-def test_an_observer_that_is_a_model_is_asked_for_its_rulings(opened: Store) -> None:
-    options = RunOptions("trust", models="policy:beggar", values={"observer": "openai:policy/generous"})
-    asked = question_in_new_run(options, 0, OBSERVER)
-    (one,) = answers(opened, asked, Path(), [], NO_CAPS)
-    assert one.card
-    assert set(one.card["rulings"]) == {"unit-a", "unit-b"}
+    assert shown == [*rendered, ("Probed", 0), ("Probed", 3)]
 
 
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (("--ask",), "--ask needs a model, but policy:guided plays miner-01 and reads no prompt"),
-        (("--ask", "--model", "openai:m"), "openai: models need OPENAI_API_KEY, or OPENAI_BASE_URL"),
         (("--prompts", "./nowhere"), "nowhere: there is no such folder"),
         (("--lang", "fr"), "has no language 'fr'"),
         (("--run", "last", "--seed", "2"), "--run takes its settings from the run"),
@@ -299,27 +195,6 @@ def test_with_colours_they_need_no_marks(
     shown = capsys.readouterr().out
     assert "\x1b[9;31mthe long run\x1b[0m\x1b[1;32msum\x1b[0m" in shown
     assert "[-" not in shown
-
-
-@pytest.mark.usefixtures("server")
-@pytest.mark.parametrize(("width", "titles"), [(160, [2]), (100, [1, 1])])
-def test_an_answer_stands_beside_the_last_one_if_there_is_room(  # noqa: PLR0913, PLR0917  fixtures
-    opened: Store,
-    variant: Path,
-    system: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    width: int,
-    titles: list[int],
-) -> None:
-    first, second = answers(opened, question(variant, GUIDED), system, ["Play."], NO_CAPS)
-    monkeypatch.setattr(OUT, "_width", width)
-    terminal = Terminal()
-    terminal.show(first)
-    assert capsys.readouterr().out.count("answer to rendering") == 1
-    terminal.show(second)
-    found = [line.count("answer to rendering") for line in capsys.readouterr().out.splitlines()]
-    assert [count for count in found if count] == titles
 
 
 def until(watching: Command, key: str, words: str) -> None:

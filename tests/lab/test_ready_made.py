@@ -1,7 +1,6 @@
 """Every experiment file in `experiments/` is planned whole, played at a tiny size, and reported."""
 
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from hobbes.lab.experiment.report import report
 from hobbes.lab.files import read_toml
 from hobbes.lab.show.reports import markdown, told
 from hobbes.lab.store.home import Store
-from tests.lab.axelrod_double import library
 from tests.lab.test_experiments import Quiet
 
 READY_MADE = [path for path in sorted(Path("experiments").glob("*.toml")) if "seeds" in read_toml(path)]
@@ -31,11 +29,7 @@ def tiny(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", READY_MADE, ids=lambda path: path.stem)
-def test_a_ready_made_experiment_plays_and_reports(
-    path: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    strategies = re.findall(r'"(\w+)"', path.read_text(encoding="utf-8"))
-    monkeypatch.setitem(sys.modules, "axelrod", library(*strategies))
+def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) -> None:
     file, content = read_experiment_file(path)
     plan(opened, path, file)
     made = plan(opened, path, parse(tiny(content)))

@@ -1,6 +1,5 @@
 """The report of an experiment: its figures, its words, and the pairs that it names."""
 
-import hashlib
 import json
 import re
 import shutil
@@ -10,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from hobbes.engine.mining.actions import KINDS
-from hobbes.lab.cli import app
 from hobbes.lab.errors import LabError, MissingError, UsageError
 from hobbes.lab.experiment.report import report
 from hobbes.lab.proof.comparing import compare
@@ -75,11 +72,10 @@ def told(cli: Cli, *arguments: str) -> Any:
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
-        "experiment plan from looks arms differences halves detectable spread failures cells hypotheses"
-        " invasions rankings doses over_time survival durations ratings payoffs codes manifest"
+        "experiment plan from arms differences halves detectable failures cells hypotheses"
+        " rankings doses over_time survival durations ratings payoffs"
     )
     assert " ".join(found) == keys
-    assert found["invasions"] == []
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
     assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
         *("n", "mean", "low", "high", "minimum", "quantile_5")
@@ -179,83 +175,6 @@ def check_answers(rows: Sequence[Sequence[str]], found: Any) -> None:
         baseline = found["arms"]["open"]["measures"].get(measure)
         if one.get("test", "baseline") == "baseline" and baseline:
             assert share == f"{one['mean'] / baseline['mean']:+.0%}"
-
-
-@pytest.fixture(scope="module")
-def paper(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an appendix of a paper; no test changes it."""
-    folder = tmp_path_factory.mktemp("paper") / "new" / "appendix"
-    options = ("--format", "paper", "-o", str(folder), "--home", str(home))
-    assert CliRunner().invoke(app, ["report", "small", *options]).exit_code == 0
-    return folder
-
-
-def test_a_paper_has_the_figures_of_the_json_and_the_plan(cli: Cli, paper: Path) -> None:
-    text = (paper / "appendix.md").read_text(encoding="utf-8")
-    found = json.loads((paper / "report.json").read_text(encoding="utf-8"))
-    assert found == told(cli, "report", "small")
-    assert re.findall("^#+ (.*)$", text, re.MULTILINE) == [
-        QUESTION,
-        *("Methods", "Results", "Figures", "What this cannot say", "Data, and how to run it again"),
-        "References",
-    ]
-    tables = [
-        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
-        for block in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
-    ]
-    changes, answers, arms = tables
-    assert changes == [["immune", "immunity", "1", "3"]]
-    check_answers(answers, found)
-    detectable = {(one["arm"], one["measure"]): one["detectable"] for one in found["hypotheses"]}
-    assert answers[0][-1] == f"{detectable['immune', 'raid_rate']:.3g}"
-    for arm, runs, measure, n, mean, interval in arms:
-        of = found["arms"][arm]["measures"][measure.partition(" ")[0]]
-        assert (runs, n) == (str(found["arms"][arm]["runs"]), str(of["n"]))
-        assert (mean, interval) == (f"{of['mean']:.3g}", f"{of['low']:.3g} to {of['high']:.3g}")
-    plan = (paper / "plan.json").read_bytes()
-    assert hashlib.sha256(plan).hexdigest() == found["plan"]["hash"]
-    assert f"at {found['plan']['frozen']} (SHA-256 {found['plan']['hash']}" in text
-
-
-def test_each_figure_of_a_paper_has_a_caption_and_is_a_pdf_as_well(paper: Path) -> None:
-    text = (paper / "appendix.md").read_text(encoding="utf-8")
-    of_figure = r"^!\[(.*)\]\((figure-\d+)\.svg\)\n\n\*(.*)\* \(\[PDF\]\((.*)\.pdf\)\)$"
-    shown = re.findall(of_figure, text, re.MULTILINE)
-    assert len(shown) == text.count("![")
-    assert len(shown) == len(MEASURES) + len(CURVES)
-    assert {name for _, name, _, _ in shown} == {one.stem for one in paper.glob("*.svg")}
-    assert {name for *_, name in shown} == {one.stem for one in paper.glob("*.pdf")}
-    for number, (alternative, name, caption, of_pdf) in enumerate(shown, start=1):
-        assert name == of_pdf == f"figure-{number}"
-        assert alternative == caption
-        assert re.fullmatch(rf"Figure {number}\. .{{20,}}\.", caption)
-        drawn = (paper / f"{name}.pdf").read_bytes()
-        assert drawn.startswith(b"%PDF-")
-        assert drawn.count(b"/Type /Page ") == 1
-        assert drawn.rstrip().endswith(b"%%EOF")
-        assert (paper / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
-
-
-def test_the_works_that_a_paper_names_are_those_that_it_lists(paper: Path) -> None:
-    text, _, listed = (paper / "appendix.md").read_text(encoding="utf-8").partition("## References\n\n")
-    works = listed.strip().splitlines()
-    named = {
-        name for cited in re.findall(r"\(([^()]*, \d{4}(?:;[^()]*)?)\)", text) for name in cited.split("; ")
-    }
-    assert len(named) == len(works)
-    for name in named:
-        author, year = re.fullmatch(r"(\w[\w']*)(?: & [\w']+| et al\.)?, (\d{4})", name).groups()  # type: ignore[union-attr]
-        assert [one for one in works if one.startswith(f"- {author}") and f"({year})" in one], name
-    assert {"Holm, 1979", "Kaplan & Meier, 1958"} <= named
-    assert "Schuirmann, 1987" not in named, "no margin is named"
-
-
-def test_a_paper_says_what_it_cannot(paper: Path) -> None:
-    text = (paper / "appendix.md").read_text(encoding="utf-8")
-    limits = text.partition("## What this cannot say")[2].partition("\n## ")[0]
-    assert "Each comparison rests on 8 pairs" in limits
-    assert "No language model has played" in limits
-    assert "the experiment cannot tell" in limits
 
 
 PROMPTS = """
@@ -437,13 +356,10 @@ def test_figures_that_a_kill_has_lost_are_worked_out_again(cli: Cli, home: Path)
 
 
 def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
-    for options in (("--json", "--format", "md"), ("--to", "report.md"), ("--format", "paper")):
+    for options in (("--json", "--format", "md"), ("--to", "report.md")):
         assert isinstance(cli("report", "small", *options).exception, UsageError)
     nowhere = str(tmp_path / "none" / "report.md")
     assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, LabError)
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    taken = str(tmp_path / "file")
-    assert isinstance(cli("report", "small", "--format", "paper", "--to", taken).exception, LabError)
     assert isinstance(cli("report", "big").exception, MissingError)
 
 

@@ -1,4 +1,4 @@
-"""A scan by Inspect Scout: it reads our log, asks a stand-in model, and is judged by people's codes.
+"""A scan by Inspect Scout: it reads our log, asks a stand-in model, and is judged by the run's events.
 
 docs/inspect.md shows the same; what it shows is run here.
 """
@@ -17,11 +17,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from hobbes.lab.coding.questions import decisions_of
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.coding import code_by_hand, queue_of
 from hobbes.lab.show.exporting import export
-from hobbes.lab.store.codings import Code, Codebook, keep_codebook, keep_queue
 from hobbes.lab.store.home import Store
 from hobbes.lab.wire.recording import in_thread
 from tests.conftest import ROOT
@@ -46,17 +43,21 @@ RAID = re.compile(r'\\*"raid\\*": \[\[')
 
 
 class Scanning:
-    """A server whose model says yes if there is a raid in what it is shown. It notes the questions."""
+    """A server whose model says yes if there is a raid in what it is shown. It notes the questions.
 
-    def __init__(self) -> None:
+    The raids of one agent it overlooks.
+    """
+
+    def __init__(self, overlooked: str) -> None:
         self.asked: list[str] = []
+        self.overlooked = overlooked
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._completion, methods=["POST"])])
 
     async def _completion(self, request: Request) -> Response:
         body = await request.json()
         asked = str(body["messages"][-1]["content"])
         self.asked.append(asked)
-        said = "yes" if RAID.search(asked) else "no"
+        said = "yes" if RAID.search(asked) and not _is_of(self.overlooked, asked) else "no"
         message = {"role": "assistant", "content": f"I looked for raids.\n\nANSWER: {said}"}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -64,29 +65,29 @@ class Scanning:
         return JSONResponse({**head, "choices": [choice], "usage": usage})
 
 
-def test_scout_reads_a_log_and_is_judged_by_what_people_coded(
+def _is_of(agent: str, asked: str) -> bool:
+    """Return whether a question shows the turns of an agent, whose view says who it is."""
+    return f'"you":"{agent}"' in asked.replace("\\", "")
+
+
+def test_scout_reads_a_log_and_is_judged_by_what_happened(
     opened: Store, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = "policy:raider*2,policy:greedy-mine*2"
     run = played(opened, RunOptions("mining", 4, 3, models, values={"rounds": 3}))
-    book = Codebook((Code("raids", "The agent raids."),))
-    decisions = dict(decisions_of(opened, [run], None, (), None))
-    keep_codebook(opened, book)
-    keep_queue(opened, book, "ada", decisions)
-    raiders = {one.agent for one, call in decisions.items() if RAID.search(call.reply.text)}
+    raiders = {
+        event.agent for turn in opened.turns.of(run) for event in turn.record.events if event.type == "raid"
+    }
     wrong = min(raiders)
-    for number, decision in enumerate(queue_of(opened, "ada").queue.decisions, start=1):
-        raids = RAID.search(decisions[decision].reply.text) and decision.agent != wrong
-        code_by_hand(opened, queue_of(opened, "ada"), number, {"raids": "yes" if raids else "no"})
     (tmp_path / "logs").mkdir()
     export(opened, run, "inspect", tmp_path / "logs" / "run.eval")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOBBES_HOME", str(home))
-    exec(snippet("import hobbes"), {})  # noqa: S102  the page's own
+    exec(snippet("import csv"), {})  # noqa: S102  the page's own
     (tmp_path / "scanning.py").write_text(snippet("from inspect_scout"), encoding="utf-8")
-    model = Scanning()
+    model = Scanning(wrong)
     with in_thread(model.app) as url:
-        known = {"CODER_BASE_URL": url, "CODER_API_KEY": "none", "PYTHONPATH": str(ROOT)}
+        known = {"SCANNER_BASE_URL": url, "SCANNER_API_KEY": "none", "PYTHONPATH": str(ROOT)}
         scan = (sys.executable, "-W", "ignore", "-m", "tests.lab.scan")
         ended = subprocess.run(
             scan,
@@ -101,10 +102,10 @@ def test_scout_reads_a_log_and_is_judged_by_what_people_coded(
     assert {one["transcript_id"] for one in found.values()} == {f"{run.id}-{agent}" for agent in found}
     scores = opened.figures.result(run)["scores"]
     assert {agent: int(one["transcript_score"]) for agent, one in found.items()} == scores
-    assert {agent for agent, one in found.items() if one["value"] in {True, "True", "true"}} == raiders
+    said_yes = {agent for agent, one in found.items() if str(one["value"]).lower() == "true"}
+    assert said_yes == raiders - {wrong}
     right = {agent for agent, one in found.items() if str(one["validation_result"]).lower() == "true"}
     assert right == found.keys() - {wrong}
     assert len(model.asked) == len(found)
-    asked = [one.replace("\\", "") for one in model.asked]
-    (whole,) = (one for one in asked if '"you":"miner-01"' in one)
+    (whole,) = (one.replace("\\", "") for one in model.asked if _is_of("miner-01", one))
     assert all(f'"turn":{turn}' in whole for turn in range(3)), "all turns are in it"

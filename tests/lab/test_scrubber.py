@@ -172,8 +172,8 @@ def test_the_map_and_the_graph_show_one_choice_at_a_time_also_without_the_script
     assert page.locator(".of-graph:visible polyline").count() == 4
     assert page.locator("svg.board").is_visible()
     assert not page.locator("[data-key='ArrowLeft']").is_visible()
-    page.get_by_role("link", name="2", exact=True).click()
-    page.wait_for_url("**/2")
+    page.locator(".turns").get_by_role("link", name="2", exact=True).click()
+    page.wait_for_url("**?first=2#2")
     assert page.locator("svg.board").is_visible()
     page.close()
 
@@ -254,8 +254,8 @@ def test_what_stands_below_the_timeline_of_a_large_run_comes_on_demand(
     bare.locator("[data-part] a").click()
     bare.wait_for_url("**/results")
     assert bare.locator(".row").count() == 4
-    bare.get_by_role("link", name="2", exact=True).click()
-    bare.wait_for_url("**/2")
+    bare.locator(".turns").get_by_role("link", name="2", exact=True).click()
+    bare.wait_for_url("**?first=2#2")
     bare.close()
 
 

@@ -31,7 +31,8 @@ from hobbes.lab.show.viewing import site
 from hobbes.lab.wire import recording
 from hobbes.lab.wire.recording import environment as environment_of
 from hobbes.lab.wire.recording import in_thread
-from hobbes.nodes.secrecy import without_secrets
+from hobbes.nodes import secrecy
+from hobbes.nodes.secrecy import MAX_STORED_LENGTH, storable, without_secrets
 from tests.conftest import Cli, Hobbes
 
 WHO = "somebody:canary%40base-0123"
@@ -290,6 +291,35 @@ def test_a_disguised_key_is_found(disguised: str, monkeypatch: pytest.MonkeyPatc
     found = without_secrets(f"It is {disguised}.")
     assert "(OPENAI_API_KEY)" in found
     assert len(found) < len("It is (OPENAI_API_KEY).") + 10
+
+
+@pytest.mark.parametrize("before_the_end", range(0, 2 * len(KEY), 5))
+def test_no_part_of_a_key_stands_where_a_long_text_is_cut(
+    before_the_end: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    begins = "x" * (MAX_STORED_LENGTH - before_the_end)
+    kept = storable(f"{begins}{KEY}{'y' * 20_000}")
+    assert len(kept) == MAX_STORED_LENGTH + 1
+    assert set(kept.removeprefix(begins)) <= {*"(OPENAI_API_KEY)y…"}
+
+
+@pytest.mark.parametrize("escapes", ["%73", "&#115;", "\\u0073", "\\", "%25%37%33", "a ", "\\\\x73"])
+def test_the_search_for_keys_works_out_each_escape_once(
+    escapes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long text of escapes takes no more of them than it has different ones, at each depth."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    worked_out: list[str] = []
+    meaning = secrecy._meaning  # noqa: SLF001  its calls are counted
+
+    def counting(pattern: re.Pattern[str], is_json: bool, escape: str) -> str:  # noqa: FBT001  as it has it
+        worked_out.append(escape)
+        return meaning(pattern, is_json, escape)
+
+    monkeypatch.setattr(secrecy, "_meaning", counting)
+    assert without_secrets(f"{escapes * 10_000}{KEY}").endswith("(OPENAI_API_KEY)")
+    assert len(worked_out) < 50
 
 
 def test_nothing_that_is_removed_from_a_text_hides_a_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(op
 @pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
 def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
     run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
-    page = Pages(opened, lambda *_: "", live=True).run(run)
+    page = Pages(opened, lambda *_, **__: "", live=True).run(run)
     assert [page.count(f'data-key="{key}"') for key in "pnm"] == [marked] * 3
 
 

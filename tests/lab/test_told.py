@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from html import unescape
 from typing import Any
 
@@ -13,6 +14,7 @@ from hobbes.engine.mining.telling import plots
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.show.palette import looks_of, with_names
 from hobbes.lab.show.told import reasoning_in
+from hobbes.lab.show.tracing import MAX_SHOWN
 from hobbes.lab.store.home import Store
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
@@ -239,6 +241,35 @@ def test_the_reasoning_of_a_lost_answer_is_found_in_its_text(answer: str, reason
     assert reasoning_in(answer) == reasoning
 
 
+def test_the_reasoning_of_a_long_lost_answer_is_found_in_bounded_memory() -> None:
+    said = "I doubt it.\\n" * 20_000
+    tracemalloc.start()
+    found = reasoning_in(f'{{"reasoning": "{said}')
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == said.replace("\\n", "\n")
+    assert most < 10 * len(said)
+
+
+def test_a_card_shows_the_beginning_of_a_long_answer_and_how_much_more_there_is(
+    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, address, prompt
+        return Reply("answer " * MAX_SHOWN, "model", "reason " * MAX_SHOWN)
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
+    card = cli("trace", "last", "0", "miner-01").output
+    for text in (card, pages.get("/last/0/miner-01").text):
+        assert text.count(f"… and {6 * MAX_SHOWN:,} more characters; --json prints all") >= 2
+        assert MAX_SHOWN // 7 <= text.count("answer ") < MAX_SHOWN
+        assert MAX_SHOWN // 7 <= text.count("reason ") < MAX_SHOWN
+    assert cli("trace", "last", "0").output.count("reason ") < MAX_SHOWN
+    assert pages.get("/last/0").text.count("reason ") < MAX_SHOWN
+    assert len(json.loads(cli("trace", "last", "0", "miner-01", "--json").output)["answer"]) == 7 * MAX_SHOWN
+
+
 def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
     opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,9 +309,6 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
     page = pages.get("/last/0/miner-01").text
     assert f"<summary>prompt ({sent})</summary>" in page
     assert "system prompt" not in page
-    form = pages.get("/last/try?turn=0&agent=miner-01").text
-    assert f"was played by {sent}." in form
-    assert "Nothing yet: this is the prompt of the game, as a chat model would be sent it." in form
     rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
     assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")
     results = pages.get("/last/results").text

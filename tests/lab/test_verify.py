@@ -32,9 +32,9 @@ from hobbes.lab.store.row_hashes import TURN_COLUMNS, call_hash, column_hashes, 
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.caps import NO_CAPS
 from tests.conftest import ROOT
+from tests.lab.faults import failing
 from tests.lab.play import SMALL, go, mining, played
 from tests.lab.test_experiments import FILE, play_all, written
 from tests.lab.test_failures import completion, server
@@ -679,7 +679,7 @@ NOT_FOUND = (
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """A home for each world, with a recorded run in which much goes wrong; two forks; a run that waits."""
     folder = tmp_path_factory.mktemp("homes")
-    app = stand_in(faults={"cut-by-length": 0.3})
+    app = failing({"cut-by-length": 0.3})
     with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         for name, request in RECORDED.items():
             with open_store(folder / name) as store:

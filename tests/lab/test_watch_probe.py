@@ -81,7 +81,7 @@ def watched(
 
         run = store.runs.find(about.run)
         question = question_in_run(store, run, about.turn, about.agent, variant=str(system.parent))
-        await Edits(question, show, None, asked.ask).follow(saves())
+        await Edits(question, show, asked.ask).follow(saves())
 
     asyncio.run(follow())
     return [one.to_json() for one in shown]
@@ -214,7 +214,6 @@ def test_with_a_table_only_what_has_changed_in_the_prompt_is_printed(
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--ask",), "--probe takes situations from its file"),
         (("--turn", "3"), "--probe takes situations from its file"),
         (("--set", "miss=3"), "--probe takes situations from its file"),
         (("--prompts", "plain,survivor"), "--probe needs the one prompt that you edit"),

@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +21,15 @@ from starlette.routing import Route
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire.faults import Cut
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes import calling, chat, prompting
+from hobbes.nodes import calling, chat, prompting, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.models import ModelSettings, server_address
+from hobbes.nodes.reading import MAX_LENGTH
 from tests.conftest import LiveCallError
+from tests.forking import Command
+from tests.lab.faults import Cut, cuttable
 from tests.lab.play import played
 
 HALF = "\\ud800"
@@ -162,7 +164,7 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         return answers[int(agent.removeprefix("miner-")) - 1]
 
     app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
-    with in_thread(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with cuttable(app) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         yield base
 
 
@@ -233,7 +235,7 @@ def test_a_query_in_the_base_url_goes_after_the_path_and_is_never_told(opened: S
         return Cut(b"hello there\r\n\r\n") if last else Response(choice(content="{}"))
 
     app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
-    with in_thread(app) as base:
+    with cuttable(app) as base:
         base_url = f"{base}?key=canary%2B0123&v=2"
         with environment(OPENAI_BASE_URL=base_url, OPENAI_API_KEY="none"):
             run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
@@ -311,6 +313,90 @@ def test_a_response_is_read_up_to_a_number_of_bytes_as_they_come_and_unpacked(
             Response(gzip.compress(gzip.compress(full)), headers={"content-encoding": "gzip, gzip"}),
         ],
     ) == ["answered", *["provider-error"] * 2, "answered", *["provider-error"] * 3]
+
+
+def test_a_response_is_parsed_up_to_a_number_of_parts(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound here is 100. In a text, what looks like a part is none."""
+    most = (98 - len(re.findall(r'"[^"]*"|[\[{,]', choice(content="{}")))) // 2  # objects with their commas
+    inner = [f'"x": [{", ".join(["{}"] * n)}]' for n in (most, most + 1)]
+    within, over = (f"{{{more}, {choice(content='{}')[1:]}" for more in inner)
+    text = choice(content="{}" + '[,"' * 1_000 + "\\" * 1_000)
+    monkeypatch.setattr(chat, "MAX_BODY_PARTS", 100)
+    bodies = [(within, 200), (text, 200), (over, 200), (over, 400), (over[:-1], 200), ("[" * 101, 200)]
+    answers = [Response(body, status) for body, status in bodies]
+    with each_agent_its_own(answers):
+        run = played(opened, RunOptions("mining", agents=6, models="openai:m", values={"rounds": 1}))
+    calls = opened.calls.of_turn(run.id, 0)
+    assert [call.outcome for call in calls] == ["answered"] * 2 + ["provider-error"] * 4
+    told = "ResponseTooLongError more than 100 parts of JSON"
+    assert [(call.reply.error, call.reply.tries) for call in calls[2:]] == [(told, 1)] * 4
+
+
+def test_a_response_that_is_no_completion_is_read_up_to_a_number_of_bytes(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound here is 1000 bytes."""
+    monkeypatch.setattr(chat, "MAX_ERROR_BYTES", 1000)
+    answers = [Response("x" * size, status) for size in (1000, 1001) for status in (200, 403)]
+    with each_agent_its_own(answers):
+        run = played(opened, RunOptions("mining", agents=4, models="openai:m", values={"rounds": 1}))
+    errors = [call.reply.error for call in opened.calls.of_turn(run.id, 0)]
+    assert [error.partition("x")[0] for error in errors[:2]] == [
+        "HTTP 200, but not a completion: ",
+        "HTTP 403: ",
+    ]
+    assert errors[2:] == [
+        f"ResponseTooLongError HTTP {status}, not a completion, more than 1000 bytes" for status in (200, 403)
+    ]
+
+
+def test_the_longest_answer_that_is_read_arrives_however_it_is_escaped(opened: Store) -> None:
+    """With one character more, it is kept and not read."""
+    texts = [f'{{"memory": "{"工" * (size - 14)}"}}' for size in (MAX_LENGTH, MAX_LENGTH + 1)]
+    answers = [Response(choice(content=text)) for text in texts]  # each 工 takes six bytes
+    with each_agent_its_own(answers):
+        run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
+    calls = opened.calls.of_turn(run.id, 0)
+    assert [call.outcome for call in calls] == ["answered", "unreadable"]
+    assert [call.reply.text for call in calls] == texts
+    assert [call.reply.error for call in calls] == ["", ""]
+
+
+def test_of_a_longer_text_the_beginning_is_searched_and_kept(
+    opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is still too long to be read, also if keys were taken out of it."""
+    searched: list[int] = []
+    without_secrets = secrecy.without_secrets
+
+    def counting(text: str) -> str:
+        searched.append(len(text))
+        return without_secrets(text)
+
+    monkeypatch.setattr(secrecy, "without_secrets", counting)
+    long, key = "{}" + "x" * 2 * MAX_LENGTH, "canary-0123456789-0123456789"
+    parts = [{"type": "text", "text": long[:MAX_LENGTH]}, {"type": "text", "text": long[MAX_LENGTH:]}]
+    answers = [
+        choice(content=long),
+        choice(content=parts),
+        choice(content="{}", reasoning=long),
+        choice(content="{}" + key * (2 * MAX_LENGTH // len(key))),
+        choice(content=None, refusal=long, tool_calls=[{"name": long}]),
+    ]
+    with each_agent_its_own([Response(body) for body in answers]), environment(OPENAI_API_KEY=key):
+        run = played(opened, RunOptions("mining", agents=5, models="openai:m", values={"rounds": 1}))
+    calls = opened.calls.of_turn(run.id, 0)
+    assert [call.outcome for call in calls] == ["unreadable"] * 2 + ["answered", "unreadable", "refused"]
+    cut = long[:MAX_LENGTH] + "…"
+    assert [calls[k].reply.text for k in (0, 1)] == [cut, cut]
+    assert calls[2].reply.reasoning == cut
+    assert len(calls[3].reply.text) == MAX_LENGTH + 1
+    assert key not in calls[3].reply.text
+    notes = [call.reply.error for call in calls]
+    assert notes[:2] == ["the answer is too long; its first 1000000 characters are kept"] * 2
+    assert notes[2] == "the reasoning is too long; its first 1000000 characters are kept"
+    assert len(notes[4]) == secrecy.MAX_LINE_LENGTH + 1
+    assert max(searched) == secrecy.MAX_SEARCHED_ANSWER
 
 
 @pytest.mark.parametrize(
@@ -395,6 +481,15 @@ def test_a_placebo_edit_of_a_prompt_changes_no_answer_of_the_stand_in_server(
     assert one.system != other.system
     assert one.turn != other.turn
     assert runs[0].digest == runs[1].digest
+
+
+def test_serve_answers_the_models_of_a_run(opened: Store, process: Callable[..., Command]) -> None:
+    serving = process("serve", "--port", "0", "--delay", "0.01")
+    assert serving.stdout is not None
+    base = serving.stdout.readline().strip()
+    with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+        run = played(opened, RunOptions("mining", 1, models="openai:policy/guided", values={"rounds": 1}))
+    assert opened.figures.result(run)["outcomes"] == {"answered": 1}
 
 
 def test_the_stand_in_server_says_how_its_models_are_called(opened: Store) -> None:

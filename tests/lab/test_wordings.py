@@ -128,9 +128,8 @@ def of_wordings(*wordings: list[float]) -> Judged:
     """Return the comparison of an arm with so many wordings; each has a value for each seed."""
     crossed = {str(n): dict(enumerate(values)) for n, values in enumerate(wordings)}
     pairs = {seed: float(np.mean(of)) for seed, of in enumerate(zip(*wordings, strict=True))}
-    seeds = tuple(range(len(pairs)))
     sample = Sample("m", pairs, ("a",), (Table(("a",), "paraphrases", crossed),))
-    return judge([sample], Rules(seeds, (), (), {"m": 2.5}, frozenset()))[0]
+    return judge([sample], Rules({"m": 2.5}, frozenset()))[0]
 
 
 def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:

@@ -142,16 +142,6 @@ def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
         assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(NATIONS.observe(after, agent))
 
 
-def test_the_board_at_a_seat_shows_what_everybody_did_by_account_and_news() -> None:
-    view = see(turn(board(), WAR_AND_TRADE).after, A)
-    assert NATIONS.seat is not None
-    assert [arrow.words for arrow in NATIONS.seat(view, (A, B, C)).arrows] == [
-        "AgentA attacked AgentB: 2 mils",
-        "AgentB granted AgentC: 7 money",
-        "AgentB ceded AgentC: T6",
-    ]
-
-
 def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
     assert NATIONS.picture(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
         ["", "land", "mils", "welfare"],

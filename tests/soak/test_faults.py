@@ -9,16 +9,16 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER, draw_fault, parse_faults
 from hobbes.nodes.calling import TRIES
+from tests.lab import faults
+from tests.lab.faults import ANSWER, FAULTS, draw_fault
 from tests.lab.play import played
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.soak import times
 
 pytestmark = pytest.mark.soak
 
-ROUNDS, AGENTS, SHARE = times(100), 20, "0.3"
+ROUNDS, AGENTS, SHARE = times(100), 20, 0.3
 SECONDS = 2.0
 """What a try may take; a stall takes 5 seconds."""
 
@@ -35,7 +35,7 @@ def test_every_call_of_a_long_run_is_recorded_as_what_the_server_did(
     world: str, opened: Store, tried: Callable[[str], None]
 ) -> None:
     name_a_model(opened, WORLDS[world].policies.default)
-    with served(parse_faults(SHARE)) as base:
+    with served(dict.fromkeys(FAULTS, SHARE / len(FAULTS))) as base:
         run = played(opened, RunOptions(world, AGENTS, models="impatient", values={"rounds": ROUNDS}))
         log = log_of(base)
     did = {entry["address"]: entry["did"] for entry in log}
@@ -91,7 +91,7 @@ def test_where_every_fault_passes_a_long_run_is_as_if_there_had_been_none(
     with served({}):
         whole = played(opened, request)
     monkeypatch.setattr(faults, "draw_fault", healed)
-    with served(dict.fromkeys(HEALED, float(SHARE) / len(HEALED))) as base:
+    with served(dict.fromkeys(HEALED, SHARE / len(HEALED))) as base:
         run = played(opened, request)
         log = log_of(base)
     assert opened.figures.result(run)["outcomes"] == opened.figures.result(whole)["outcomes"]

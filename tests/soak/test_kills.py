@@ -16,9 +16,10 @@ from subprocess import TimeoutExpired
 import pytest
 
 from hobbes.engine.worlds import WORLDS
-from hobbes.lab.wire import faults
-from hobbes.lab.wire.faults import ANSWER
+from hobbes.lab.wire.recording import in_thread
 from tests.conftest import Hobbes
+from tests.lab import faults
+from tests.lab.faults import ANSWER, failing
 from tests.lab.test_faults import OUTCOMES, log_of, served
 from tests.lab.test_kills import Player, Start, answers, kill_at, stats, watch
 from tests.soak import times
@@ -58,45 +59,43 @@ def kill_in_a_write(player: Player, home: Path, moment: int) -> None:
 def test_runs_that_are_killed_again_and_again(
     world: str, home: Path, hobbes: Hobbes, process: Start, tried: Callable[[str], None]
 ) -> None:
-    serving = process("serve", "--port", "0", "--delay", "0.01")
-    assert serving.stdout is not None
-    base = serving.stdout.readline().strip()
-    env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
-    policy = WORLDS[world].policies.default
-    play = (
-        "run",
-        world,
-        "--agents",
-        str(AGENTS),
-        "--rounds",
-        str(ROUNDS),
-        "--model",
-        f"openai:policy/{policy}",
-    )
-    whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")}).stdout)
-    before, rng, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
-    while kills < KILLS:
-        runs += 1
-        place = home / str(runs)
-        there = {**env, "HOBBES_HOME": str(place)}
-        command: tuple[str, ...] = (*play, "--name", "killed")
-        for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), 6)):
-            player = process(*command, env=there)
-            in_a_write = kills % 4 == 3
-            (kill_in_a_write if in_a_write else kill_at)(player, place, moment)
-            kills, in_writes = kills + 1, in_writes + in_a_write
-            if answers(place):
-                command = ("resume", "killed")
-        ended = hobbes("resume", "killed", "--json", env=there)
-        assert ended.returncode == 0, ended.stderr
-        told = json.loads(ended.stdout)
-        assert (told["digest"], told["calls"]) == (whole["digest"], whole["calls"])
-    asked = {address: count - before.get(address, 0) for address, count in stats(base).items()}
-    repeated = sum(asked.values()) - runs * whole["calls"]
-    calls = runs * whole["calls"]
-    assert all(count >= runs for count in asked.values())
-    assert repeated <= kills * AGENTS, "more was asked again than was in flight"
-    tried(f"{kills} kills, {in_writes} at a write, in {runs} runs; {repeated} of {calls} calls repeated")
+    with in_thread(failing(delay=0.01)) as base:
+        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
+        policy = WORLDS[world].policies.default
+        play = (
+            "run",
+            world,
+            "--agents",
+            str(AGENTS),
+            "--rounds",
+            str(ROUNDS),
+            "--model",
+            f"openai:policy/{policy}",
+        )
+        whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")}).stdout)
+        before, rng, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
+        while kills < KILLS:
+            runs += 1
+            place = home / str(runs)
+            there = {**env, "HOBBES_HOME": str(place)}
+            command: tuple[str, ...] = (*play, "--name", "killed")
+            for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), 6)):
+                player = process(*command, env=there)
+                in_a_write = kills % 4 == 3
+                (kill_in_a_write if in_a_write else kill_at)(player, place, moment)
+                kills, in_writes = kills + 1, in_writes + in_a_write
+                if answers(place):
+                    command = ("resume", "killed")
+            ended = hobbes("resume", "killed", "--json", env=there)
+            assert ended.returncode == 0, ended.stderr
+            told = json.loads(ended.stdout)
+            assert (told["digest"], told["calls"]) == (whole["digest"], whole["calls"])
+        asked = {address: count - before.get(address, 0) for address, count in stats(base).items()}
+        repeated = sum(asked.values()) - runs * whole["calls"]
+        calls = runs * whole["calls"]
+        assert all(count >= runs for count in asked.values())
+        assert repeated <= kills * AGENTS, "more was asked again than was in flight"
+        tried(f"{kills} kills, {in_writes} at a write, in {runs} runs; {repeated} of {calls} calls repeated")
 
 
 FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = times(3), 8, 30, 0.3

@@ -29,7 +29,7 @@ const hobbes = (() => {
     document.addEventListener("keydown", (event) => {
       const at = event.target;
       const key = event.key === " " ? "Space" : event.key;
-      const types = at.matches("select, textarea, input:not([type=radio], [type=checkbox], [type=range])");
+      const types = at.matches("select, input:not([type=radio], [type=checkbox], [type=range])");
       if (event.ctrlKey || event.altKey || event.metaKey || types) return;
       if (key.startsWith("Arrow") && at.matches("[type=radio]")) return;
       if (key === "Space" && at.matches("button, a, summary, input:not([type=range])")) return;
@@ -56,8 +56,8 @@ const hobbes = (() => {
     html.catch(() => kept.delete(turn));
   }
 
-  async function served(address, request) {
-    const answer = await fetch(address, request).catch(() => {
+  async function served(address) {
+    const answer = await fetch(address).catch(() => {
       throw new Error("this page is no longer served; start `hobbes view` again");
     });
     const text = await answer.text();
@@ -315,163 +315,12 @@ const hobbes = (() => {
     button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
   }
 
-  // Show how many seconds are left, and do something when none is.
-  function countDown(shown, over) {
-    const end = performance.now() + 1000 * Number(shown.dataset.left);
-    const ticking = setInterval(() => {
-      const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
-      shown.textContent = `${left} second${left === 1 ? "" : "s"}`;
-      if (left) return;
-      clearInterval(ticking);
-      over();
-    }, 500);
-  }
-
-  // --- a seat: what is chosen on the map stands in the fields in writing, which are what the form sends
-
-  function seat(form) {
-    const plots = all("[data-plot]", form);
-    const brushes = all("[data-brushes] input", form);
-    const budgets = all("[data-budget]", form);
-    for (const hidden of all("[data-brushes]", form)) hidden.hidden = false;
-
-    // A field in writing as plots with their numbers: `0 4` twice is 2, and so is `0 4 2` where numbers are written.
-    function chosen(brush) {
-      const numbers = new Map();
-      for (const entry of form.elements[brush.value].value.split(/[\n;]+/)) {
-        const parts = entry.trim().split(/[\s,]+/);
-        if (parts.length < 2) continue;
-        const plot = parts.slice(0, 2).join(" ");
-        numbers.set(plot, (numbers.get(plot) || 0) + (brush.dataset.counted ? Number(parts[2]) : 1));
-      }
-      return numbers;
-    }
-
-    function choose(button) {
-      const fields = button.dataset.fields.split(" ").filter(Boolean);
-      const wanted = brushes.find((brush) => brush.checked && fields.includes(brush.value));
-      const brush = wanted || brushes.find((one) => fields.includes(one.value));
-      if (!brush) return;
-      const numbers = chosen(brush);
-      const now = numbers.get(button.dataset.plot) || 0;
-      const limit = Number(brush.dataset.limit) || now + left(budgets[0]);
-      if (now < limit) numbers.set(button.dataset.plot, now + 1);
-      else numbers.delete(button.dataset.plot);
-      const lines = [...numbers].flatMap(([plot, n]) => (brush.dataset.counted ? [`${plot} ${n}`] : Array(n).fill(plot)));
-      form.elements[brush.value].value = lines.join("\n");
-      show();
-    }
-
-    // Whether an input is that of a field, of its value for one agent, or of the amount with the name of a budget.
-    function pays(input, field, budget) {
-      const amount = input.name.slice(field.length + 1).split("/")[1];
-      return input.name === field || (input.name.startsWith(`${field}/`) && (!amount || amount === budget));
-    }
-
-    function left(budget) {
-      const { name: own, amount, prices } = JSON.parse(budget.dataset.budget);
-      const spent = Object.entries(prices).map(([name, price]) => {
-        const brush = brushes.find((one) => one.value === name);
-        if (brush) return price * [...chosen(brush).values()].reduce((a, b) => a + b, 0);
-        const inputs = all("input", form).filter((input) => pays(input, name, own));
-        return price * inputs.reduce((sum, input) => sum + Number(input.value), 0);
-      });
-      return amount - spent.reduce((a, b) => a + b, 0);
-    }
-
-    function show() {
-      for (const plot of plots) plot.lastElementChild.textContent = "";
-      const words = new Map();
-      for (const brush of brushes) {
-        const name = brush.parentElement.textContent.trim();
-        for (const [at, n] of chosen(brush)) {
-          const plot = plots.find((one) => one.dataset.plot === at);
-          if (!plot) continue;
-          plot.lastElementChild.textContent += name[0].toUpperCase() + (n > 1 || brush.dataset.counted ? n : "");
-          words.set(plot, [...(words.get(plot) || []), n > 1 ? `${name} ${n}` : name]);
-        }
-      }
-      for (const plot of plots) {
-        plot.classList.toggle("chosen", words.has(plot));
-        plot.ariaLabel = [plot.dataset.words, ...(words.get(plot) || [])].join(", ");
-      }
-      for (const budget of budgets) {
-        const rest = left(budget);
-        budget.classList.toggle("warning", rest < 0);
-        const shown = budget.querySelector("output");
-        shown.textContent = rest < 0 ? `${-rest} too many` : `${rest} of ${JSON.parse(budget.dataset.budget).amount} left`;
-      }
-    }
-
-    for (const plot of plots) plot.addEventListener("click", () => choose(plot));
-    form.addEventListener("input", show);
-    show();
-  }
-
-  // --- another prompt: what would be asked is shown while it is written, and answers as they come
-
-  // Put a part of a page as it is served now in the place of this one; what is written elsewhere on it stays.
-  async function renew(id, address, request, wanted = () => true) {
-    const html = await served(address, request).catch((error) => said(error.message));
-    const page = new DOMParser().parseFromString(html, "text/html");
-    if (!wanted()) return page;
-    const before = document.getElementById(id);
-    const part = page.getElementById(id);
-    if (!part) {
-      before.replaceChildren(...page.body.children);
-      return page;
-    }
-    const details = all("details", part);
-    all("details", before).forEach((one, n) => {
-      if (one.open && details[n]) details[n].open = true;
-    });
-    const scrolled = before.scrollTop;
-    before.replaceWith(part);
-    part.scrollTop = scrolled;
-    reachable();
-    return page;
-  }
-
-  function trying(form) {
-    const PAUSE = 300;
-    let waiting = 0;
-    let last = 0;
-    form.addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(() => {
-        const body = new URLSearchParams(new FormData(form));
-        const now = ++last;
-        renew("preview", form.action, { method: "POST", body }, () => now === last);
-      }, PAUSE);
-    });
-  }
-
-  function answers(seconds) {
-    setTimeout(async () => {
-      const page = await renew("answers", location.href);
-      const next = Number(page.body.dataset.reload);
-      if (next) answers(next);
-      else document.querySelector("form.try").dispatchEvent(new Event("input")); // to ask again costs less now
-    }, 1000 * seconds);
-  }
-
   // What is wider than the page can be scrolled by keyboard, too.
   function reachable() {
     for (const wide of all(".wide, pre")) {
       if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
       else wide.removeAttribute("tabindex");
     }
-  }
-
-  // --- a recorded answer does not stand under another prompt: it goes when one is chosen, and comes back with the old one
-
-  function emptied(answer) {
-    const fields = answer.dataset.emptiedBy.split(" ").map((name) => answer.form.elements[name]);
-    const recorded = answer.defaultValue;
-    answer.form.addEventListener("input", (event) => {
-      if (!fields.includes(event.target) || ![recorded, ""].includes(answer.value)) return;
-      answer.value = fields.some((field) => field.value.trim()) ? "" : recorded;
-    });
   }
 
   // --- what happens now in a run that is played; a page that is not seen keeps no connection
@@ -496,10 +345,10 @@ const hobbes = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     keys();
-    for (const button of all("[data-copy]")) button.addEventListener("click", () => copy(button));
-    for (const form of all("form.seat")) seat(form);
-    for (const form of all("form.try")) trying(form);
-    for (const answer of all("[data-emptied-by]")) emptied(answer);
+    document.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-copy]");
+      if (button) copy(button);
+    });
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
     const section = document.querySelector("#timeline");
@@ -517,16 +366,13 @@ const hobbes = (() => {
       listens(live, () => {
         isChanged = true;
       });
-    // Those who look at an earlier turn, or write an answer, are left in peace.
+    // Those who look at an earlier turn, or write in a field, are left in peace.
     const reloadEvery = (seconds) =>
       setInterval(() => {
         if (isChanged && moved.follows() && !document.hidden && !document.querySelector("dialog[open], form :focus")) location.reload();
       }, 1000 * seconds);
     const seconds = Number(document.body.dataset.reload);
-    if (seconds && document.getElementById("answers")) answers(seconds);
-    else if (seconds) reloadEvery(seconds);
-    const left = document.querySelector("[data-left]");
-    if (left) countDown(left, () => reloadEvery(2));
+    if (seconds) reloadEvery(seconds);
   });
 
   return { moment: (turn, html) => arriving.get(turn)?.(html) };

@@ -1,4 +1,4 @@
-"""The faults that the stand-in server can inject, each modelled on what real servers do.
+"""A server that fails as real servers do: the stand-in server behind it, and faults before its answers.
 
 A fault takes the response that would be sent and returns another one. A hash of the request's address and of
 its number at that address decides which fault it meets, so that every server decides the same.
@@ -9,18 +9,28 @@ import hashlib
 import json
 import zlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any, TypeAlias
 
-from starlette.requests import Request
+import httpx2
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from hobbes.lab.errors import UsageError
-from hobbes.lab.wire.receiving import LimitedProtocol
+from hobbes.lab.wire.receiving import LimitedProtocol, no_response
+from hobbes.lab.wire.recording import run_server
+from hobbes.lab.wire.responding import chat_request, in_responses_words
+from hobbes.lab.wire.serving import stand_in
+from hobbes.nodes.chat import ADDRESS_HEADER
+
+OK = 200
 
 ANSWER = "answer"
 """What the log says of a request that met no fault."""
@@ -91,7 +101,7 @@ class Late(JSONResponse):
             await super().__call__(scope, receive, send)
 
 
-def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:  # noqa: ANN401  any JSON
+def says(content: Any, finish_reason: str = "stop", **message: Any) -> Fault:
     """Return a fault that sends another message; `content` may be a function of the original text."""
 
     def fault(request: FaultyRequest) -> Response:
@@ -272,25 +282,6 @@ FAULTS: Mapping[str, Fault] = {
 }
 
 
-def parse_faults(spec: str) -> dict[str, float]:
-    """Return the share of each fault, from `html-502=0.1,cut-in-body=0.05` or one share split among all."""
-    if not spec.strip():
-        return {}
-    parts = [part.strip().partition("=") for part in spec.split(",")]
-    try:
-        if len(parts) == 1 and not parts[0][1]:
-            shares = dict.fromkeys(FAULTS, float(spec) / len(FAULTS))
-        else:
-            shares = {name: float(share) for name, _, share in parts}
-    except ValueError as error:
-        raise UsageError(f"--faults {spec!r}: write NAME=SHARE,NAME=SHARE or one SHARE for all") from error
-    if unknown := sorted(shares.keys() - FAULTS.keys()):
-        raise UsageError(f"--faults: unknown fault {', '.join(unknown)}; the faults are {', '.join(FAULTS)}")
-    if not all(share >= 0 for share in shares.values()) or sum(shares.values()) > 1 + 1e-9:
-        raise UsageError(f"--faults {spec!r}: each share must be 0 or more, and their sum at most 1")
-    return shares
-
-
 def draw_fault(shares: Mapping[str, float], address: str, time: int) -> str:
     """Return the fault, or ANSWER, that the request meets which is the `time`th at its address, from 1."""
     point = int(hashlib.sha256(f"{address}#{time}".encode()).hexdigest()[:13], 16) / 16**13
@@ -309,7 +300,7 @@ class Faults:
         self.times: Counter[str] = Counter()
         self.log: list[dict[str, Any]] = []
 
-    def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:  # noqa: ANN401  any JSON
+    def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:
         """Return the response to send: the completion, or the fault's response."""
         self.times[address] += 1
         time = self.times[address]
@@ -318,3 +309,42 @@ class Faults:
         response = FAULTS[fault](FaultyRequest(body, completion, key)) if fault != ANSWER else None
         self.log.append({"address": address, "time": time, "did": fault if response else ANSWER})
         return response or JSONResponse(completion)
+
+
+def failing(shares: Mapping[str, float] = {}, delay: float = 0.0) -> Starlette:
+    """Return a server that fails in these shares of its requests; `/stats` lists what it did to each.
+
+    Any other request, and what faults are applied to, is answered by the stand-in server, after `delay`.
+    """
+    behind, faults = stand_in(delay), Faults(shares)
+    client = httpx2.AsyncClient(transport=httpx2.ASGITransport(behind), base_url="http://stand-in/v1")
+
+    async def completions(request: Request) -> Response:
+        by_responses, body = request.url.path.endswith("/responses"), await request.json()
+        if by_responses:
+            body = chat_request(body)
+        address = request.headers.get(ADDRESS_HEADER, "")
+        answer = await client.post("/chat/completions", json=body, headers={ADDRESS_HEADER: address})
+        if answer.status_code != OK:
+            return JSONResponse(answer.json(), answer.status_code)
+        response = faults.meet(address, request, body, answer.json())
+        return in_responses_words(response) if by_responses else response
+
+    async def stats(_: Request) -> JSONResponse:
+        return JSONResponse({"addresses": faults.times, "log": faults.log})
+
+    routes = [
+        Route("/v1/chat/completions", completions, methods=["POST"]),
+        Route("/v1/responses", completions, methods=["POST"]),
+        Route("/stats", stats),
+        Mount("/", behind),
+    ]
+    return Starlette(routes=routes, exception_handlers={ClientDisconnect: no_response})
+
+
+@contextmanager
+def cuttable(app: Starlette) -> Iterator[str]:
+    """Serve an application that may cut its connections, and yield its base URL."""
+    quiet: dict[str, Any] = {"ws": "none", "log_level": "error", "access_log": False}
+    with run_server(uvicorn.Config(app, http=CuttableProtocol, timeout_keep_alive=300, **quiet)) as url:
+        yield f"{url}/v1"
