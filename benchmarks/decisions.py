@@ -63,12 +63,15 @@ def measure() -> list[tuple[str, str, str]]:
     for load in LOADS:
         world, agents, turns, _ = load
         reach = REACH.get((world, agents))
-        speeds, floors = [], []
+        speeds, floors, costs = [], [], []
         for _ in range(REPEATS):  # the floor takes turns with the run: its speed depends on the moment
+            began = time.process_time()
             speeds.append(_play(load))
+            costs.append((time.process_time() - began) * 1000 / turns)
             if reach:
                 floors.append(_floor(agents, turns))
         rows.append((f"  {world}, {agents} agents x {turns} turns", f"{median(speeds):,.0f}", ""))
+        rows.append(("    processor time a turn, ms", f"{min(costs):.1f}", ""))
         if reach:
             floor, share = median(floors), median(map(truediv, speeds, floors))
             rows.append(("    floor: one LangGraph node, a checkpoint per turn", f"{floor:,.0f}", ""))

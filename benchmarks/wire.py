@@ -95,11 +95,13 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
             )
             for _ in range(REPEATS)
         ]
+    cost = min(_processor_ms(run, prompts) for _ in range(REPEATS))
     whole, bare, posted, raw = (min(seconds) / IDEAL for seconds in zip(*repeats, strict=True))
     load = f"{agents} agents x {TURNS} turns at {DELAY * 1000:.0f} ms a call"
     return [
         (f"wall over ideal over HTTP, all recorded: {load}", f"{whole:.2f}", f"<= {REACH[agents]:.2f}"),
         ("  the same player in a bare loop, neither graph nor record", f"{bare:.2f}", ""),
+        ("  processor time a call of that player, ms", f"{cost:.2f}", ""),
         ("  floor: openai's client.post on aiohttp", f"{posted:.2f}", ""),
         ("  floor: httpx2 alone", f"{raw:.2f}", ""),
     ]
@@ -147,6 +149,13 @@ async def _bare(run: Run, prompts: Prompts) -> None:
     for turn, asked in enumerate(prompts):
         await asyncio.gather(*(player.reply(Address(turn, agent), asked[agent]) for agent in asked))
     await player.close()
+
+
+def _processor_ms(run: Run, prompts: Prompts) -> float:
+    """Return the milliseconds of processor time that a call takes in the bare loop."""
+    began = time.process_time()
+    timed(lambda: _bare(run, prompts))
+    return (time.process_time() - began) * 1000 / sum(map(len, prompts))
 
 
 async def _posted(url: str, prompts: Prompts) -> None:

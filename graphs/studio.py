@@ -67,14 +67,9 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, Any, An
         finally:
             await players.close()
 
-    nodes = {**ring(world, open_players, MemoryJournal(_thread)), "observe": observing}
+    journal = MemoryJournal(lambda: get_config()["configurable"].get("thread_id", ""))
+    nodes = {**ring(world, open_players, journal), "observe": observing}
     return build(nodes, StudioContext, NoInput).compile(name=world.name)
-
-
-def _thread() -> str:
-    """Return the id of the thread that is played; empty without one."""
-    thread: str = get_config()["configurable"].get("thread_id", "")
-    return thread
 
 
 def _players(world: AnyWorld, state: TurnState, context: StudioContext | None) -> RunPlayers:
