@@ -1,4 +1,4 @@
-"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -446,23 +446,3 @@ def view(
     from hobbes.lab.show.viewing import view as viewed
 
     viewed(home, host, port)
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def datasette(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
-    """Print the command that shows all runs in Datasette.
-
-    It first writes datasette.json into the home: descriptions of all tables and columns, and queries.
-
-    Example: eval "$(hobbes datasette)"
-    """
-    from hobbes.lab.show.for_datasette import FILE, prepare
-    from hobbes.lab.show.terminal import print_json, say
-    from hobbes.lab.store.home import read_store
-
-    read_store(home).close()
-    command = prepare(home)
-    if as_json:
-        print_json({"command": command, "metadata": str(home / FILE)})
-    else:
-        say(command)
