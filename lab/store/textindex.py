@@ -169,10 +169,10 @@ def _create(db: Database) -> None:
     with db.conn:
         db.execute("begin immediate")  # others wait here
         if not db.table("texts").exists():
-            db.table("texts").create({"id": int, "text": str}, pk="id")
-            db.table("texts").enable_fts(
-                ["text"], create_triggers=True, tokenize="unicode61 remove_diacritics 2"
-            )
+            db.table("texts").create({"id": int, "hash": str, "text": str}, pk="id")
+            db.table("texts").create_index(["hash"], unique=True)
+            # Without triggers: with them, FTS5 writes to the file after each text.
+            db.table("texts").enable_fts(["text"], tokenize="unicode61 remove_diacritics 2")
             of_place = {"kind": str, "run": str, "turn": int, "agent": str}
             of_text = {"to": str, "source": str, "is_view": int}
             db.table("places").create({"text": int, **of_place, **of_text}, pk=("text", *of_place))
@@ -194,24 +194,30 @@ def _add_turns(db: Database, store: Store) -> bool:
         if last and rows[:1] != [last]:
             raise sqlite3.DatabaseError("it is of other runs")
         new = rows[1:] if last else rows[:MAX_TURNS]
+        ((indexed,),) = db.execute("select ifnull(max(id), 0) from texts")
         for _, run, turn in new:
-            texts = [found for found in _texts_of(db, store, run, turn) if _is_text(found.text)]
-            spaced = [_spaced(found.text) for found in texts]
-            # Two texts have one number once in some 10 ** 18 pairs.
-            numbers = [int(sha256(text)[:15], 16) for text in spaced]
-            db.conn.executemany(
-                "insert or ignore into texts values (?, ?)", zip(numbers, spaced, strict=True)
-            )
-            db.conn.executemany(
-                "insert or ignore into places values (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (number, found.kind, run, turn, found.agent, found.to, found.source, found.is_view)
-                    for number, found in zip(numbers, texts, strict=True)
-                ],
-            )
+            _add_turn(db, store, run, turn)
+        db.execute("insert into texts_fts (rowid, text) select id, text from texts where id > ?", [indexed])
         if new:
             db.execute("insert into indexed values (?, ?, ?)", new[-1])
         return bool(new)
+
+
+def _add_turn(db: Database, store: Store, run: str, turn: int) -> None:
+    """Add the texts of a turn, and where they stand; the words of new texts are not indexed here."""
+    texts = [found for found in _texts_of(db, store, run, turn) if _is_text(found.text)]
+    spaced = [_spaced(found.text) for found in texts]
+    hashes = [sha256(text) for text in spaced]
+    db.conn.executemany(
+        "insert or ignore into texts (hash, text) values (?, ?)", zip(hashes, spaced, strict=True)
+    )
+    db.conn.executemany(
+        "insert or ignore into places select id, ?, ?, ?, ?, ?, ?, ? from texts where hash = ?",
+        [
+            (found.kind, run, turn, found.agent, found.to, found.source, found.is_view, of_text)
+            for of_text, found in zip(hashes, texts, strict=True)
+        ],
+    )
 
 
 class _Text(NamedTuple):
@@ -325,7 +331,7 @@ def _hits(db: Database, where: str, values: Mapping[str, Any]) -> list[Hit]:
         " iif(json_valid(agents) and json_type(agents) = 'array', agents, '[]') as agents from ("
         "   select rowid as id, rank as worse, snippet(texts_fts, 0, :begin, :end, '…', :tokens) as shown"
         "   from texts_fts where texts_fts match :query"
-        f"  and rowid in (select places.text from places where {where})"
+        f"  and exists (select 1 from places where places.text = texts_fts.rowid and {where})"
         "   order by rank limit :most offset :first"
         " ) as hit join places on places.text = hit.id"
         " left join runs.runs as played on played.id = places.run"
