@@ -306,29 +306,15 @@ class Landmark:
         )
 
 
-CHOSEN_RUN = ":chosen"
-"""What stands for the id of the run in the SQL of a query."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunQuery:
-    """A question about a run that its records answer, as a query of the run database (docs/data.md)."""
-
-    name: str
-    title: str
-    description: str
-    sql: str
-
-
 @dataclass(frozen=True, slots=True)
 class AgentTurns(Generic[S, I]):
     """A plain table with one row for each agent and turn, for people who analyse (docs/data.md).
 
-    `columns` are those after `run`, `turn` and `agent`: of each, its type and what it holds. `rows` returns
-    the values of these columns for each agent that acted in a turn.
+    `columns` are those after `run`, `turn` and `agent`, each with its type. `rows` returns the values of
+    these columns for each agent that acted in a turn.
     """
 
-    columns: Mapping[str, tuple[Literal["text", "integer"], str]]
+    columns: Mapping[str, Literal["text", "integer"]]
     rows: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str | int]]]
 
 
@@ -401,7 +387,6 @@ class World(Generic[C, S, I]):
     acts(intent)                     the acts of a decision that matter to a reader, in words such as `raid`.
                                      An act on somebody may stand there a second time, with its object:
                                      `attack`, `attack unit-b`. Probes count the answers that have each
-    queries                          questions about a run for `hobbes datasette`
     agent_turns                      the plain table of what each agent did and has, turn by turn
     viewer_key                       the key under which a view names its agent
 
@@ -448,7 +433,6 @@ class World(Generic[C, S, I]):
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     acts: Callable[[I], tuple[str, ...]] = lambda _: ()
-    queries: tuple[RunQuery, ...] = ()
     agent_turns: AgentTurns[S, I] | None = None
     measures_version: int = 1
     telling: Telling[I] = field(default_factory=Telling)

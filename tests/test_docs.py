@@ -25,7 +25,6 @@ from hobbes.lab.play.stepping import PARTS, step
 from hobbes.lab.probe.situations import Situation
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.show.prompt_edits import Edits, News, Probed
-from hobbes.lab.store.canned import queries
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.schema import columns_of, kinds_of
 from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
@@ -249,12 +248,6 @@ def test_the_page_describes_what_a_command_prints(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert keys(heading) == list(told(home, *words.split()))
-
-
-def test_the_page_describes_what_datasette_prints_and_each_query(trust: Store, home: Path) -> None:
-    assert trust.runs.find("last").turns
-    assert keys("hobbes datasette --json") == list(told(home, "datasette"))
-    assert {name for name, _ in listed(sections()["Datasette"])[0]} == queries().keys()
 
 
 def test_the_page_describes_what_tournament_prints(home: Path) -> None:

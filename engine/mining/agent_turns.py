@@ -31,17 +31,14 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
 
 AGENT_TURNS = AgentTurns(
     {
-        "claims": ("integer", "plots that it claimed"),
-        "raids": ("integer", "plots that it raided"),
-        "defences": (
-            "integer",
-            "stamina that it spent on defence, one for each time that it defended a plot",
-        ),
-        "mining": ("integer", "stamina that it spent on mining"),
-        "idle": ("integer", "stamina of the round that it did not spend"),
-        "mined": ("integer", "gold that it mined in the round"),
-        "gold": ("integer", "gold that it has after the round"),
-        "plots": ("integer", "plots that it owns after the round"),
+        "claims": "integer",
+        "raids": "integer",
+        "defences": "integer",
+        "mining": "integer",
+        "idle": "integer",
+        "mined": "integer",
+        "gold": "integer",
+        "plots": "integer",
     },
     rows,
 )

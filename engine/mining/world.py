@@ -8,7 +8,6 @@ from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.queries import QUERIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.telling import TELLING
@@ -55,7 +54,6 @@ MINING: World[MiningConfig, State, Intent] = World(
     events=EVENTS,
     telling=TELLING,
     codes={**validation.CODES, **reflection.CODES},
-    queries=QUERIES,
     agent_turns=AGENT_TURNS,
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),

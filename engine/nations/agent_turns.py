@@ -28,13 +28,13 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
 
 AGENT_TURNS = AgentTurns(
     {
-        "income": ("integer", "what its land earned in the turn, before damage"),
-        "granted": ("integer", "money that it paid to others"),
-        "received": ("integer", "money that others paid to it"),
-        "attacks": ("integer", "mils that it sent against others"),
-        "army": ("integer", "mils that it has after the turn"),
-        "welfare": ("integer", "welfare that it has gathered so far"),
-        "territories": ("integer", "territories that it owns after the turn"),
+        "income": "integer",
+        "granted": "integer",
+        "received": "integer",
+        "attacks": "integer",
+        "army": "integer",
+        "welfare": "integer",
+        "territories": "integer",
     },
     rows,
 )

@@ -10,7 +10,6 @@ from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board
 from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.queries import QUERIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.telling import TELLING
@@ -87,7 +86,6 @@ NATIONS: World[NationsConfig, State, Intent] = World(
         **reflection.WORD_LIMIT_CODES,
     },
     viewer_key="self",
-    queries=QUERIES,
     agent_turns=AGENT_TURNS,
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),

@@ -28,12 +28,12 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, str | i
 
 AGENT_TURNS = AgentTurns(
     {
-        "action": ("text", "what it meant to do"),
-        "did": ("text", "what came of it: a missed high five is an attack, a fumble do_nothing"),
-        "target": ("text", "at whom, empty if at nobody"),
-        "chosen": ("integer", "0 for a default action, else 1"),
-        "change": ("integer", "the change of its sats in the round"),
-        "sats": ("integer", "the sats that it has after the round"),
+        "action": "text",
+        "did": "text",
+        "target": "text",
+        "chosen": "integer",
+        "change": "integer",
+        "sats": "integer",
     },
     rows,
 )

@@ -10,7 +10,6 @@ from hobbes.engine.trust.board import board
 from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.queries import QUERIES
 from hobbes.engine.trust.rules import EVENTS, ending, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
@@ -71,7 +70,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     causes={"miss": "attack"},
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=TRUST_OBSERVER,
-    queries=QUERIES,
     agent_turns=AGENT_TURNS,
     shares=("cooperation", "aggression"),
     durations=("end_of_cooperation",),

@@ -1,4 +1,4 @@
-"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`, `datasette`."""
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -325,7 +325,6 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
-    outcome: Annotated[str | None, typer.Option(help="only in turns whose call ended in this way")] = None,
     tag: Annotated[str | None, typer.Option(help="only where a note has this tag")] = None,
     most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
     home: options.Home = options.HOME,
@@ -340,18 +339,18 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     """
     from hobbes.engine.telling import counted
     from hobbes.lab.show import text_search
-    from hobbes.lab.show.terminal import print_json, remark
+    from hobbes.lab.show.terminal import ERR, print_json, remark
     from hobbes.lab.store.textindex import Filters
 
     asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent, "tag": tag}
     filters = Filters(
         **{name: value or "" for name, value in asked.items()},
-        outcome=outcome or "",
         kind=text_search.IN[kind.value] if kind else "",
     )
     query = " ".join(words or ())
     with options.open_home(home) as store:
-        found = text_search.find(store, query, filters, range(most), whole=True)
+        with ERR.status("searching"):  # the first search reads all texts
+            found = text_search.find(store, query, filters, 0, most)
         if not as_json:
             text_search.show(store, filters.kind, found)
     if as_json:
@@ -450,23 +449,3 @@ def view(
     from hobbes.lab.show.viewing import view as viewed
 
     viewed(home, host, port)
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def datasette(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
-    """Print the command that shows all runs in Datasette.
-
-    It first writes datasette.json into the home: descriptions of all tables and columns, and queries.
-
-    Example: eval "$(hobbes datasette)"
-    """
-    from hobbes.lab.show.for_datasette import FILE, prepare
-    from hobbes.lab.show.terminal import print_json, say
-    from hobbes.lab.store.home import read_store
-
-    read_store(home).close()
-    command = prepare(home)
-    if as_json:
-        print_json({"command": command, "metadata": str(home / FILE)})
-    else:
-        say(command)

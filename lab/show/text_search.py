@@ -1,39 +1,27 @@
 """`hobbes search` and `/search` of `hobbes view`: words in all texts of a home."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, dataclass
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
 from rich.text import Text
 
-from hobbes.engine.answer import Outcome
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.palette import looks_of
 from hobbes.lab.show.run_list import number_in
-from hobbes.lab.show.terminal import ERR, OUT, next_step, plain, styled_name
+from hobbes.lab.show.terminal import OUT, next_step, plain, styled_name
 from hobbes.lab.store.experiments import experiment_file
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.textindex import KINDS, Filters, Hit, TextIndex, open_index
+from hobbes.lab.store.textindex import KINDS, Filters, Found, Hit, find_texts
 
 MAX_HITS = 50
 """How many texts a page lists."""
 
-MAX_AGENTS = 12
-"""Of how many agents the number of texts is told."""
-
-MAX_SUGGESTIONS = 3
-"""How many other searches are suggested."""
-
-RELOAD = 1
-"""After how many seconds a page reloads while texts are being indexed."""
-
-CHOICES: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "world": (*WORLDS,), "outcome": (*Outcome,)}
+CHOICES: Mapping[str, tuple[str, ...]] = {"kind": KINDS, "world": (*WORLDS,)}
 """The filters of which one chooses."""
 
 MAX_DIGITS = 18
@@ -42,62 +30,17 @@ MAX_DIGITS = 18
 TURNS = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}(-[0-9]{{1,{MAX_DIGITS}}})?")
 """A turn, or the first and the last of several."""
 
-Suggestion = tuple[str, Filters, int]
-"""Another query and its filters, and how many texts it finds."""
 
+def find(store: Store, query: str, filters: Filters, first: int, most: int) -> Found:
+    """Return what a query finds: `most` texts from the first, from 0.
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search finds."""
-
-    kinds: Mapping[str, int]
-    """The number of texts of each kind, whatever kind is asked for."""
-    agents: Mapping[str, int]
-    total: int
-    hits: Sequence[Hit]
-    suggestions: Sequence[Suggestion]
-    """What finds something, if this does not."""
-    without_texts: int
-    """How many of the runs that are searched keep no texts until they are opened."""
-    indexed: float | None
-    """The share of the texts that are indexed, None if all are."""
-
-
-def find(store: Store, query: str, filters: Filters, places: range, *, whole: bool) -> Found:
-    """Return what a query finds: the texts at these places, from 0.
-
-    The texts that are not in the index yet are added to it: if `whole`, all of them, otherwise the next ones.
-    No run is played again for this. Raise UsageError for a filter that names nothing.
+    Raise UsageError for a query without words, and for a filter that names nothing.
     """
     filters = _check_filters(store, filters)
     if not query.strip():
         command = store.command("search", "WORDS", *words_of("", filters))
         raise UsageError(f"a search needs words: {command}")
-    with open_index(store) as index:
-        with ERR.status("indexing new texts") if whole else nullcontext():
-            while not (complete := index.update()) and whole:
-                pass
-        read = index.understood(query)
-        total = index.total(read, filters)
-        indexed, there = index.progress()
-        return Found(
-            index.counts(read, filters),
-            index.agents(read, filters),
-            total,
-            list(index.hits(read, filters, places.start, len(places))),
-            _suggestions(store, index, query, filters) if not total and complete else [],
-            index.runs_without_texts(filters),
-            None if complete else indexed / there,
-        )
-
-
-def _suggestions(store: Store, index: TextIndex, query: str, filters: Filters) -> list[Suggestion]:
-    """Return what finds something; a run is named as people name it."""
-    name = filters.run and (store.runs.find(filters.run).name or filters.run)
-    return [
-        (other, asked._replace(run=name if asked.run else ""), found)
-        for other, asked, found in islice(index.suggestions(query, filters), MAX_SUGGESTIONS)
-    ]
+    return find_texts(store, query, filters, first, most)
 
 
 def _check_filters(store: Store, filters: Filters) -> Filters:
@@ -116,12 +59,12 @@ def _check_filters(store: Store, filters: Filters) -> Filters:
 def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the page of a search shows; `at` is its address: `q`, the filters, and `first`.
 
-    The page reloads until all texts are indexed. Raise UsageError for a filter that names nothing.
+    Raise UsageError for a filter that names nothing.
     """
     query = str(at.get("q", "")).strip()
     asked = Filters(**{name: str(at.get(name, "")).strip() for name in Filters._fields})
     first = number_in(at, "first")
-    found = find(store, query, asked, range(first, first + MAX_HITS), whole=False) if query else None
+    found = find(store, query, asked, first, MAX_HITS) if query else None
     total = found.total if found else 0
     return {
         "query": query,
@@ -131,11 +74,9 @@ def search(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "most": MAX_HITS,
         "found": found,
         "hits": [(hit, jump(hit), looks_of(hit.agents)) for hit in found.hits] if found else [],
-        "agents": list(found.agents.items())[:MAX_AGENTS] if found else [],
         "addresses": address_of,
         "kind_of": kind_of,
         "next": first + MAX_HITS if first + MAX_HITS < total else None,
-        "reload": None if found is None or found.indexed is None else RELOAD,
         "command": store.command("search", *words_of(query, asked)) if query else None,
     }
 
@@ -174,10 +115,7 @@ def kind_of(hit: Hit) -> str:
 def as_json(query: str, found: Found) -> dict[str, Any]:
     """Return what a search finds as plain JSON."""
     hits = [{name: value for name, value in asdict(hit).items() if name != "agents"} for hit in found.hits]
-    suggestions = [
-        {**address_of(other, filters), "texts": texts} for other, filters, texts in found.suggestions
-    ]
-    return {"q": query, **asdict(found), "hits": hits, "suggestions": suggestions}
+    return {"q": query, **asdict(found), "hits": hits}
 
 
 def show(store: Store, kind: str, found: Found) -> None:
@@ -185,10 +123,6 @@ def show(store: Store, kind: str, found: Found) -> None:
     kinds = ", ".join(f"{one} {n}" for one, n in found.kinds.items() if one != kind)
     among = (f"; others: {kinds}" if kind else f": {kinds}") if kinds else ""
     OUT.print(Text(f"{found.total} text{'s' * (found.total != 1)}{among}", style="bold"))
-    if len(found.agents) > 1:
-        agents = [f"{agent} {n}" for agent, n in [*found.agents.items()][:MAX_AGENTS]]
-        more = len(found.agents) - len(agents)
-        OUT.print(plain(f"agents: {', '.join(agents)}{f' and {more} more' if more > 0 else ''}"))
     for hit in found.hits:
         others = f", and in {hit.others} other place{'s' * (hit.others > 1)}" if hit.others else ""
         source = f" ({hit.source})" if hit.source else ""
@@ -208,10 +142,6 @@ def show(store: Store, kind: str, found: Found) -> None:
     if found.hits:
         first = found.hits[0]
         next_step(store.command("trace", first.name or first.run, first.turn, first.agent))
-    if found.suggestions:
-        OUT.print("These find something:")
-    for other, filters, n in found.suggestions:
-        OUT.print(plain(f"{store.command('search', *words_of(other, filters))}   finds {n}"), soft_wrap=True)
 
 
 def _marked(text: Text, found: bool) -> Text:  # noqa: FBT001  a piece of a hit

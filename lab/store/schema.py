@@ -256,7 +256,7 @@ def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
     """Return the columns of the plain table of a world, each with the type of its values."""
     if world.agent_turns is None:
         return {}
-    further = {name: SQL_KINDS[kind.upper()] for name, (kind, _) in world.agent_turns.columns.items()}
+    further = {name: SQL_KINDS[kind.upper()] for name, kind in world.agent_turns.columns.items()}
     return {**ADDRESS, "agent": str, **further}
 
 

@@ -175,9 +175,7 @@ def test_each_folder_that_hobbes_links_to_is_installed_as_files(python: Path, na
     assert files_in(installed / name) == files_in(ROOT / name)
 
 
-def test_a_game_is_played_pinned_and_shown_in_such_a_project(
-    installed: Installed, project: Path, home: Path
-) -> None:
+def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installed, project: Path) -> None:
     variants = json.loads(
         installed.commands(
             "run mining --agents 3 --rounds 3 --seed 1 --model policy:guided",
@@ -185,14 +183,11 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(
             "replay last",
             "make-test last --turns 1-2 --name story --to .",
             "export last --format html --to pages",
-            "datasette",
             "prompts list trust --json",
         )
     )
     (project / "test_own.py").write_text(OWN_TESTS)
     assert f"{len(OWN) + 2} passed" in installed.pytest("test_own.py", "test_story.py")
-    tables = json.loads((home / "datasette.json").read_text())["databases"]["runs"]["tables"]
-    assert tables["runs"]["columns"]["seed"], "docs/data.md is installed"
     assert variants["trust"]["plain"]["languages"] == ["en", "zh"]
     assert variants["trust"]["plain"]["cassettes"] == [], "the cassettes are not installed"
 

@@ -42,7 +42,7 @@ LATER: AnyWorld = replace(
     ),
     formulas={**MINING.formulas, "claims": claims},
     headline=(*MINING.headline, "claims"),
-    agent_turns=AgentTurns({"coins": ("integer", "gold that it has")}, richest),
+    agent_turns=AgentTurns({"coins": "integer"}, richest),
     measures_version=2,
 )
 """mining as a later hobbes may have it: with a new measure, and a plain table of other columns."""

@@ -1,8 +1,11 @@
 """The run database is read by any SQLite client, with no function and no plugin of ours."""
 
+import json
+import re
 import shutil
 import sqlite3
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +21,10 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.reported import measure_anew
 from hobbes.lab.store.tables import table_of
 from hobbes.nodes.state import TurnState
-from tests.conftest import missing
+from tests.conftest import Cli, missing
 from tests.lab.play import go, played
+
+DATA = Path(__file__).parents[2] / "docs" / "data.md"
 
 PROBES = ("probes", "probe_answers")
 TABLES = ("runs", "turns", "calls", "texts", "measures", "reported", "experiments", "cells", "plans", *PROBES)
@@ -158,3 +163,61 @@ def test_the_view_of_a_scripted_policy_is_not_stored_and_is_shown_all_the_same(o
     (call, _) = opened.calls.of_turn(run.id, 2)
     assert '"turn":2' in call.prompt.turn
     assert call.prompt.turn not in stored
+
+
+QUERIES = re.findall(r"^```sql\n(.*?)^```", DATA.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+"""The queries that docs/data.md shows: raids, messages before attacks, and a measure by arm."""
+
+NOISY = "policy:random?noise=0.3&tremble=0.3"
+
+
+def test_the_query_of_raids_counts_those_of_the_newest_run_of_mining(opened: Store, home: Path) -> None:
+    played(opened, RunOptions("mining", 4, 2, models=NOISY, values={"rounds": 6}))
+    run = played(opened, RunOptions("mining", 4, 1, models=NOISY, values={"rounds": 6}))
+    raids = Counter(
+        (event.agent, event.facts["owner"], event.facts["result"])
+        for turn in opened.turns.of(run)
+        for event in turn.record.events
+        if event.type == "raid"
+    )
+    assert raids
+    with closing(sqlite3.connect(home / "runs.db")) as client:
+        assert {(*row[:-1],): row[-1] for row in client.execute(QUERIES[0])} == raids
+
+
+def test_the_query_of_attacks_shows_the_messages_between_the_two_before_them(
+    opened: Store, home: Path
+) -> None:
+    run = played(opened, RunOptions("nations", 4, 1, models=NOISY, values={"rounds": 6}))
+    messages = [
+        (row["turn"], row["sender"], row["receiver"], row["text"])
+        for row in table_of(opened, run, "messages").rows
+    ]
+    attacks = {
+        (turn.turn, event.agent, event.facts["target"])
+        for turn in opened.turns.of(run)
+        for event in turn.record.events
+        if event.type == "attack"
+    }
+    before = {
+        (turn, agent, target, *message)
+        for turn, agent, target in attacks
+        for message in messages
+        if turn - 2 <= message[0] <= turn
+        and message[1] in {agent, target}
+        and message[2] in {agent, target, "all"}
+    }
+    assert before
+    with closing(sqlite3.connect(home / "runs.db")) as client:
+        rows = client.execute(QUERIES[1]).fetchall()
+    assert {row[:3] for row in rows} == attacks
+    assert {row for row in rows if row[3] is not None} == before
+
+
+def test_the_query_of_arms_gives_the_means_that_the_report_has(small: Store, cli: Cli) -> None:
+    arms = json.loads(cli("report", "small", "--json").stdout)["arms"]
+    with closing(sqlite3.connect(small.home / "runs.db")) as client:
+        rows = client.execute(QUERIES[2]).fetchall()
+    assert [row[:3] for row in rows] == [("small", arm, arms[arm]["runs"]) for arm in sorted(arms)]
+    means = {arm: found["measures"]["raid_rate"]["mean"] for arm, found in arms.items()}
+    assert {arm: mean for _, arm, _, mean in rows} == pytest.approx(means)
