@@ -22,9 +22,8 @@ from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.play.people import requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
-from hobbes.lab.show import probes, rejections, run_list, tracing
+from hobbes.lab.show import comparison_table, probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.comparison_table import facts, settings_told, wanted
 from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
@@ -362,9 +361,8 @@ class Pages:
                 for side, run in enumerate((a, b))
             ],
             comparison=comparison,
-            settings=settings_told(comparison) if comparison else (),
-            facts=list(facts(comparison)) if comparison else (),
-            wanted=wanted(a.world, decision) if decision else (),
+            **(comparison_table.told(comparison) if comparison else {}),
+            wanted=comparison_table.wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )

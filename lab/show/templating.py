@@ -16,9 +16,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.lab.proof.comparing import beside
 from hobbes.lab.show.cards import counts, details
-from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
@@ -106,10 +104,7 @@ def environment() -> Environment:
         "players_texts": players_texts,
         "ratees_of": ratees_of,
         "shade_of": shade_of,
-        "both": beside,
         "columns_and_rows": columns_and_rows,
-        "title_of": title_of,
-        "failed_calls_hint": FAILED_CALLS_HINT,
         "reasoning_title": reasoning_title,
         "beginning": beginning,
         "nothing_done": NOTHING_DONE,
