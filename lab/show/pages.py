@@ -32,6 +32,7 @@ from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.noting import notes_page
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
+from hobbes.lab.show.strip import TurnMark, marks_of, strip
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
@@ -46,7 +47,6 @@ from hobbes.lab.store.notes import Note, Place
 from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
-from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -87,8 +87,8 @@ class Kept:
     """What several pages of a run show, so that it is read once."""
 
     looks: Looks | None = None
-    asked: dict[str, list[Decision]] | None = None
-    turn_marks: dict[str, dict[int, list[TurnMark]]] | None = None
+    asked: dict[str, list[Decision]] = field(default_factory=dict)
+    turn_marks: dict[str, dict[int, list[TurnMark]]] = field(default_factory=dict)
     turn: tuple[int, tracing.FullTurn | None] | None = None
     marks: Marks | None = None
 
@@ -299,11 +299,10 @@ class Pages:
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
         card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, self._full_turn))
-        decisions = self._asked(run, agent)
-        decided = [decision.turn for decision in decisions]
-        before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]
+        decided = [decision.turn for decision in self._asked(run, agent)]
+        near = strip(decided, number, self._turn_marks(run, agent))
         calls = self._calls(run, number, agent)
-        was = _prompt_of(self._calls(run, before[0], agent)) if before else None
+        was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
         changed = {} if was is None else tracing.prompt_diffs(was, now)
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
@@ -320,9 +319,7 @@ class Pages:
             reasoning_title=tracing.reasoning_title(card),
             sent_to=tracing.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
-            before=before,
-            after=after,
-            strip=tracing.strip(decided, number, partial(self._turn_marks, run, agent, decisions)),
+            strip=near,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -493,28 +490,16 @@ class Pages:
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
         """Return the decisions of an agent, in the order of turns."""
-        if self.live:
-            return list(self.store.calls.decisions(run.id, agent))
-        return self._all_asked(run)[agent]
+        if agent not in self.kept.asked:
+            self.kept.asked[agent] = list(self.store.calls.decisions(run.id, agent))
+        return self.kept.asked[agent]
 
-    def _all_asked(self, run: Run) -> dict[str, list[Decision]]:
-        """Return the decisions of each agent, in the order of turns."""
-        if self.kept.asked is None:
-            self.kept.asked = {}
-            for decision in self.store.calls.decisions(run.id):
-                self.kept.asked.setdefault(decision.agent, []).append(decision)
-        return self.kept.asked
-
-    def _turn_marks(
-        self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
-    ) -> Mapping[int, list[TurnMark]]:
-        """Return the marks of an agent's turns. For pages that are written, all are read at once."""
-        if self.live:
-            return marks_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
-        if self.kept.turn_marks is None:
-            self.kept.turn_marks = marks_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
-        of_agent = self.kept.turn_marks.get(agent, {})
-        return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
+    def _turn_marks(self, run: Run, agent: str) -> Mapping[int, list[TurnMark]]:
+        """Return the marks of an agent's turns."""
+        if agent not in self.kept.turn_marks:
+            notes = self.store.notes.of(run.id)
+            self.kept.turn_marks[agent] = marks_of(agent, self._asked(run, agent), self._marks(run), notes)
+        return self.kept.turn_marks[agent]
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, the observer last."""

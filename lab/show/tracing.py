@@ -31,7 +31,6 @@ from hobbes.lab.store.history import (
 )
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
@@ -359,56 +358,6 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
         **_rejections_and_corrections(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }
-
-
-REACH = 10
-"""How many turns of an agent are listed before and after the one that is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The turns in which an agent was asked, around one of them.
-
-    `turns` have their marks. `earlier` and `later` are the nearest turns with a mark, also beyond `turns`.
-    """
-
-    turns: Sequence[tuple[int, Sequence[TurnMark]]]
-    asked: int
-    """In how many turns the agent was asked."""
-    earlier: int | None
-    later: int | None
-
-
-def strip(
-    turns: Sequence[int], number: int, marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
-) -> Strip:
-    """Return the strip around a turn of those in which an agent was asked.
-
-    `marks_in` returns the marks from one turn to another; only as many turns as needed are looked through.
-    """
-    at = turns.index(number)
-    near = turns[max(at - REACH, 0) : at + REACH + 1]
-    marks = marks_in(near[0], near[-1])
-    return Strip(
-        [(turn, marks.get(turn, ())) for turn in near],
-        len(turns),
-        _first_marked(turns[:at][::-1], marks_in),
-        _first_marked(turns[at + 1 :], marks_in),
-    )
-
-
-def _first_marked(
-    turns: Sequence[int], marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
-) -> int | None:
-    """Return the first of these turns with a mark; they are looked through in parts that get longer."""
-    most = REACH
-    while turns:
-        part, turns = turns[:most], turns[most:]
-        marks = marks_in(min(part), max(part))
-        if there := [turn for turn in part if turn in marks]:
-            return there[0]
-        most *= 2
-    return None
 
 
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
