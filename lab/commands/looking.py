@@ -231,7 +231,7 @@ def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None
     from hobbes.lab.store.history import state_before
 
     full = tracing.full_turn(store, run, turn)
-    card = tracing.turn_card(store, run, turn, lambda *_: full)
+    card = tracing.turn_card(store, run, turn, full)
     if as_json:
         print_json(card)
         return
@@ -251,7 +251,7 @@ def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: 
     from hobbes.lab.show.told import told
 
     full = tracing.full_turn(store, run, turn)
-    card = tracing.agent_card(store, run, turn, agent, lambda *_: full)
+    card = tracing.agent_card(store, run, turn, agent, full)
     if as_json:
         print_json(card)
     else:

@@ -17,7 +17,7 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.diary import Entry, First, Promised
 from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.rejections import Refused, reasons_of
+from hobbes.lab.show.rejections import REFUSED, Reason, Refused, reasons_of, refused_rows
 from hobbes.lab.show.terminal import (
     ERR,
     GAP,
@@ -43,6 +43,7 @@ from hobbes.lab.show.tracing import (
     came_out,
     changed_in_memory,
     deeds,
+    details,
     reasoning_title,
     results_alone,
     sent_to,
@@ -131,8 +132,7 @@ def show_refused(found: Sequence[Refused], looks: Looks) -> None:
     if not found:
         ERR.print(Text("nothing was rejected or corrected", style="dim"))
         return
-    rows = [(one.kind, one.times, one.code, one.reason) for one in reasons_of(found)]
-    OUT.print(table("", ("kind", "times", "code", "reason"), rows))
+    OUT.print(table("", Reason._fields, reasons_of(found)))
     OUT.print()
     for one in found:
         _print_line(one.turn, _refused_text(one, looks))
@@ -327,22 +327,9 @@ def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     return [agent["agent"], agent["outcome"], agent["model"], *found, *short_reasoning(agent)]
 
 
-def details(event: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the fields of an event other than its type and agent."""
-    return [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
-
-
 def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
-    """Return these fields in one line."""
-    return Text(", ").join(
-        Text.assemble(
-            f"{key} ",
-            styled_name(value, looks)
-            if isinstance(value, str) and value in looks
-            else plain(json.dumps(value, ensure_ascii=False)),
-        )
-        for key, value in details(event)
-    )
+    """Return what an event says besides its type and agent."""
+    return told_text(details(event, looks), looks)
 
 
 MAX_LINES = {
@@ -480,7 +467,7 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
-    data_only = sent_to(data)
+    data_only, refused = sent_to(data), refused_rows(data["drops"], data["mends"])
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
@@ -488,7 +475,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
         (reasoning_title(data), plain(data["reasoning"] or "none")),
-        ("rejections and corrections", _rejections_and_corrections(data)),
+        ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "view" in data:
         parts.append(("view", json_text(data["view"])))
@@ -521,13 +508,3 @@ def _outcome(data: Mapping[str, Any]) -> str:
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
     """Return a table of calls, one per row."""
     return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)
-
-
-def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:
-    """Return a table of what was rejected and corrected in an answer."""
-    rows = [
-        (kind, one["stage"], one["code"], one["said"], one.get("kept"))
-        for kind, part in (("rejection", "drops"), ("correction", "mends"))
-        for one in data[part]
-    ]
-    return table("", ("kind", "stage", "code", "said", "kept"), rows) if rows else Text("none")

@@ -43,7 +43,7 @@ from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.notes import Note, Place
+from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
@@ -241,7 +241,7 @@ class Pages:
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
-        full = self._full_turn(self.store, run, number)
+        full = self._full_turn(run, number)
         board = tracing.board_in(run, full)
         record = full.turn.record if full else None
         if self.kept.looks is None and full:
@@ -257,6 +257,7 @@ class Pages:
         for event in record.events if record else ():
             if event.type == MESSAGE:
                 messages.setdefault(event.agent, []).append(event.facts)
+        notes = [note for note in self.store.notes.of(run.id) if note.turn == number]
         return self._page(
             "moment.html",
             run=run,
@@ -264,7 +265,7 @@ class Pages:
             board=board_svg(board, self._cards(run, number, record.intents if record else ())),
             record=record,
             asked=self._asked_in(run, number),
-            calls=[] if full else self._calls_so_far(run, number),
+            calls=[] if full else tracing.all_calls(tracing.turn_card(self.store, run, number, None)),
             players=players_of(run.at(number), looks),
             done=done,
             said=messages,
@@ -273,17 +274,8 @@ class Pages:
             command=self._command("trace", run.id, number),
             commands=self._commands(run, number),
             note=self.store.notes.at(Place(run.id, number)),
-            others=self._others_noted(run, number),
+            others=[one for one in notes if one.place != Place(run.id, number)],
         )
-
-    def _calls_so_far(self, run: Run, number: int) -> list[tracing.Card]:
-        """Return the calls of a turn, each with its agent."""
-        return tracing.all_calls(tracing.turn_card(self.store, run, number, self._full_turn))
-
-    def _others_noted(self, run: Run, number: int) -> list[Note]:
-        """Return the notes of the agents and the events of a turn."""
-        of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
-        return [note for note in of_turn if note.place != Place(run.id, number)]
 
     def _cards(self, run: Run, number: int, agents: Iterable[str]) -> Cards:
         """Return the addresses of the cards of these agents in a turn."""
@@ -291,14 +283,15 @@ class Pages:
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
-        board = tracing.board_in(run, self._full_turn(self.store, run, number))
+        board = tracing.board_in(run, self._full_turn(run, number))
         if board is None:
             raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
         return svg(board)
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, self._full_turn))
+        full = self._full_turn(run, number)
+        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, full))
         decided = [decision.turn for decision in self._asked(run, agent)]
         near = strip(decided, number, self._turn_marks(run, agent))
         calls = self._calls(run, number, agent)
@@ -315,7 +308,7 @@ class Pages:
             number,
             agent,
             card=card,
-            told=told(run, self._full_turn(self.store, run, number), card),
+            told=told(run, full, card),
             reasoning_title=tracing.reasoning_title(card),
             sent_to=tracing.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
@@ -503,14 +496,14 @@ class Pages:
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, the observer last."""
-        full = self._full_turn(self.store, run, number)
+        full = self._full_turn(run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
         attempts = self.store.calls.attempts(run.id, number)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
-    def _full_turn(self, store: Store, run: Run, number: int) -> tracing.FullTurn | None:
+    def _full_turn(self, run: Run, number: int) -> tracing.FullTurn | None:
         """Return a turn as `full_turn` does."""
         if self.kept.turn is None or self.kept.turn[0] != number:
-            self.kept.turn = number, tracing.full_turn(store, run, number)
+            self.kept.turn = number, tracing.full_turn(self.store, run, number)
         return self.kept.turn[1]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -212,6 +212,15 @@ def came_out(event: Event) -> list[str]:
     return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
+def details(event: Mapping[str, Any], names: Collection[str]) -> str:
+    """Return what an event says besides its type and agent, in one line; all but names is JSON."""
+    return ", ".join(
+        f"{key} {value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)}"
+        for key, value in event.items()
+        if key not in {"type", "agent"}
+    )
+
+
 def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
     """Return how events came out that name nobody else, such as ends of games, by type and agent.
 
@@ -268,13 +277,11 @@ def board_in(run: Run, full: FullTurn | None) -> Board | None:
     return None if full is None else board_of(run.world, full.played)
 
 
-Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
-"""Reads a turn as `full_turn` does."""
+def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:
+    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only.
 
-
-def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Card:
-    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
-    full = read(store, run, number)
+    `full` is what `full_turn` returns of it.
+    """
     if full is None:
         return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
     record = full.turn.record.to_json()
@@ -299,9 +306,11 @@ def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Ca
     return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
 
 
-def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = full_turn) -> Card:
-    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls."""
-    full = read(store, run, number)
+def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn | None) -> Card:
+    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls.
+
+    `full` is what `full_turn` returns of the turn.
+    """
     if full is None:
         called = _call_card(store, run, number, agent)
         if called is None:
