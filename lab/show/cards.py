@@ -3,9 +3,9 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,9 +15,20 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
+from hobbes.lab.errors import UsageError
+from hobbes.lab.show import boards, diary
 from hobbes.lab.show.diary import Entry, First, Promised
-from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.rejections import REFUSED, Reason, Refused, reasons_of, refused_rows
+from hobbes.lab.show.palette import Looks, looks_in, words_of
+from hobbes.lab.show.rejections import (
+    REFUSED,
+    Reason,
+    Refused,
+    reasons_of,
+    refused_in,
+    refused_of,
+    refused_rows,
+)
+from hobbes.lab.show.searching import search_for, search_run
 from hobbes.lab.show.terminal import (
     ERR,
     GAP,
@@ -28,29 +39,44 @@ from hobbes.lab.show.terminal import (
     escape_invisible,
     json_text,
     matrix,
+    next_step,
+    picture,
     plain,
     styled_name,
     table,
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened
+from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
 from hobbes.lab.show.tracing import (
     Headline,
     TurnSoFar,
+    agent_card,
     all_calls,
     beginning,
+    board_in,
     came_out,
     changed_in_memory,
+    counted_twice,
+    counts,
     deeds,
     details,
+    for_people,
+    full_turn,
+    headline,
+    overview,
     reasoning_title,
     results_alone,
     sent_to,
     short_reasoning,
+    turn_card,
+    turns_so_far,
     usage_line,
 )
+from hobbes.lab.store.history import first_of, state_before
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
+from hobbes.lab.store.timelines import marks_in
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
@@ -60,6 +86,89 @@ MAX_SAID = 200
 
 MAX_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
+
+
+class Shown(NamedTuple):
+    """What `hobbes trace` shows: as a JSON document, or printed for people."""
+
+    document: Callable[[], object]
+    show: Callable[[], None]
+
+
+def trace_run(
+    store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
+) -> Shown:
+    """Return a run turn by turn or, with types of events or a pattern, what they find in it."""
+    search = search_for(store, run, events, agents, grep)
+    if events or grep is not None:
+        matches, looks = search_run(store, run, search), looks_in(store, run)
+        return Shown(lambda: list(matches), lambda: show_found(matches, search.pattern, looks))
+
+    def show() -> None:
+        if not agents:
+            show_headline(run, headline(store, run))
+        first = run.world.state.to_json(first_of(run))
+        show_overview(turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
+
+    return Shown(lambda: overview(store, run, agents), show)
+
+
+def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
+    """Return what was rejected or corrected in the answers of a run."""
+    found = list(refused_in(store, run, search_for(store, run, (), agents, None).agents))
+    return Shown(lambda: [one._asdict() for one in found], lambda: show_refused(found, looks_in(store, run)))
+
+
+def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
+    """Return a turn agent by agent and the world after it, or everything about one agent in it."""
+    full = full_turn(store, run, number)
+    if agent is not None:
+        card = agent_card(store, run, number, agent, full)
+        shown = for_people(card)
+        return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
+    turn = turn_card(store, run, number, full)
+
+    def show() -> None:
+        looks, board = looks_in(store, run), board_in(run, full)
+        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        twice = counted_twice(run.world, [event["type"] for event in turn["events"]])
+        show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
+        OUT.print(picture(after, words_of(run, looks)), end="")
+        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+
+    return Shown(lambda: turn, show)
+
+
+def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
+    store: Store,
+    run: Run,
+    agents: list[str],
+    events: Collection[str],
+    grep: str | None,
+    filters: Mapping[str, str | None],
+) -> Shown:
+    """Return the diary of these agents. The filters are of those that a diary can be asked for."""
+    search = search_for(store, run, events, (), grep)
+    looks, tags = looks_in(store, run), diary.tags_in(store, run)
+    named = diary.chosen(looks, agents)
+    there, wanted = diary.choices(run, tags), {name: value or "" for name, value in filters.items()}
+    for name, value in wanted.items():
+        if value and value not in there[name]:
+            listed = f"choose from: {', '.join(there[name])}" if there[name] else "this run has none"
+            raise UsageError(f"--{name} {value!r}: {listed}")
+    choice = diary.Choice(named, events=search.events, words=search.pattern, **wanted)
+    entries = diary.diary(store, run, choice, tags)
+
+    def show() -> None:
+        if not events:
+            show_diary(entries, diary.firsts(marks_in(store, run), looks, named), search.pattern, looks)
+            return
+        found = list(entries)
+        show_diary(found, [], search.pattern, looks)
+        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            next_step(store.command("trace", run.name or run.id, *reply))
+
+    return Shown(lambda: [entry.to_json() for entry in entries], show)
 
 
 def show_headline(run: Run, headline: Headline) -> None:
@@ -272,11 +381,6 @@ def _written_before(promised: Promised) -> str:
         return f"it had never written to {other}"
     more = f"; {counted(earlier, 'earlier message')} to {other} or all" if earlier else ""
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
-
-
-def counts(counted: Mapping[str, int]) -> str:
-    """Return counts in one line."""
-    return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
 def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, twice: Iterable[str]) -> None:

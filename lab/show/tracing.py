@@ -214,11 +214,17 @@ def came_out(event: Event) -> list[str]:
 
 def details(event: Mapping[str, Any], names: Collection[str]) -> str:
     """Return what an event says besides its type and agent, in one line; all but names is JSON."""
-    return ", ".join(
-        f"{key} {value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)}"
-        for key, value in event.items()
-        if key not in {"type", "agent"}
-    )
+    facts = [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
+    said = [
+        value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)
+        for _, value in facts
+    ]
+    return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
+
+
+def counts(counted: Mapping[str, int]) -> str:
+    """Return counts in one line."""
+    return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
 def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
