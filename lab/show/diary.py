@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
@@ -21,7 +20,7 @@ from hobbes.engine.world import deeds_told
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
 from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
-from hobbes.lab.show.tracing import named_by
+from hobbes.lab.show.tracing import check_names, named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -188,14 +187,11 @@ def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -
     return found
 
 
-def chosen(names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
-    """Return the agents that somebody has named, none for `all`. Raise UsageError for an unknown one."""
+def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
+    """Return the agents that somebody has named, none for `all`. Raise MissingError for an unknown one."""
     if [*words] == [EVERYBODY] and EVERYBODY not in names:
         return ()
-    for word in words:
-        if word not in names:
-            near = did_you_mean(word, names, f"choose from: {', '.join(names)}")
-            raise UsageError(f"nobody in this run is called {word!r}{near}")
+    check_names(run, names, words)
     return tuple(dict.fromkeys(words))
 
 
@@ -353,7 +349,7 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
         raise UsageError("`first` in the address is not the number of a turn")
     agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
     found = Asked(agent, other, kind, mark, tag, words, int(first))
-    chosen(names, [name for name in (found.agent, found.other) if name])
+    chosen(run, names, [name for name in (found.agent, found.other) if name])
     for name, there in choices(run, tags).items():
         value = getattr(found, name)
         if value and value not in there:

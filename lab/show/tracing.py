@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -116,6 +116,14 @@ def headline(store: Store, run: Run) -> Headline:
 def names_in(store: Store, run: Run) -> set[str]:
     """Return the names of all agents of a run, and of everybody else who was asked."""
     return {*run.setting.agents, *store.calls.first_asked(run.id)}
+
+
+def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None:
+    """Raise MissingError if one of these agents is not among the names of a run."""
+    for agent in agents:
+        if agent not in names:
+            near = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
+            raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
 
 
 class TurnSoFar(NamedTuple):

@@ -108,7 +108,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
         ("/search?q=a&turn=99999999999999999999999", "write a turn, such as 3"),
-        ("/last/diary?agent=miner-1", "nobody in this run is called 'miner-1'; did you mean 'miner-01'"),
+        ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
         ("/last/diary?kind=felt", "`kind` in the address is none of: thought, said, done"),
