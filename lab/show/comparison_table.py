@@ -95,8 +95,8 @@ def results(comparison: Comparison) -> Iterator[Table]:
 def failures(comparison: Comparison) -> Iterator[Table]:
     """Yield the failed calls of both runs by cause, agent and turn, where there are any."""
     for by in ("cause", "agent", "turn"):
-        counts = beside(*(one[f"by_{by}"] for one in comparison["failures"]), 0)
-        if counts:
+        a, b = (one[f"by_{by}"] for one in comparison["failures"])
+        if counts := beside(a, b, 0):
             names = sorted(counts) if by == "turn" else counts
             yield Table(f"failed calls by {by}", (by, *SIDES), [(name, *counts[name]) for name in names])
 

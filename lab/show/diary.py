@@ -25,6 +25,7 @@ from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks, TurnOfAgent
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -217,6 +218,12 @@ def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) ->
                 yield entry
         for event in record.events:
             _keep(written, turn, event)
+
+
+def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
+    """Return the entries of those who were asked in a turn, without what was promised before, and tags."""
+    told = _Turn(store, run, logged.turn, logged.record, (), {}, {})
+    return {agent: told.entry(agent) for agent in logged.record.intents}
 
 
 def _keep(written: Written, turn: int, event: Event) -> None:

@@ -15,16 +15,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.record import Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import MAX_NAME, OBSERVER, deeds_told
+from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.play.people import requests
 from hobbes.lab.probe.telling import tell
 from hobbes.lab.proof.comparing import check_same_world, compare, whole_word_diff
 from hobbes.lab.show import comparison_table, probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
+from hobbes.lab.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -37,7 +37,7 @@ from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, timeline
-from hobbes.lab.show.told import EVERYBODY, board_of_view, by, told
+from hobbes.lab.show.told import EVERYBODY, board_of_view, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
@@ -248,27 +248,17 @@ class Pages:
             looks: Looks = looks_now(run, full.played.before)
         else:
             looks = self._looks(run)
-        done: dict[str, list[str]] = {}
-        if record:
-            for agent in record.intents:
-                told_of = deeds_told(run.world, by(record.events, agent), record.events)
-                done[agent] = [deed.words for deed in told_of]
-        messages: dict[str, list[object]] = {}
-        for event in record.events if record else ():
-            if event.type == MESSAGE:
-                messages.setdefault(event.agent, []).append(event.facts)
         notes = [note for note in self.store.notes.of(run.id) if note.turn == number]
         return self._page(
             "moment.html",
             run=run,
             number=number,
             board=board_svg(board, self._cards(run, number, record.intents if record else ())),
-            record=record,
+            entries=of_turn(self.store, run, full.turn) if full else {},
+            is_finished=full is not None,
             asked=self._asked_in(run, number),
             calls=[] if full else tracing.all_calls(tracing.turn_card(self.store, run, number, None)),
             players=players_of(run.at(number), looks),
-            done=done,
-            said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
             command=self._command("trace", run.id, number),
