@@ -284,28 +284,17 @@ def _count_rejections(record: TurnRecord) -> Iterator[Text]:
 
 def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:
     """Print what a search found, one line each, with what the pattern matches marked."""
-    none = True
-    for match in matches:
-        none = False
-        if "event" in match:
-            event = match["event"]
-            line = Text.assemble(
-                (event["type"], "bold"),
-                " ",
-                styled_name(event["agent"], looks),
-                "  ",
-                details_text(event, looks),
-            )
-        else:
-            text = plain(" ".join(match["text"].split()))
-            where = f"{match['found_in']} ({match['source']})" if match["source"] else match["found_in"]
-            line = Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
-        if pattern is not None:
-            for part in pattern.finditer(line.plain):
-                line.stylize("reverse", *part.span())
-        _print_line(match["turn"], line)
-    if none:
-        ERR.print(Text("nothing found", style="dim"))
+    _print_marked(((match["turn"], _match_text(match, looks)) for match in matches), pattern)
+
+
+def _match_text(match: Mapping[str, Any], looks: Looks) -> Text:
+    """Return what a search found, in one line."""
+    if "event" in match:
+        where, text = match["event"]["type"], details_text(match["event"], looks)
+    else:
+        where, text = match["found_in"], plain(" ".join(match["text"].split()))
+        where += f" ({match['source']})" if match["source"] else ""
+    return Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
 
 
 def show_diary(
@@ -319,15 +308,22 @@ def show_diary(
             OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
         else:
             OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
+    lines = (
+        (entry.turn, Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text))
+        for entry in entries
+        for kind, text in _of_entry(entry, looks)
+    )
+    _print_marked(lines, words)
+
+
+def _print_marked(lines: Iterable[tuple[int, Text]], pattern: re.Pattern[str] | None) -> None:
+    """Print what was found beside its turns, with what the pattern matches marked."""
     none = True
-    for entry in entries:
-        for kind, text in _of_entry(entry, looks):
-            none = False
-            if words is not None:
-                for part in words.finditer(text.plain):
-                    text.stylize("reverse", *part.span())
-            line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
-            _print_line(entry.turn, line)
+    for turn, line in lines:
+        none = False
+        if pattern is not None:
+            line.highlight_regex(pattern, "reverse")
+        _print_line(turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
 
