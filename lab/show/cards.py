@@ -15,7 +15,6 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.errors import UsageError
 from hobbes.lab.show import boards, diary, tracing
 from hobbes.lab.show.diary import Entry, First, Promised
 from hobbes.lab.show.palette import Looks, looks_in, words_of
@@ -127,11 +126,8 @@ def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     search = search_for(store, run, events, (), grep)
     looks, tags = looks_in(store, run), diary.tags_in(store, run)
     named = diary.chosen(run, looks, agents)
-    there, wanted = diary.choices(run, tags), {name: value or "" for name, value in filters.items()}
-    for name, value in wanted.items():
-        if value and value not in there[name]:
-            listed = f"choose from: {', '.join(there[name])}" if there[name] else "this run has none"
-            raise UsageError(f"--{name} {value!r}: {listed}")
+    wanted = {name: value or "" for name, value in filters.items()}
+    diary.check_choices(run, tags, wanted, "--{}")
     choice = diary.Choice(named, events=search.events, words=search.pattern, **wanted)
     entries = diary.diary(store, run, choice, tags)
 
@@ -348,10 +344,10 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
 
 def _written_before(promised: Promised) -> str:
     """Return what an agent had written before to another one to which it did something."""
-    other, last, earlier = promised
+    other, last = promised.to, promised.last
     if last is None:
         return f"it had never written to {other}"
-    more = f"; {counted(earlier, 'earlier message')} to {other} or all" if earlier else ""
+    more = f"; {counted(promised.earlier, 'earlier message')} to {other} or all" if promised.earlier else ""
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 

@@ -36,7 +36,8 @@ FAILED, REJECTED = "failed call", "rejection"
 """The marks of an entry that every world has, besides its landmarks."""
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Said:
     """A message; without `to`, to all."""
 
     turn: int
@@ -44,7 +45,8 @@ class Said(NamedTuple):
     text: str
 
 
-class Promised(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Promised:
     """What an agent had last written to another one, or to all, before that one could know of its deed.
 
     `last` is None if there was nothing. `earlier` is how many messages it had written to it, or to all,
@@ -54,10 +56,6 @@ class Promised(NamedTuple):
     to: str
     last: Said | None
     earlier: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {**self._asdict(), "last": self.last and self.last._asdict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +99,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
-        return {
-            **asdict(self),
-            "said": [{"to": one.to, "text": one.text} for one in self.said],
-            "done": [
-                {**asdict(one), "promised": [of_one.to_json() for of_one in one.promised]}
-                for one in self.done
-            ],
-        }
+        return {**asdict(self), "said": [{"to": one.to, "text": one.text} for one in self.said]}
 
     @property
     def words(self) -> Iterator[str]:
@@ -357,10 +348,7 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
     agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
     found = Asked(agent, other, kind, mark, tag, words, int(first))
     chosen(run, names, [name for name in (found.agent, found.other) if name])
-    for name, there in choices(run, tags).items():
-        value = getattr(found, name)
-        if value and value not in there:
-            raise UsageError(f"`{name}` in the address is none of: {', '.join(there)}")
+    check_choices(run, tags, asdict(found), "`{}` in the address")
     if found.other and found.other == found.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
     if found.other and not found.agent:
@@ -372,6 +360,14 @@ def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
     """Return what the diary of a run can be asked for, by the name of the filter."""
     marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
     return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
+
+
+def check_choices(run: Run, tags: Tags, asked: Mapping[str, Any], named: str) -> None:
+    """Raise UsageError if a filter asks for what a run does not have; filters are `named` as people do it."""
+    for name, there in choices(run, tags).items():
+        if (value := asked.get(name)) and value not in there:
+            listed = f"choose from: {', '.join(there)}" if there else "this run has none"
+            raise UsageError(f"{named.format(name)} {value!r}: {listed}")
 
 
 def turns_of_page(run: Run, of: Asked) -> int:
