@@ -17,7 +17,8 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.show.noting import Change, change_note, place_of
-from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.show.rejections import REFUSED, refused_rows
+from hobbes.lab.show.tracing import agent_card, full_turn
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import read_store
@@ -281,7 +282,8 @@ class Turn:
 
         Raise MissingError if it was not asked in this turn.
         """
-        card = agent_card(self.run._store, self.run._stored, self.number, name)  # noqa: SLF001  they are one reader
+        store, run = self.run._store, self.run._stored  # noqa: SLF001  they are one reader
+        card = agent_card(store, run, self.number, name, full_turn(store, run, self.number))
         return AgentTurn(
             run=self.run.id,
             turn=self.number,
@@ -345,7 +347,6 @@ class AgentTurn:
     """What the agent remembers from now on; empty for the observer."""
 
     def _repr_html_(self) -> str:
-        card = {"drops": self.drops, "mends": self.mends}
         texts = {
             "reasoning": self.reasoning,
             "answer": self.answer,
@@ -355,7 +356,7 @@ class AgentTurn:
         }
         return (
             _title(f"run {self.run}, turn {self.turn}, {self.agent}: {self.outcome}")
-            + _part("rejections_and_corrections", card)
+            + _part("table", REFUSED, refused_rows(self.drops, self.mends), "rejections and corrections")
             + "".join(
                 _part("text", name, text, name in {"reasoning", "answer"}) for name, text in texts.items()
             )

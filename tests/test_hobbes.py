@@ -12,7 +12,7 @@ import pytest
 import hobbes
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.show.tracing import agent_card, full_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.schema import CARRIED_OVER, SCHEMA_VERSION
@@ -53,7 +53,9 @@ def test_a_turn_tells_its_events_draws_and_state(opened: Store, reader: hobbes.H
 
 
 def test_an_agents_turn_is_its_card(opened: Store, reader: hobbes.Home) -> None:
-    card = agent_card(opened, opened.runs.find("last"), 1, "miner-02")
+    card = agent_card(
+        opened, opened.runs.find("last"), 1, "miner-02", full_turn(opened, opened.runs.find("last"), 1)
+    )
     one = reader.run().turn(1).agent("miner-02")
     for name in (
         "view",

@@ -1,20 +1,15 @@
 """The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
 
 import re
-from collections.abc import Collection, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hobbes.lab.commands import completion, options
 from hobbes.lab.commands.groups import CHANGE, DATA, LOOK
 from hobbes.lab.errors import UsageError
-
-if TYPE_CHECKING:
-    from hobbes.lab.store.home import Store
-    from hobbes.lab.store.run import Run
 
 app = typer.Typer()
 
@@ -150,6 +145,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
+    from hobbes.lab.show import cards
+    from hobbes.lab.show.terminal import print_json
     from hobbes.lab.store.pure import with_turns
 
     turn, agents = _turn_and_agents(words or [])
@@ -163,141 +160,19 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     if rejected and (words or event or grep is not None):
         raise UsageError("--rejected is about a whole run; --agent alone can stand beside it")
     with options.open_home(home) as store, store.as_of_now():
-        stored = with_turns(store, store.runs.find(run))
+        stored, only = with_turns(store, store.runs.find(run)), only_agents or ()
         if rejected:
-            _trace_rejected(store, stored, only_agents or (), as_json=as_json)
+            shown = cards.trace_rejected(store, stored, only)
         elif turn is None and agents:
-            diary_of = [*agents, *(only_agents or ())]
-            _trace_diary(store, stored, diary_of, event or (), grep, filters, as_json=as_json)
+            shown = cards.trace_diary(store, stored, [*agents, *only], event or (), grep, filters)
         elif turn is None:
-            _trace_run(store, stored, event or (), only_agents or (), grep, as_json=as_json)
-        elif agents:
-            _trace_agent(store, stored, turn, agents[0], as_json=as_json)
+            shown = cards.trace_run(store, stored, event or (), only, grep)
         else:
-            _trace_turn(store, stored, turn, as_json=as_json)
-
-
-def _trace_run(  # noqa: PLR0913  its options
-    store: "Store",
-    run: "Run",
-    events: Collection[str],
-    agents: Collection[str],
-    grep: str | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Show a run turn by turn or, with types of events or a pattern, what they find in it."""
-    from hobbes.lab.show import cards, searching, tracing
-    from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.terminal import print_json
-    from hobbes.lab.store.history import first_of
-
-    search = searching.search_for(store, run, events, agents, grep)
-    if events or grep is not None:
-        matches = searching.search_run(store, run, search)
+            shown = cards.trace_turn(store, stored, turn, *agents)
         if as_json:
-            print_json(list(matches))
+            print_json(shown.document())
         else:
-            cards.show_found(matches, search.pattern, looks_in(store, run))
-    elif as_json:
-        print_json(tracing.overview(store, run, agents))
-    else:
-        if not agents:
-            cards.show_headline(run, tracing.headline(store, run))
-        turns = tracing.turns_so_far(store, run, agents)
-        first = run.world.state.to_json(first_of(run))
-        cards.show_overview(turns, looks_in(store, run), run.world, first)
-
-
-def _trace_rejected(store: "Store", run: "Run", agents: Collection[str], *, as_json: bool) -> None:
-    """List what was rejected or corrected in the answers of a run."""
-    from hobbes.lab.show import cards, searching
-    from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.rejections import refused_in
-    from hobbes.lab.show.terminal import print_json
-
-    search = searching.search_for(store, run, (), agents, None)
-    found = list(refused_in(store, run, search.agents))
-    if as_json:
-        print_json([one._asdict() for one in found])
-    else:
-        cards.show_refused(found, looks_in(store, run))
-
-
-def _trace_turn(store: "Store", run: "Run", turn: int, *, as_json: bool) -> None:
-    """Show a turn agent by agent, and the world after it."""
-    from hobbes.lab.show import boards, cards, tracing
-    from hobbes.lab.show.palette import looks_in, words_of
-    from hobbes.lab.show.rejections import refused_of
-    from hobbes.lab.show.terminal import OUT, picture, plain, print_json
-    from hobbes.lab.store.history import state_before
-
-    full = tracing.full_turn(store, run, turn)
-    card = tracing.turn_card(store, run, turn, lambda *_: full)
-    if as_json:
-        print_json(card)
-        return
-    looks, board = looks_in(store, run), tracing.board_in(run, full)
-    after = run.world.picture(state_before(store, run, min(turn + 1, run.turns)))
-    twice = tracing.counted_twice(run.world, [event["type"] for event in card["events"]])
-    cards.show_turn(card, refused_of(run.world, full.turn) if full else (), looks, twice)
-    OUT.print(picture(after, words_of(run, looks)), end="")
-    OUT.print(plain("\n".join(boards.text(board)) if board else ""))
-
-
-def _trace_agent(store: "Store", run: "Run", turn: int, agent: str, *, as_json: bool) -> None:
-    """Show everything about one agent in one turn."""
-    from hobbes.lab.show import cards, tracing
-    from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.terminal import print_json
-    from hobbes.lab.show.told import told
-
-    full = tracing.full_turn(store, run, turn)
-    card = tracing.agent_card(store, run, turn, agent, lambda *_: full)
-    if as_json:
-        print_json(card)
-    else:
-        shown = tracing.for_people(card)
-        cards.show_card(shown, told(run, full, shown), looks_in(store, run))
-
-
-def _trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
-    store: "Store",
-    run: "Run",
-    agents: list[str],
-    events: Collection[str],
-    grep: str | None,
-    filters: Mapping[str, str | None],
-    *,
-    as_json: bool,
-) -> None:
-    """Print the diary of these agents. The filters are of those that a diary can be asked for."""
-    from hobbes.lab.show import cards, diary, searching
-    from hobbes.lab.show.palette import looks_in
-    from hobbes.lab.show.terminal import next_step, print_json
-    from hobbes.lab.store.timelines import marks_in
-
-    search = searching.search_for(store, run, events, (), grep)
-    looks = looks_in(store, run)
-    chosen = diary.chosen(looks, agents)
-    tags = diary.tags_in(store, run)
-    there, wanted = diary.choices(run, tags), {name: value or "" for name, value in filters.items()}
-    for name, value in wanted.items():
-        if value and value not in there[name]:
-            listed = f"choose from: {', '.join(there[name])}" if there[name] else "this run has none"
-            raise UsageError(f"--{name} {value!r}: {listed}")
-    choice = diary.Choice(chosen, events=search.events, words=search.pattern, **wanted)
-    entries = diary.diary(store, run, choice, tags)
-    if as_json:
-        print_json([entry.to_json() for entry in entries])
-    elif events:
-        found = list(entries)
-        cards.show_diary(found, [], search.pattern, looks)
-        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
-            next_step(store.command("trace", run.name or run.id, *reply))
-    else:
-        firsts = diary.firsts(marks_in(store, run), looks, chosen)
-        cards.show_diary(entries, firsts, search.pattern, looks)
+            shown.show()
 
 
 def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:

@@ -3,9 +3,9 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,9 +15,19 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
+from hobbes.lab.show import boards, diary, tracing
 from hobbes.lab.show.diary import Entry, First, Promised
-from hobbes.lab.show.palette import Looks
-from hobbes.lab.show.rejections import Refused, reasons_of
+from hobbes.lab.show.palette import Looks, looks_in, words_of
+from hobbes.lab.show.rejections import (
+    REFUSED,
+    Reason,
+    Refused,
+    reasons_of,
+    refused_in,
+    refused_of,
+    refused_rows,
+)
+from hobbes.lab.show.searching import search_for, search_run
 from hobbes.lab.show.terminal import (
     ERR,
     GAP,
@@ -28,28 +38,20 @@ from hobbes.lab.show.terminal import (
     escape_invisible,
     json_text,
     matrix,
+    next_step,
+    picture,
     plain,
     styled_name,
     table,
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened
-from hobbes.lab.show.tracing import (
-    Headline,
-    TurnSoFar,
-    all_calls,
-    beginning,
-    came_out,
-    changed_in_memory,
-    deeds,
-    reasoning_title,
-    results_alone,
-    sent_to,
-    short_reasoning,
-    usage_line,
-)
+from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
+from hobbes.lab.show.tracing import Headline, TurnSoFar
+from hobbes.lab.store.history import first_of, state_before
+from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
+from hobbes.lab.store.timelines import marks_in
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
@@ -59,6 +61,86 @@ MAX_SAID = 200
 
 MAX_DEEDS = 8
 """How many pairs of agents are listed for each type of event in a turn."""
+
+
+class Shown(NamedTuple):
+    """What `hobbes trace` shows: as a JSON document, or printed for people."""
+
+    document: Callable[[], object]
+    show: Callable[[], None]
+
+
+def trace_run(
+    store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
+) -> Shown:
+    """Return a run turn by turn or, with types of events or a pattern, what they find in it."""
+    search = search_for(store, run, events, agents, grep)
+    if events or grep is not None:
+        matches, looks = search_run(store, run, search), looks_in(store, run)
+        return Shown(lambda: list(matches), lambda: show_found(matches, search.pattern, looks))
+
+    def show() -> None:
+        if not agents:
+            show_headline(run, tracing.headline(store, run))
+        first = run.world.state.to_json(first_of(run))
+        show_overview(tracing.turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
+
+    return Shown(lambda: tracing.overview(store, run, agents), show)
+
+
+def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
+    """Return what was rejected or corrected in the answers of a run."""
+    found = list(refused_in(store, run, search_for(store, run, (), agents, None).agents))
+    return Shown(lambda: [one._asdict() for one in found], lambda: show_refused(found, looks_in(store, run)))
+
+
+def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
+    """Return a turn agent by agent and the world after it, or everything about one agent in it."""
+    full = tracing.full_turn(store, run, number)
+    if agent is not None:
+        card = tracing.agent_card(store, run, number, agent, full)
+        shown = tracing.for_people(card)
+        return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
+    turn = tracing.turn_card(store, run, number, full)
+
+    def show() -> None:
+        looks, board = looks_in(store, run), tracing.board_in(run, full)
+        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        twice = tracing.counted_twice(run.world, [event["type"] for event in turn["events"]])
+        show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
+        OUT.print(picture(after, words_of(run, looks)), end="")
+        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+
+    return Shown(lambda: turn, show)
+
+
+def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
+    store: Store,
+    run: Run,
+    agents: list[str],
+    events: Collection[str],
+    grep: str | None,
+    filters: Mapping[str, str | None],
+) -> Shown:
+    """Return the diary of these agents. The filters are of those that a diary can be asked for."""
+    search = search_for(store, run, events, (), grep)
+    looks, tags = looks_in(store, run), diary.tags_in(store, run)
+    named = diary.chosen(run, looks, agents)
+    wanted = {name: value or "" for name, value in filters.items()}
+    diary.check_choices(run, tags, wanted, "--{}")
+    choice = diary.Choice(named, events=search.events, words=search.pattern, **wanted)
+    entries = diary.diary(store, run, choice, tags)
+
+    def show() -> None:
+        if not events:
+            show_diary(entries, diary.firsts(marks_in(store, run), looks, named), search.pattern, looks)
+            return
+        found = list(entries)
+        show_diary(found, [], search.pattern, looks)
+        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            next_step(store.command("trace", run.name or run.id, *reply))
+
+    return Shown(lambda: [entry.to_json() for entry in entries], show)
 
 
 def show_headline(run: Run, headline: Headline) -> None:
@@ -84,7 +166,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
         parts = [Text(UNFINISHED)]
         if record:
             for event in record.events:
-                happened.setdefault(event.type, Counter()).update(["", *came_out(event)])
+                happened.setdefault(event.type, Counter()).update(["", *tracing.came_out(event)])
             parts = [
                 *_summarize_events(record.events, looks, world.causes),
                 *_changes(world, before, record.state, looks),
@@ -93,7 +175,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
             before = record.state
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
-            parts.append(Text(f"✗ {failed.total()} failed: {counts(failed)}", style="bold red"))
+            parts.append(Text(f"✗ {failed.total()} failed: {tracing.counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
     if happened:
         told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
@@ -122,7 +204,7 @@ def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> 
         if effect == kind and cause in happened
     ]
     if came_out_so := {way: n for way, n in ways.most_common() if way}:
-        told.append(counts(came_out_so))
+        told.append(tracing.counts(came_out_so))
     return Text.assemble((kind, "bold"), f" {ways['']}", f" ({', '.join(told)})" if told else "")
 
 
@@ -131,8 +213,7 @@ def show_refused(found: Sequence[Refused], looks: Looks) -> None:
     if not found:
         ERR.print(Text("nothing was rejected or corrected", style="dim"))
         return
-    rows = [(one.kind, one.times, one.code, one.reason) for one in reasons_of(found)]
-    OUT.print(table("", ("kind", "times", "code", "reason"), rows))
+    OUT.print(table("", Reason._fields, reasons_of(found)))
     OUT.print()
     for one in found:
         _print_line(one.turn, _refused_text(one, looks))
@@ -158,19 +239,19 @@ def _print_line(turn: int | str, text: Text) -> None:
 
 def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
-    all_deeds, alone = deeds(events, looks, causes)
+    all_deeds, alone = tracing.deeds(events, looks, causes)
     done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
     for deed, times in all_deeds.items():
         by = deed.agent, "←" if deed.role == "from" else "→"
         done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
     for kind, of_kind in done.items():
         yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
-    results = results_alone(events, looks)
+    results = tracing.results_alone(events, looks)
     for kind, by_agent in results.items():
         told = [styled_name(agent, looks) + f" {result}" for agent, result in by_agent.items()]
         yield Text.assemble((kind, "bold"), " ", Text(", ").join(told))
     if rest := {kind: n for kind, n in alone.items() if kind not in results}:
-        yield Text(counts(rest))
+        yield Text(tracing.counts(rest))
 
 
 def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
@@ -199,28 +280,17 @@ def _count_rejections(record: TurnRecord) -> Iterator[Text]:
 
 def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:
     """Print what a search found, one line each, with what the pattern matches marked."""
-    none = True
-    for match in matches:
-        none = False
-        if "event" in match:
-            event = match["event"]
-            line = Text.assemble(
-                (event["type"], "bold"),
-                " ",
-                styled_name(event["agent"], looks),
-                "  ",
-                details_text(event, looks),
-            )
-        else:
-            text = plain(" ".join(match["text"].split()))
-            where = f"{match['found_in']} ({match['source']})" if match["source"] else match["found_in"]
-            line = Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
-        if pattern is not None:
-            for part in pattern.finditer(line.plain):
-                line.stylize("reverse", *part.span())
-        _print_line(match["turn"], line)
-    if none:
-        ERR.print(Text("nothing found", style="dim"))
+    _print_marked(((match["turn"], _match_text(match, looks)) for match in matches), pattern)
+
+
+def _match_text(match: Mapping[str, Any], looks: Looks) -> Text:
+    """Return what a search found, in one line."""
+    if "event" in match:
+        where, text = match["event"]["type"], details_text(match["event"], looks)
+    else:
+        where, text = match["found_in"], plain(" ".join(match["text"].split()))
+        where += f" ({match['source']})" if match["source"] else ""
+    return Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
 
 
 def show_diary(
@@ -234,15 +304,22 @@ def show_diary(
             OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
         else:
             OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
+    lines = (
+        (entry.turn, Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text))
+        for entry in entries
+        for kind, text in _of_entry(entry, looks)
+    )
+    _print_marked(lines, words)
+
+
+def _print_marked(lines: Iterable[tuple[int, Text]], pattern: re.Pattern[str] | None) -> None:
+    """Print what was found beside its turns, with what the pattern matches marked."""
     none = True
-    for entry in entries:
-        for kind, text in _of_entry(entry, looks):
-            none = False
-            if words is not None:
-                for part in words.finditer(text.plain):
-                    text.stylize("reverse", *part.span())
-            line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
-            _print_line(entry.turn, line)
+    for turn, line in lines:
+        none = False
+        if pattern is not None:
+            line.highlight_regex(pattern, "reverse")
+        _print_line(turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
 
@@ -254,7 +331,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(beginning(entry.thought))
+        yield "thought", plain(tracing.beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
@@ -267,16 +344,11 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
 
 def _written_before(promised: Promised) -> str:
     """Return what an agent had written before to another one to which it did something."""
-    other, last, earlier = promised
+    other, last = promised.to, promised.last
     if last is None:
         return f"it had never written to {other}"
-    more = f"; {counted(earlier, 'earlier message')} to {other} or all" if earlier else ""
+    more = f"; {counted(promised.earlier, 'earlier message')} to {other} or all" if promised.earlier else ""
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
-
-
-def counts(counted: Mapping[str, int]) -> str:
-    """Return counts in one line."""
-    return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
 def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, twice: Iterable[str]) -> None:
@@ -289,7 +361,7 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
-        OUT.print(_calls("", all_calls(turn), looks))
+        OUT.print(_calls("", tracing.all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
     asked = [*turn["agents"], *([turn["observer"]] if turn["observer"] else [])]
@@ -298,7 +370,7 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
     OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
     for line in twice:
         OUT.print(plain(line))
-    OUT.print(_calls("\ncalls", all_calls(turn), looks))
+    OUT.print(_calls("\ncalls", tracing.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
     if found := [*refused]:
@@ -324,25 +396,12 @@ def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
 def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     """Return an agent's row in the table of a turn."""
     found = [len(agent["drops"]), len(agent["mends"])]
-    return [agent["agent"], agent["outcome"], agent["model"], *found, *short_reasoning(agent)]
-
-
-def details(event: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the fields of an event other than its type and agent."""
-    return [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
+    return [agent["agent"], agent["outcome"], agent["model"], *found, *tracing.short_reasoning(agent)]
 
 
 def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
-    """Return these fields in one line."""
-    return Text(", ").join(
-        Text.assemble(
-            f"{key} ",
-            styled_name(value, looks)
-            if isinstance(value, str) and value in looks
-            else plain(json.dumps(value, ensure_ascii=False)),
-        )
-        for key, value in details(event)
-    )
+    """Return what an event says besides its type and agent."""
+    return told_text(tracing.details(event, looks), looks)
 
 
 MAX_LINES = {
@@ -480,22 +539,22 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
-    data_only = sent_to(data)
+    data_only, refused = tracing.sent_to(data), refused_rows(data["drops"], data["mends"])
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        (reasoning_title(data), plain(data["reasoning"] or "none")),
-        ("rejections and corrections", _rejections_and_corrections(data)),
+        (tracing.reasoning_title(data), plain(data["reasoning"] or "none")),
+        ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "view" in data:
         parts.append(("view", json_text(data["view"])))
     if "rulings" in data:
         parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
-        changed = changed_in_memory(data)
+        changed = tracing.changed_in_memory(data)
         events = [
             Text.assemble(
                 event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
@@ -514,20 +573,10 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
 def _outcome(data: Mapping[str, Any]) -> str:
     """Return outcome, model, time and tokens of a call, and its error if it has one."""
     outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
-    cost = f"{data['milliseconds']} ms, {usage_line(data)}"
+    cost = f"{data['milliseconds']} ms, {tracing.usage_line(data)}"
     return f"{outcome}; {cost}\n{data['error']}".strip()
 
 
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
     """Return a table of calls, one per row."""
     return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)
-
-
-def _rejections_and_corrections(data: Mapping[str, Any]) -> RenderableType:
-    """Return a table of what was rejected and corrected in an answer."""
-    rows = [
-        (kind, one["stage"], one["code"], one["said"], one.get("kept"))
-        for kind, part in (("rejection", "drops"), ("correction", "mends"))
-        for one in data[part]
-    ]
-    return table("", ("kind", "stage", "code", "said", "kept"), rows) if rows else Text("none")

@@ -1,8 +1,8 @@
-"""What `hobbes compare` prints: two runs side by side."""
+"""Two runs side by side, as `hobbes compare` prints them and the page of both shows them."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,6 +13,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.proof.comparison import COUNTED, SIDES, Comparison, beside, moves
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.terminal import (
+    columns_and_rows,
     cost_text,
     escape_invisible,
     matrix,
@@ -35,9 +36,6 @@ MAX_NAMES = 3
 MAX_LINE_LENGTH = 400
 """The number of characters of a line of a diff that are printed."""
 
-FAILED_CALLS_HINT = "Differences may come from the provider, not from the agents."
-"""What a comparison says if calls failed."""
-
 MARKS = {" ": ("", "", ""), "-": ("[-", "-]", "red strike"), "+": ("{+", "+}", "bold green")}
 """How the pieces of a word diff are marked: before, after, and the style."""
 
@@ -50,27 +48,74 @@ TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 
 def show(comparison: Comparison, looks: Looks) -> RenderableType:
     """Return a comparison as it is printed; `looks` are those of the agents of both runs."""
-    measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
+    told = [warning(comparison), draws_told(comparison)]
     return Group(
         Text(f"two runs of {comparison['world']}", style="bold"),
-        _side_by_side("settings that differ", "setting", dict(settings_told(comparison))),
+        _printed(settings_table(comparison), looks),
         table("\nboth runs", ("", *SIDES), facts(comparison)),
-        *_warning(comparison),
+        *(Text(f"\n{words}", style="bold red" * (words == told[0])) for words in filter(None, told)),
         *_divergence(comparison, looks),
         *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
-        _side_by_side("scores", "agent", comparison["scores"], looks),
-        *(_side_by_side(*title_of(name), comparison[name]) for name in COUNTED),
-        *_failures(comparison["failures"], looks),
-        table("\nmeasures", ("measure", *SIDES, "B - A"), measures)
-        if measures
-        else Text("\nno measures yet"),
-        *_reports(comparison["reports"], looks),
+        *(_printed(one, looks) for one in results(comparison)),
+        *(part for one in failures(comparison) for part in _first_rows(one, looks)),
+        *(matrix(f"\n{title}", ratings, looks) for title, ratings in reports(comparison)),
     )
 
 
-def title_of(name: str) -> tuple[str, str]:
-    """Return the title of a table of counts, and the heading of its first column."""
-    return TITLES.get(name, (name, name[:-1]))
+def told(comparison: Comparison) -> dict[str, Any]:
+    """Return what a page tells of two runs."""
+    return {
+        "settings": settings_table(comparison),
+        "facts": list(facts(comparison)),
+        "warning": warning(comparison),
+        "divergence": divergence_told(comparison),
+        "tables": [*results(comparison), *failures(comparison)],
+        "reports": reports(comparison),
+    }
+
+
+class Table(NamedTuple):
+    """What both runs have of something."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def results(comparison: Comparison) -> Iterator[Table]:
+    """Yield the scores of both runs, what is counted in them, and their measures."""
+    yield Table("scores", ("agent", *SIDES), [(name, *pair) for name, pair in comparison["scores"].items()])
+    for name in COUNTED:
+        title, first = TITLES.get(name, (name, name[:-1]))
+        yield Table(title, (first, *SIDES), [(key, *pair) for key, pair in comparison[name].items()])
+    measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
+    yield Table("measures", ("measure", *SIDES, "B - A"), measures)
+
+
+def failures(comparison: Comparison) -> Iterator[Table]:
+    """Yield the failed calls of both runs by cause, agent and turn, where there are any."""
+    for by in ("cause", "agent", "turn"):
+        a, b = (one[f"by_{by}"] for one in comparison["failures"])
+        if counts := beside(a, b, 0):
+            names = sorted(counts) if by == "turn" else counts
+            yield Table(f"failed calls by {by}", (by, *SIDES), [(name, *counts[name]) for name in names])
+
+
+def reports(comparison: Comparison) -> Iterator[tuple[str, Mapping[str, Mapping[str, int]]]]:
+    """Yield the final reports of each kind, rater by ratee, first of A and then of B, behind their titles."""
+    for kind in dict.fromkeys(kind for of_run in comparison["reports"] for kind in of_run):
+        for side, of_run in zip(SIDES, comparison["reports"], strict=True):
+            if of_run.get(kind):
+                yield f"{kind.replace('_', ' ')} at the end of {side}", of_run[kind]
+
+
+def settings_table(comparison: Comparison) -> Table:
+    """Return the settings of two runs that differ; not those of prompts, if one of the runs sent none."""
+    unsent = any(no_prompts(run["models"]) for run in comparison["runs"])
+    settings = comparison["settings"].items()
+    shown = {name: pair for name, pair in settings if not (unsent and name in ABOUT_PROMPTS)}
+    sides = [{"setting": name, "A": a, "B": b} for name, (a, b) in settings_by_field(shown)]
+    return Table("settings that differ", ("setting", *SIDES), columns_and_rows(sides)[1])
 
 
 def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
@@ -91,15 +136,6 @@ def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
     yield "calls", *comparison["calls"]
     yield "tokens", *map(tokens_text, comparison["tokens"])
     yield "cost", *map(cost_text, comparison["usd"])
-
-
-def settings_told(comparison: Comparison) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the settings of two runs that differ; not those of prompts, if one of the runs sent none."""
-    unsent = any(no_prompts(run["models"]) for run in comparison["runs"])
-    settings = comparison["settings"].items()
-    yield from settings_by_field(
-        {name: pair for name, pair in settings if not (unsent and name in ABOUT_PROMPTS)}
-    )
 
 
 def settings_by_field(settings: Mapping[str, list[Any]]) -> Iterator[tuple[str, list[Any]]]:
@@ -126,41 +162,43 @@ def _models(a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[tuple[str, l
         yield f"models: {', '.join(names[:MAX_NAMES])}{more}", list(pair)
 
 
-def _warning(comparison: Comparison) -> Iterator[Text]:
-    """Yield a warning if there were failed calls."""
+def warning(comparison: Comparison) -> str:
+    """Return a warning if there were failed calls."""
     if not any(failures["total"] for failures in comparison["failures"]):
-        return
+        return ""
     shares = "; ".join(
         f"{side}: {percent(failures['share'])} of calls failed{', tainted' * run['tainted']}"
         for side, failures, run in zip(SIDES, comparison["failures"], comparison["runs"], strict=True)
     )
-    yield Text(f"\n{shares}. {FAILED_CALLS_HINT}", style="bold red")
+    return f"{shares}. Differences may come from the provider, not from the agents."
+
+
+def draws_told(comparison: Comparison) -> str:
+    """Return from which turn on random draws differ."""
+    turn = comparison["draws"]
+    return "" if turn is None else f"the random draws differ from turn {turn} on"
+
+
+def divergence_told(comparison: Comparison) -> str:
+    """Return the first divergence in words, or else which prompts differ first."""
+    difference = comparison["divergence"] or comparison["prompt"]
+    if difference is None:
+        return "no divergence: all turns are equal"
+    if difference["turn"] is None:
+        return "the prompts differ, but scripted policies read none: all turns are equal"
+    where = f"turn {difference['turn']}, {difference['agent'] or 'all'}"
+    if comparison["divergence"]:
+        return f"first divergence: {where}: {difference['layer']}"
+    return f"the prompts differ, first in {where}; all turns are equal"
 
 
 def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
     """Yield the first divergence, or else the first prompts that differ, and the beginning of the diff."""
-    if comparison["draws"] is not None:
-        yield Text(f"\nthe random draws differ from turn {comparison['draws']} on")
-    difference = comparison["divergence"] or comparison["prompt"]
-    if difference is None:
-        yield Text("\nno divergence: all turns are equal", style="bold")
-        return
-    agent = styled_name(difference["agent"] or "all", looks)
-    if comparison["divergence"]:
-        where = Text.assemble(
-            (f"first divergence: turn {difference['turn']}, ", "bold"), agent, f": {difference['layer']}"
-        )
-    elif difference["turn"] is None:
-        where = Text("the prompts differ, but scripted policies read none: all turns are equal", style="bold")
-    else:
-        where = Text.assemble(
-            (f"the prompts differ, first in turn {difference['turn']}, ", "bold"),
-            agent,
-            ("; all turns are equal", "bold"),
-        )
-    yield Text("\n").append_text(where)
+    yield Text("\n", style="bold").append_text(told_text(divergence_told(comparison), looks))
+    difference = comparison["divergence"] or comparison["prompt"] or {"diff": ""}
     lines = difference["diff"].splitlines()
-    yield plain("\n".join(_shorten(line) for line in lines[:MAX_LINES]))
+    if lines:
+        yield plain("\n".join(_shorten(line) for line in lines[:MAX_LINES]))
     if len(lines) > MAX_LINES:
         yield Text(f"… and {len(lines) - MAX_LINES} more lines; --json prints all", style="dim")
 
@@ -213,31 +251,15 @@ def _shorten(line: str) -> str:
     return line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…"
 
 
-def _side_by_side(
-    title: str, first_column: str, values: Mapping[Any, Sequence[Any]], looks: Looks | None = None
-) -> RenderableType:
+def _printed(shown: Table, looks: Looks) -> RenderableType:
     """Return a table of the values of both runs."""
-    if not values:
-        return Text(f"\n{title}: none", style="italic")
-    return table(f"\n{title}", (first_column, *SIDES), [(key, *pair) for key, pair in values.items()], looks)
+    if not shown.rows:
+        return Text(f"\n{shown.title}: none", style="italic")
+    return table(f"\n{shown.title}", shown.columns, shown.rows, looks)
 
 
-def _failures(failures: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:
-    """Yield tables of the failed calls by cause, agent and turn."""
-    for by in ("cause", "agent", "turn"):
-        a, b = (one[f"by_{by}"] for one in failures)
-        counts = beside(a, b, 0)
-        if by == "turn":
-            counts = {turn: counts[turn] for turn in sorted(counts)}
-        if counts:
-            yield _side_by_side(f"failed calls by {by}", by, dict(list(counts.items())[:MAX_LINES]), looks)
-        if len(counts) > MAX_LINES:
-            yield Text(f"… and {len(counts) - MAX_LINES} more; --json prints all", style="dim")
-
-
-def _reports(reports: Sequence[Mapping[str, Any]], looks: Looks) -> Iterator[RenderableType]:
-    """Yield the final reports of each kind, rater by ratee, first of A and then of B."""
-    for kind in dict.fromkeys(kind for of_run in reports for kind in of_run):
-        for side, of_run in zip(SIDES, reports, strict=True):
-            if of_run.get(kind):
-                yield matrix(f"\n{kind.replace('_', ' ')} at the end of {side}", of_run[kind], looks)
+def _first_rows(shown: Table, looks: Looks) -> Iterator[RenderableType]:
+    """Yield the first rows of a table, and how many more there are."""
+    yield _printed(shown._replace(rows=shown.rows[:MAX_LINES]), looks)
+    if len(shown.rows) > MAX_LINES:
+        yield Text(f"… and {len(shown.rows) - MAX_LINES} more; --json prints all", style="dim")

@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
@@ -21,11 +20,12 @@ from hobbes.engine.world import deeds_told
 from hobbes.lab.errors import UsageError
 from hobbes.lab.show.timelines import sample
 from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
-from hobbes.lab.show.tracing import named_by
+from hobbes.lab.show.tracing import check_names, named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks, TurnOfAgent
+from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 
@@ -36,7 +36,8 @@ FAILED, REJECTED = "failed call", "rejection"
 """The marks of an entry that every world has, besides its landmarks."""
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Said:
     """A message; without `to`, to all."""
 
     turn: int
@@ -44,7 +45,8 @@ class Said(NamedTuple):
     text: str
 
 
-class Promised(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Promised:
     """What an agent had last written to another one, or to all, before that one could know of its deed.
 
     `last` is None if there was nothing. `earlier` is how many messages it had written to it, or to all,
@@ -54,10 +56,6 @@ class Promised(NamedTuple):
     to: str
     last: Said | None
     earlier: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {**self._asdict(), "last": self.last and self.last._asdict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +99,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
-        return {
-            **asdict(self),
-            "said": [{"to": one.to, "text": one.text} for one in self.said],
-            "done": [
-                {**asdict(one), "promised": [of_one.to_json() for of_one in one.promised]}
-                for one in self.done
-            ],
-        }
+        return {**asdict(self), "said": [{"to": one.to, "text": one.text} for one in self.said]}
 
     @property
     def words(self) -> Iterator[str]:
@@ -188,14 +179,11 @@ def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -
     return found
 
 
-def chosen(names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
-    """Return the agents that somebody has named, none for `all`. Raise UsageError for an unknown one."""
+def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
+    """Return the agents that somebody has named, none for `all`. Raise MissingError for an unknown one."""
     if [*words] == [EVERYBODY] and EVERYBODY not in names:
         return ()
-    for word in words:
-        if word not in names:
-            near = did_you_mean(word, names, f"choose from: {', '.join(names)}")
-            raise UsageError(f"nobody in this run is called {word!r}{near}")
+    check_names(run, names, words)
     return tuple(dict.fromkeys(words))
 
 
@@ -221,6 +209,12 @@ def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) ->
                 yield entry
         for event in record.events:
             _keep(written, turn, event)
+
+
+def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
+    """Return the entries of those who were asked in a turn, without what was promised before, and tags."""
+    told = _Turn(store, run, logged.turn, logged.record, (), {}, {})
+    return {agent: told.entry(agent) for agent in logged.record.intents}
 
 
 def _keep(written: Written, turn: int, event: Event) -> None:
@@ -353,11 +347,8 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
         raise UsageError("`first` in the address is not the number of a turn")
     agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
     found = Asked(agent, other, kind, mark, tag, words, int(first))
-    chosen(names, [name for name in (found.agent, found.other) if name])
-    for name, there in choices(run, tags).items():
-        value = getattr(found, name)
-        if value and value not in there:
-            raise UsageError(f"`{name}` in the address is none of: {', '.join(there)}")
+    chosen(run, names, [name for name in (found.agent, found.other) if name])
+    check_choices(run, tags, asdict(found), "`{}` in the address")
     if found.other and found.other == found.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
     if found.other and not found.agent:
@@ -369,6 +360,14 @@ def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
     """Return what the diary of a run can be asked for, by the name of the filter."""
     marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
     return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
+
+
+def check_choices(run: Run, tags: Tags, asked: Mapping[str, Any], named: str) -> None:
+    """Raise UsageError if a filter asks for what a run does not have; filters are `named` as people do it."""
+    for name, there in choices(run, tags).items():
+        if (value := asked.get(name)) and value not in there:
+            listed = f"choose from: {', '.join(there)}" if there else "this run has none"
+            raise UsageError(f"{named.format(name)} {value!r}: {listed}")
 
 
 def turns_of_page(run: Run, of: Asked) -> int:

@@ -92,7 +92,7 @@ def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
         for agent, calls in store.calls.attempts(run.id, number).items():
             card: Card = {}
             if full and (agent == OBSERVER or agent in full.turn.record.intents):
-                card = agent_card(store, run, number, agent, lambda *_, full=full: full)
+                card = agent_card(store, run, number, agent, full)
             yield agent, AgentTurn(calls, deciding(calls) or calls[-1], card)
 
 

@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hobbes.engine.names import did_you_mean
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.show.palette import Look, looks_of
 from hobbes.lab.show.terminal import OUT, table
-from hobbes.lab.show.tracing import names_in
+from hobbes.lab.show.tracing import check_names, names_in
 from hobbes.lab.store.history import missing_turn, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place
@@ -22,10 +21,8 @@ def place_of(
     run = store.runs.find(reference)
     if turn is not None and not 0 <= turn <= run.turns:
         raise missing_turn(run, turn)
-    names = names_in(store, run) if agent is not None else set()
-    if agent is not None and agent not in names:
-        there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
-        raise MissingError(f"nobody in run {run.id} is called {agent!r}{there}")
+    if agent is not None:
+        check_names(run, names_in(store, run), [agent])
     if event is not None:
         events = stored_turn(store, with_turns(store, run), turn or 0).record.events
         if not 0 <= event < len(events):

@@ -15,18 +15,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.record import Event
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import MAX_NAME, OBSERVER, deeds_told
+from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.lab.errors import MissingError, UsageError
 from hobbes.lab.play.people import requests
 from hobbes.lab.probe.table import tell
 from hobbes.lab.proof.comparison import check_same_world, compare
 from hobbes.lab.proof.word_diff import whole_word_diff
-from hobbes.lab.show import probes, rejections, run_list, tracing
+from hobbes.lab.show import comparison_table, probes, rejections, run_list, tracing
 from hobbes.lab.show.boards import Cards, board_svg, svg
-from hobbes.lab.show.comparison_table import facts, settings_told, wanted
-from hobbes.lab.show.diary import Asked, asked_for, diary_page, page_with, tags_in
+from hobbes.lab.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
@@ -34,21 +33,21 @@ from hobbes.lab.show.marking import mark_answer
 from hobbes.lab.show.noting import notes_page
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.lab.show.side_by_side import at_same_turn
+from hobbes.lab.show.strip import TurnMark, marks_of, strip
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, timeline
-from hobbes.lab.show.told import EVERYBODY, board_of_view, by, told
+from hobbes.lab.show.told import EVERYBODY, board_of_view, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import Store
-from hobbes.lab.store.notes import Note, Place
+from hobbes.lab.store.notes import Place
 from hobbes.lab.store.probes import probes_listed
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.timelines import Marks
-from hobbes.lab.store.turn_marks import TurnMark, marks_on_turns
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -89,8 +88,8 @@ class Kept:
     """What several pages of a run show, so that it is read once."""
 
     looks: Looks | None = None
-    asked: dict[str, list[Decision]] | None = None
-    turn_marks: dict[str, dict[int, list[TurnMark]]] | None = None
+    asked: dict[str, list[Decision]] = field(default_factory=dict)
+    turn_marks: dict[str, dict[int, list[TurnMark]]] = field(default_factory=dict)
     turn: tuple[int, tracing.FullTurn | None] | None = None
     marks: Marks | None = None
 
@@ -243,49 +242,31 @@ class Pages:
 
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
-        full = self._full_turn(self.store, run, number)
+        full = self._full_turn(run, number)
         board = tracing.board_in(run, full)
         record = full.turn.record if full else None
         if self.kept.looks is None and full:
             looks: Looks = looks_now(run, full.played.before)
         else:
             looks = self._looks(run)
-        done: dict[str, list[str]] = {}
-        if record:
-            for agent in record.intents:
-                told_of = deeds_told(run.world, by(record.events, agent), record.events)
-                done[agent] = [deed.words for deed in told_of]
-        messages: dict[str, list[object]] = {}
-        for event in record.events if record else ():
-            if event.type == MESSAGE:
-                messages.setdefault(event.agent, []).append(event.facts)
+        notes = [note for note in self.store.notes.of(run.id) if note.turn == number]
         return self._page(
             "moment.html",
             run=run,
             number=number,
             board=board_svg(board, self._cards(run, number, record.intents if record else ())),
-            record=record,
+            entries=of_turn(self.store, run, full.turn) if full else {},
+            is_finished=full is not None,
             asked=self._asked_in(run, number),
-            calls=[] if full else self._calls_so_far(run, number),
+            calls=[] if full else tracing.all_calls(tracing.turn_card(self.store, run, number, None)),
             players=players_of(run.at(number), looks),
-            done=done,
-            said=messages,
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
             command=self._command("trace", run.id, number),
             commands=self._commands(run, number),
             note=self.store.notes.at(Place(run.id, number)),
-            others=self._others_noted(run, number),
+            others=[one for one in notes if one.place != Place(run.id, number)],
         )
-
-    def _calls_so_far(self, run: Run, number: int) -> list[tracing.Card]:
-        """Return the calls of a turn, each with its agent."""
-        return tracing.all_calls(tracing.turn_card(self.store, run, number, self._full_turn))
-
-    def _others_noted(self, run: Run, number: int) -> list[Note]:
-        """Return the notes of the agents and the events of a turn."""
-        of_turn = [note for note in self.store.notes.of(run.id) if note.turn == number]
-        return [note for note in of_turn if note.place != Place(run.id, number)]
 
     def _cards(self, run: Run, number: int, agents: Iterable[str]) -> Cards:
         """Return the addresses of the cards of these agents in a turn."""
@@ -293,19 +274,19 @@ class Pages:
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
-        board = tracing.board_in(run, self._full_turn(self.store, run, number))
+        board = tracing.board_in(run, self._full_turn(run, number))
         if board is None:
             raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
         return svg(board)
 
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
-        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, self._full_turn))
-        decisions = self._asked(run, agent)
-        decided = [decision.turn for decision in decisions]
-        before, after = decided[: decided.index(number)][-1:], decided[decided.index(number) + 1 :][:1]
+        full = self._full_turn(run, number)
+        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, full))
+        decided = [decision.turn for decision in self._asked(run, agent)]
+        near = strip(decided, number, self._turn_marks(run, agent))
         calls = self._calls(run, number, agent)
-        was = _prompt_of(self._calls(run, before[0], agent)) if before else None
+        was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
         changed = {} if was is None else tracing.prompt_diffs(was, now)
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
@@ -318,13 +299,11 @@ class Pages:
             number,
             agent,
             card=card,
-            told=told(run, self._full_turn(self.store, run, number), card),
+            told=told(run, full, card),
             reasoning_title=tracing.reasoning_title(card),
             sent_to=tracing.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
-            before=before,
-            after=after,
-            strip=tracing.strip(decided, number, partial(self._turn_marks, run, agent, decisions)),
+            strip=near,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
@@ -363,9 +342,8 @@ class Pages:
                 for side, run in enumerate((a, b))
             ],
             comparison=comparison,
-            settings=settings_told(comparison) if comparison else (),
-            facts=list(facts(comparison)) if comparison else (),
-            wanted=wanted(a.world, decision) if decision else (),
+            **(comparison_table.told(comparison) if comparison else {}),
+            wanted=comparison_table.wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
@@ -496,39 +474,27 @@ class Pages:
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
         """Return the decisions of an agent, in the order of turns."""
-        if self.live:
-            return list(self.store.calls.decisions(run.id, agent))
-        return self._all_asked(run)[agent]
+        if agent not in self.kept.asked:
+            self.kept.asked[agent] = list(self.store.calls.decisions(run.id, agent))
+        return self.kept.asked[agent]
 
-    def _all_asked(self, run: Run) -> dict[str, list[Decision]]:
-        """Return the decisions of each agent, in the order of turns."""
-        if self.kept.asked is None:
-            self.kept.asked = {}
-            for decision in self.store.calls.decisions(run.id):
-                self.kept.asked.setdefault(decision.agent, []).append(decision)
-        return self.kept.asked
-
-    def _turn_marks(
-        self, run: Run, agent: str, decisions: Sequence[Decision], first: int, last: int
-    ) -> Mapping[int, list[TurnMark]]:
-        """Return the marks of an agent's turns. For pages that are written, all are read at once."""
-        if self.live:
-            return marks_on_turns(self.store, run, {agent: decisions}, first, last).get(agent, {})
-        if self.kept.turn_marks is None:
-            self.kept.turn_marks = marks_on_turns(self.store, run, self._all_asked(run), 0, run.turns)
-        of_agent = self.kept.turn_marks.get(agent, {})
-        return {turn: marks for turn, marks in of_agent.items() if first <= turn <= last}
+    def _turn_marks(self, run: Run, agent: str) -> Mapping[int, list[TurnMark]]:
+        """Return the marks of an agent's turns."""
+        if agent not in self.kept.turn_marks:
+            notes = self.store.notes.of(run.id)
+            self.kept.turn_marks[agent] = marks_of(agent, self._asked(run, agent), self._marks(run), notes)
+        return self.kept.turn_marks[agent]
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, the observer last."""
-        full = self._full_turn(self.store, run, number)
+        full = self._full_turn(run, number)
         if full and run.world.observer is None:
             return list(full.turn.record.intents)
         attempts = self.store.calls.attempts(run.id, number)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
-    def _full_turn(self, store: Store, run: Run, number: int) -> tracing.FullTurn | None:
+    def _full_turn(self, run: Run, number: int) -> tracing.FullTurn | None:
         """Return a turn as `full_turn` does."""
         if self.kept.turn is None or self.kept.turn[0] != number:
-            self.kept.turn = number, tracing.full_turn(store, run, number)
+            self.kept.turn = number, tracing.full_turn(self.store, run, number)
         return self.kept.turn[1]

@@ -1,13 +1,14 @@
 """`hobbes trace RUN --rejected` and `/RUN/rejections`: what was rejected or corrected in answers, and why."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hobbes.engine.record import Json
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.run_list import number_in
+from hobbes.lab.show.terminal import cell_of_json
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.turns import LoggedTurn
@@ -71,7 +72,8 @@ def page_of(store: Store, run: Run, at: Mapping[str, Any]) -> dict[str, Any]:
     found, first = list(refused_in(store, run)), number_in(at, "first")
     shown = found[first : first + MAX_ROWS]
     return {
-        "reasons": [(one.kind, one.code, one.reason, one.times) for one in reasons_of(found)],
+        "reasons": reasons_of(found),
+        "columns": Reason._fields,
         "found": [one for one in shown if not one.is_note],
         "notes": [one for one in shown if one.is_note],
         "first": first,
@@ -85,13 +87,25 @@ class Reason(NamedTuple):
     """Why parts of answers were rejected or corrected, and how often."""
 
     kind: str
+    times: int
     code: str
     reason: str
-    times: int
+
+
+REFUSED = ("kind", "stage", "code", "said", "kept", "detail")
+"""The columns of what was rejected and corrected in one answer."""
+
+
+def refused_rows(
+    drops: Iterable[Mapping[str, Any]], mends: Iterable[Mapping[str, Any]]
+) -> list[tuple[object, ...]]:
+    """Return what was rejected and corrected in one answer as the rows of a table."""
+    kinds = [*(("rejection", one) for one in drops), *(("correction", one) for one in mends)]
+    return [(kind, *(cell_of_json(one.get(column)) for column in REFUSED[1:])) for kind, one in kinds]
 
 
 def reasons_of(found: Sequence[Refused]) -> list[Reason]:
     """Return the reasons of rejections, then those of corrections, the most frequent first."""
     times = Counter((one.kind, one.code, one.reason) for one in found)
-    ranked = [Reason(*reason, n) for reason, n in times.most_common()]
+    ranked = [Reason(kind, n, code, reason) for (kind, code, reason), n in times.most_common()]
     return sorted(ranked, key=lambda reason: reason.kind, reverse=True)

@@ -9,7 +9,7 @@ from typing import Any
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, JsonObject, canonical
 from hobbes.lab.errors import UsageError
-from hobbes.lab.show.tracing import names_in, turns_so_far
+from hobbes.lab.show.tracing import check_names, names_in, turns_so_far
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import ReasoningSource
@@ -38,11 +38,7 @@ def search_for(
         if event not in run.world.events:
             there = did_you_mean(event, run.world.events, f"it has: {', '.join(run.world.events)}")
             raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
-    names = names_in(store, run) if agents else set()
-    for agent in agents:
-        if agent not in names:
-            there = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
-            raise UsageError(f"--agent: nobody in run {run.id} is called {agent!r}{there}")
+    check_names(run, names_in(store, run) if agents else (), agents)
     return Search(events, agents, None if grep is None else _compile(grep))
 
 

@@ -16,9 +16,6 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
-from hobbes.lab.proof.comparison import beside
-from hobbes.lab.show.cards import counts, details
-from hobbes.lab.show.comparison_table import FAILED_CALLS_HINT, title_of
 from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.documents import in_html
 from hobbes.lab.show.palette import PALETTE, with_names
@@ -35,7 +32,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
 )
 from hobbes.lab.show.told import NOTHING_DONE
-from hobbes.lab.show.tracing import beginning, reasoning_title, usage_line
+from hobbes.lab.show.tracing import beginning, counts, details, reasoning_title, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""
@@ -107,10 +104,7 @@ def environment() -> Environment:
         "players_texts": players_texts,
         "ratees_of": ratees_of,
         "shade_of": shade_of,
-        "both": beside,
         "columns_and_rows": columns_and_rows,
-        "title_of": title_of,
-        "failed_calls_hint": FAILED_CALLS_HINT,
         "reasoning_title": reasoning_title,
         "beginning": beginning,
         "nothing_done": NOTHING_DONE,

@@ -128,10 +128,10 @@ def table(
 def columns_and_rows(listed: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[object]]]:
     """Return objects as the columns and rows of a table, whatever their keys are."""
     columns = list(dict.fromkeys(key for one in listed for key in one))
-    return columns, [[_cell_of_json(one.get(column)) for column in columns] for one in listed]
+    return columns, [[cell_of_json(one.get(column)) for column in columns] for one in listed]
 
 
-def _cell_of_json(value: object) -> object:
+def cell_of_json(value: object) -> object:
     """Return a value as a cell of a table: a text, a number, or JSON."""
     is_json = isinstance(value, bool | list | dict)
     return json.dumps(value, ensure_ascii=False) if is_json else value

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -31,7 +31,6 @@ from hobbes.lab.store.history import (
 )
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.lab.store.turn_marks import TurnMark
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
@@ -117,6 +116,14 @@ def headline(store: Store, run: Run) -> Headline:
 def names_in(store: Store, run: Run) -> set[str]:
     """Return the names of all agents of a run, and of everybody else who was asked."""
     return {*run.setting.agents, *store.calls.first_asked(run.id)}
+
+
+def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None:
+    """Raise MissingError if one of these agents is not among the names of a run."""
+    for agent in agents:
+        if agent not in names:
+            near = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
+            raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
 
 
 class TurnSoFar(NamedTuple):
@@ -213,6 +220,21 @@ def came_out(event: Event) -> list[str]:
     return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
+def details(event: Mapping[str, Any], names: Collection[str]) -> str:
+    """Return what an event says besides its type and agent, in one line; all but names is JSON."""
+    facts = [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
+    said = [
+        value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)
+        for _, value in facts
+    ]
+    return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
+
+
+def counts(counted: Mapping[str, int]) -> str:
+    """Return counts in one line."""
+    return ", ".join(f"{name} {count}" for name, count in counted.items())
+
+
 def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
     """Return how events came out that name nobody else, such as ends of games, by type and agent.
 
@@ -269,13 +291,11 @@ def board_in(run: Run, full: FullTurn | None) -> Board | None:
     return None if full is None else board_of(run.world, full.played)
 
 
-Read: TypeAlias = Callable[[Store, Run, int], FullTurn | None]
-"""Reads a turn as `full_turn` does."""
+def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:
+    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only.
 
-
-def turn_card(store: Store, run: Run, number: int, read: Read = full_turn) -> Card:
-    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only."""
-    full = read(store, run, number)
+    `full` is what `full_turn` returns of it.
+    """
     if full is None:
         return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
     record = full.turn.record.to_json()
@@ -300,9 +320,11 @@ def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Ca
     return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
 
 
-def agent_card(store: Store, run: Run, number: int, agent: str, read: Read = full_turn) -> Card:
-    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls."""
-    full = read(store, run, number)
+def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn | None) -> Card:
+    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls.
+
+    `full` is what `full_turn` returns of the turn.
+    """
     if full is None:
         called = _call_card(store, run, number, agent)
         if called is None:
@@ -359,56 +381,6 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
         **_rejections_and_corrections(turn, OBSERVER),
         "rulings": run.world.observer.ruled(intents),
     }
-
-
-REACH = 10
-"""How many turns of an agent are listed before and after the one that is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The turns in which an agent was asked, around one of them.
-
-    `turns` have their marks. `earlier` and `later` are the nearest turns with a mark, also beyond `turns`.
-    """
-
-    turns: Sequence[tuple[int, Sequence[TurnMark]]]
-    asked: int
-    """In how many turns the agent was asked."""
-    earlier: int | None
-    later: int | None
-
-
-def strip(
-    turns: Sequence[int], number: int, marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
-) -> Strip:
-    """Return the strip around a turn of those in which an agent was asked.
-
-    `marks_in` returns the marks from one turn to another; only as many turns as needed are looked through.
-    """
-    at = turns.index(number)
-    near = turns[max(at - REACH, 0) : at + REACH + 1]
-    marks = marks_in(near[0], near[-1])
-    return Strip(
-        [(turn, marks.get(turn, ())) for turn in near],
-        len(turns),
-        _first_marked(turns[:at][::-1], marks_in),
-        _first_marked(turns[at + 1 :], marks_in),
-    )
-
-
-def _first_marked(
-    turns: Sequence[int], marks_in: Callable[[int, int], Mapping[int, Sequence[TurnMark]]]
-) -> int | None:
-    """Return the first of these turns with a mark; they are looked through in parts that get longer."""
-    most = REACH
-    while turns:
-        part, turns = turns[:most], turns[most:]
-        marks = marks_in(min(part), max(part))
-        if there := [turn for turn in part if turn in marks]:
-            return there[0]
-        most *= 2
-    return None
 
 
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:

@@ -108,7 +108,7 @@ def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
 def test_notes_far_away_are_found_too(
     opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hobbes.lab.show.tracing.REACH", 1)
+    monkeypatch.setattr("hobbes.lab.show.strip.REACH", 1)
     run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
     served = pages.get("/last/3/AgentB").text
     assert f'the strip has 3 of 8 turns, the <a href="/{run.id}/diary?agent=AgentB#turn-3">' in served

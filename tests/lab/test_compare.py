@@ -416,7 +416,7 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, cli: Cli) ->
     }
     assert {measure["difference"] for measure in told["measures"].values()} == {None}
     assert compare(opened, b, b)["divergence"] is None
-    assert "no measures yet" in cli("compare", b.id, b.id).stdout
+    assert "measures: none" in cli("compare", b.id, b.id).stdout
     assert "run B is unfinished, without turns" in cli("compare", a.id, b.id).stdout
 
 

@@ -11,7 +11,7 @@ import pytest
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.tracing import agent_card, overview, turn_card
+from hobbes.lab.show.tracing import agent_card, full_turn, overview, turn_card
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli
@@ -76,10 +76,10 @@ def test_a_follow_up_answer_replaces_a_failed_first_call(
     assert opened.figures.result(run)["failures"]["total"] == 0
     told = [
         (a["attempt"], a["question"], a["tries"], a["outcome"])
-        for a in agent_card(opened, run, 0, "miner-01")["attempts"]
+        for a in agent_card(opened, run, 0, "miner-01", full_turn(opened, run, 0))["attempts"]
     ]
     assert told == [(1, 1, 1, "unreadable"), (2, 2, 1, "answered")]
-    calls = turn_card(opened, run, 0)["calls"]
+    calls = turn_card(opened, run, 0, full_turn(opened, run, 0))["calls"]
     assert {who: len(of_agent) for who, of_agent in calls.items()} == {"miner-01": 2, "miner-02": 1}
 
 
@@ -119,7 +119,10 @@ def test_failed_calls_of_the_observer_count(opened: Store, monkeypatch: pytest.M
     assert told["by_agent"] == {OBSERVER: asked}
     assert told["share"] == asked / (12 + asked)
     (turn, *_) = told["by_turn"]
-    assert turn_card(opened, run, turn)["calls"][OBSERVER][0]["outcome"] == "unreadable"
+    assert (
+        turn_card(opened, run, turn, full_turn(opened, run, turn))["calls"][OBSERVER][0]["outcome"]
+        == "unreadable"
+    )
 
 
 def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,7 +190,7 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
 @pytest.mark.usefixtures("broken_word")
 def test_an_unknown_name_is_met_with_the_nearest_ones(cli: Cli) -> None:
     unknown = cli("trace", "last", "AgntB").exception
-    assert "nobody in this run is called 'AgntB'; did you mean 'AgentB'" in str(unknown)
+    assert "is called 'AgntB'; did you mean 'AgentB'" in str(unknown)
     unknown = cli("trace", "last", "1", "AgntB").exception
     assert "'AgntB' did not act in turn 1; did you mean 'AgentB'" in str(unknown)
     several = cli("trace", "last", "1", "AgentA", "AgentB").exception

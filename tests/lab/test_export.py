@@ -255,9 +255,9 @@ def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
     whole: Counter[str] = Counter()
     decisions = Calls.decisions
 
-    def counted(self: Calls, run: str, first: int = 0) -> Iterator[Decision]:
+    def counted(self: Calls, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
         whole[run] += 1
-        return decisions(self, run, first=first)
+        return decisions(self, run, agent, first)
 
     monkeypatch.setattr(Calls, "decisions", counted)
     for run in runs:

@@ -23,7 +23,7 @@ from hobbes.lab.proof.comparison import compare
 from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.proof.verification import faults
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.show.tracing import agent_card, full_turn
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal
@@ -304,7 +304,9 @@ def test_a_page_and_a_card_of_a_fork_are_shown(opened: Store) -> None:
     pages = Pages(opened, lambda *_, **__: "", live=False)
     assert f"forked from {run.parent} at turn 2" in pages.run(run)
     assert "I was told to pass." in pages.agent(run, 2, "miner-01")
-    views = [agent_card(opened, run, turn, "miner-02")["view"] for turn in (1, 2)]
+    views = [
+        agent_card(opened, run, turn, "miner-02", full_turn(opened, run, turn))["view"] for turn in (1, 2)
+    ]
     assert ["turns_left" in view for view in views] == [False, True], "as each turn was played"
     for turn, view in enumerate(views, 1):
         seen = json.loads(opened.calls.of_turn(run.id, turn)[1].prompt.turn)

@@ -11,7 +11,7 @@ import pytest
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.exporting import export
-from hobbes.lab.show.tracing import agent_card
+from hobbes.lab.show.tracing import agent_card, full_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.state import TurnState
@@ -73,7 +73,7 @@ def test_each_agent_is_a_sample_with_all_its_turns(world: str, opened: Store, tm
     for agent, sample in samples.items():
         of_agent = [d for d in decisions if d.agent == agent]
         calls = [opened.calls.of_turn(run.id, d.turn, agent)[0] for d in of_agent]
-        cards = [agent_card(opened, run, d.turn, agent) for d in of_agent]
+        cards = [agent_card(opened, run, d.turn, agent, full_turn(opened, run, d.turn)) for d in of_agent]
         told = [(message.role, message.text) for message in sample.messages]
         assert told == [
             pair for c in calls for pair in (("user", c.prompt.turn), ("assistant", c.reply.text)) if pair[1]

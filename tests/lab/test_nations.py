@@ -8,7 +8,7 @@ import pytest
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.tracing import turn_card
+from hobbes.lab.show.tracing import full_turn, turn_card
 from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import load_prompts, turn_text
 from tests.conftest import Cli
@@ -29,7 +29,7 @@ def test_reports_are_rows_and_are_shown_rater_by_ratee(opened: Store, cli: Cli) 
         "select rater, ratee, score from reports where run = ? and turn = 3 and kind = 'aggressor_report'",
         [run.id],
     ).fetchall()
-    shown = turn_card(opened, run, 3)["reports"]["aggressor_report"]
+    shown = turn_card(opened, run, 3, full_turn(opened, run, 3))["reports"]["aggressor_report"]
     told = {(rater, ratee, score) for rater, report in shown.items() for ratee, score in report.items()}
     assert told == set(rows)
     assert shown["AgentB"]["AgentA"] > shown["AgentB"]["AgentC"]

@@ -45,7 +45,7 @@ def dead_run(opened: Store) -> Run:
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     assert f'href="/{run.id}"' in pages.get("/").text
-    assert f'href="/{run.id}#1"' in pages.get(f"/{run.id}").text
+    assert f'href="/{run.id}?first=1#1"' in pages.get(f"/{run.id}").text
     assert f'href="/{run.id}/1/miner-02"' in pages.get(f"/{run.id}/1.html").text
     card = pages.get(f"/{run.id}/3/miner-02").text
     (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
@@ -108,11 +108,14 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
         ("/search?q=a&turn=99999999999999999999999", "write a turn, such as 3"),
-        ("/last/diary?agent=miner-1", "nobody in this run is called 'miner-1'; did you mean 'miner-01'"),
+        ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
-        ("/last/diary?kind=felt", "`kind` in the address is none of: thought, said, done"),
-        ("/last/diary?mark=x", "`mark` in the address is none of: raid, capture, failed call, rejection"),
+        ("/last/diary?kind=felt", "`kind` in the address 'felt': choose from: thought, said, done"),
+        (
+            "/last/diary?mark=x",
+            "`mark` in the address 'x': choose from: raid, capture, failed call, rejection",
+        ),
         ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
         ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
@@ -162,7 +165,7 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
 def turns_on(page: str, run: Run) -> list[int]:
     """Return the turns that the page of a run lists, each with a link to it."""
     listed = page.partition("<h2>Turns</h2>")[2]
-    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}#(\d+)"', listed)]
+    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}[?]first=[0-9]+#(\d+)"', listed)]
 
 
 def test_a_long_run_is_listed_part_by_part(
