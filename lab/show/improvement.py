@@ -1,0 +1,35 @@
+"""The result of an improvement: a table in the terminal, as JSON, and as Markdown."""
+
+from pathlib import Path
+
+from gepa.core.result import GEPAResult
+
+from hobbes.lab.experiment.report import Report
+from hobbes.lab.experiment.wording import short, verdicts
+from hobbes.lab.improve.improvement import Improvement, is_accepted
+from hobbes.lab.show import reports
+from hobbes.lab.show.findings import Section
+from hobbes.lab.show.terminal import OUT, print_json
+
+
+def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None, *, as_json: bool) -> None:
+    """Print what gepa found and what the games decided about it, and write it beside the prompts."""
+    folder = Path(asked.file.name)
+    candidates = [
+        (number, asked.file.sign * score, found.candidates[number]["advice"])
+        for number, score in enumerate(found.val_aggregate_scores)
+    ]
+    said = f"Nothing better was found{' in games' if games else ', so no game was played'}."
+    if is_accepted(games):
+        said = f"Accepted: candidate {found.best_idx}. Its prompts are in {folder / 'prompts'}."
+    rows = [(str(number), short(value), advice) for number, value, advice in candidates]
+    columns = ("candidate", asked.file.measure, "advice")
+    section = Section(asked.file.goal, [said, *(verdicts(games) if games else ())], columns, rows)
+    title = f"{asked.file.name}, an improvement in {asked.file.world}"
+    (folder / "report.md").write_text(reports.in_markdown(title, [section]), encoding="utf-8")
+    if as_json:
+        told = [dict(zip(("candidate", "value", "advice"), one, strict=True)) for one in candidates]
+        hypotheses = [one.to_json() for one in games.hypotheses] if games else []
+        print_json({"accepted": is_accepted(games), "candidates": told, "hypotheses": hypotheses})
+    else:
+        OUT.print(reports.renderable(title, [section]))
