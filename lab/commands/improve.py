@@ -30,7 +30,7 @@ def improve(
     Example: hobbes improve calmer.toml
     """
     try:
-        from hobbes.lab.improve.adapter import ADVICE, ProbeAdapter
+        from hobbes.lab.improve.adapter import ProbeAdapter
     except ModuleNotFoundError as error:
         hint = "install it in the checkout: pip install -e '.[improve]'"
         raise LabError(f"hobbes improve needs gepa; {hint}") from error
@@ -47,12 +47,12 @@ def improve(
     with options.open_home(home, writes=True) as store:
         asked = read_improvement(store, file)
         adapter, games = ProbeAdapter(store, asked), None
-        if asked.cost.may_cost and not yes:
-            ask_whether_to_play(asked.cost)
+        if asked.cost_of_games.may_cost and not yes:
+            ask_whether_to_play(asked.cost_of_games)
         remark(f"gepa searches; {asked.search / 'run_log.txt'} says what it does")
         found = adapter.search()
         if found.best_idx:
-            best = found.candidates[found.best_idx][ADVICE]
+            best = found.candidates[found.best_idx]["advice"]
             content = asked.experiment(best)
             made = plan(store, file, parse(content))
             with show_experiment_progress(len(made.cells), len(missing(store, made))) as progress:

@@ -1,8 +1,4 @@
-"""What gepa asks of hobbes: the scores of advice, and what its proposer reads about them.
-
-An answer is worth the goal's measure of a single turn: the recorded turn, played once more by the rules, with
-this answer in place of the agent's own.
-"""
+"""What gepa asks of hobbes: the scores of advice, and what its proposer reads about them."""
 
 import math
 import os
@@ -22,7 +18,6 @@ from hobbes.engine.measuring import meaning_of, measure_history
 from hobbes.engine.turn import Judged, rule
 from hobbes.engine.world import AnyWorld, PlayedTurn
 from hobbes.lab.errors import HaltedRunError, UsageError
-from hobbes.lab.experiment.wording import short
 from hobbes.lab.improve.advice import write_candidate
 from hobbes.lab.improve.improvement import Improvement
 from hobbes.lab.loop import play_out
@@ -41,9 +36,6 @@ from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import system_text
 
-ADVICE = "advice"
-"""The name of the text that gepa changes."""
-
 TEMPLATE = """The agents also get this advice, which is all of the text that you can change:
 ```
 <curr_param>
@@ -59,10 +51,12 @@ name in double braces. No headings. Provide the new advice within ``` blocks."""
 
 
 class ProbeAdapter:
-    """Scores advice by the probe of an improvement. An example is the number of a situation, from 1."""
+    """Scores advice by the probe of an improvement. An example is the number of a situation, from 1.
 
-    propose_new_texts: ProposalFn | None = None
-    """gepa's own way, with a template of ours."""
+    An answer is worth the goal's measure of the recorded turn, which the rules play once more with it.
+    """
+
+    propose_new_texts: ProposalFn | None = None  # gepa's own way, with a template of ours
 
     def __init__(self, store: Store, asked: Improvement) -> None:
         """Raise UsageError if the proposer is no chat model that can be asked."""
@@ -80,10 +74,7 @@ class ProbeAdapter:
         """Why there was no proposal: gepa goes on after an error, so the next score has to raise it."""
 
     def search(self) -> GEPAResult[None, int]:
-        """Return what gepa finds, from where it stopped. It writes what it does into `run_log.txt`.
-
-        Raise LabError if a model cannot be asked.
-        """
+        """Return what gepa finds, from where it stopped. Raise LabError if a model cannot be asked."""
         asked, file = self._asked, self._asked.file
         words = TEMPLATE.format(
             goal=file.goal,
@@ -93,7 +84,7 @@ class ProbeAdapter:
         )
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
             return optimize(
-                seed_candidate={ADVICE: asked.advice},
+                seed_candidate={"advice": asked.advice},
                 trainset=[*range(1, len(asked.situations) + 1)],
                 adapter=self,
                 reflection_lm=self._propose,
@@ -112,7 +103,7 @@ class ProbeAdapter:
         """Return the scores of advice in situations: more is better. Refused advice has the worst score."""
         if self._failure:
             raise HaltedRunError(f"the proposer failed: {self._failure}; the same command goes on")
-        asked, advice, outputs = self._asked, candidate[ADVICE], [None] * len(batch)
+        asked, advice, outputs = self._asked, candidate["advice"], [None] * len(batch)
         prompts = asked.prompts_of(advice)
         is_new = advice != asked.advice
         if is_new and (why := write_candidate(asked.baseline, advice, Path(prompts))):
@@ -132,7 +123,7 @@ class ProbeAdapter:
         components_to_update: list[str],  # noqa: ARG002  there is only one
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Return what the proposer reads about advice: situations, answers, and what came of them."""
-        return {ADVICE: eval_batch.trajectories or []}
+        return {"advice": eval_batch.trajectories or []}
 
     def _propose(self, prompt: str | list[dict[str, object]]) -> str:
         """Return the proposer's text; empty, with `_failure` set, if there is none."""
@@ -179,11 +170,8 @@ class ProbeAdapter:
         others = intents_of(run, stored_turn(self._store, run, at.turn)) if at.turn < run.turns else {}
         values = [_value(run.world, state, {**others, at.agent: one.intent}, measure) for one in cell.answers]
         known = [value for value in values if value is not None]
-        answers = [
-            {"Answer": one.call.reply.text, measure: short(value)}
-            for one, value in zip(cell.answers, values, strict=True)
-        ]
-        record = {"Situation": cell.answers[0].call.prompt.turn, "Answers": answers}
+        texts = [one.call.reply.text for one in cell.answers]
+        record = {"Situation": cell.answers[0].call.prompt.turn, "Answers": texts, measure: values}
         return fmean(known) if known else None, record
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.lab.errors import UsageError
 from hobbes.lab.experiment.estimate import Estimate, estimate
-from hobbes.lab.experiment.file import NULL, Name, Options, Seeds, Text, parse
+from hobbes.lab.experiment.file import NULL, ExperimentFile, Name, Options, Seeds, Text, parse
 from hobbes.lab.experiment.plan import plan
 from hobbes.lab.experiment.report import Report
 from hobbes.lab.experiment.statistics import ALPHA, fewest_pairs
@@ -25,9 +24,6 @@ from hobbes.lab.store.home import Store
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 """The arms of the games that decide, beside the null arm."""
-
-OWN = ("seeds", "goal", "keep", "proposer", "max_calls", "screen")
-"""The keys of an improvement file that an experiment file has not, or has in another way."""
 
 Guard = Annotated[str, Field(pattern=r"^\S+ (>=|<=) (0?\.\d*[1-9]\d*|[1-9]\d*(\.\d+)?) baseline$")]
 """What must be kept: a share of a measure of the baseline, above 0."""
@@ -84,8 +80,7 @@ class Improvement:
     baseline: Beginning
     advice: str
     """That of the baseline."""
-    cost: Estimate
-    """That of the games."""
+    cost_of_games: Estimate
 
     @property
     def search(self) -> Path:
@@ -106,13 +101,12 @@ class Improvement:
         return {**self.games, "arms": arms, "hypothesis": [*self._hypotheses()]}
 
     def _hypotheses(self) -> Iterator[dict[str, Any]]:
-        file = self.file
-        verb, better = ("lowers", "lower") if file.sign < 0 else ("raises", "higher")
+        verb, better = ("lowers", "lower") if self.file.sign < 0 else ("raises", "higher")
         for against, words in ((BASELINE, "the baseline"), (NULL, "its second replicate")):
-            text = f"The candidate {verb} {file.measure} against {words}"
-            goal = {"measure": file.measure, "arm": CANDIDATE, "against": against}
+            text = f"The candidate {verb} {self.file.measure} against {words}"
+            goal = {"measure": self.file.measure, "arm": CANDIDATE, "against": against}
             yield {"text": text, **goal, "direction": better}
-        for guard in file.keep:
+        for guard in self.file.keep:
             measure, relation, share, _ = guard.split()
             kept = {"measure": measure, "arm": CANDIDATE, "against": BASELINE, "share": float(share)}
             direction = "higher" if relation == ">=" else "lower"
@@ -130,13 +124,15 @@ def read_improvement(store: Store, path: Path) -> Improvement:
     if Path(file.name).exists() and not Path(file.name, "search").exists():
         raise UsageError(f"{file.name} is there and holds no improvement; give this one another name")
     asked, runs = file.screen, [store.runs.find(run) for run in file.screen.runs]
-    picked = (pick(store, run, asked.turns, asked.agents, asked.where) for run in runs)
-    situations = tuple(dict.fromkeys(chain.from_iterable(picked)))
+    situations = tuple(
+        one for run in runs for one in pick(store, run, asked.turns, asked.agents, asked.where)
+    )
     if not situations:
         raise UsageError(f"{path}: [screen] names no situation; choose other runs, turns, agents or where")
     seen = {run.setting.seed for run in runs}
+    own = ImproveFile.model_fields.keys() - ExperimentFile.model_fields.keys()
     games = {
-        **{key: value for key, value in content.items() if key not in OWN},
+        **{key: value for key, value in content.items() if key not in own},
         "seeds": [seed for seed in file.seeds if seed not in seen],
         "arms": {BASELINE: {}},
         "compare": {"measures": [*dict.fromkeys([file.measure, *(one.split()[0] for one in file.keep)])]},

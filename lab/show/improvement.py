@@ -15,20 +15,18 @@ from hobbes.lab.show.terminal import OUT, print_json
 def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None, *, as_json: bool) -> None:
     """Print what gepa found and what the games decided about it, and write it beside the prompts."""
     folder = Path(asked.file.name)
-    candidates = [
-        (number, asked.file.sign * score, found.candidates[number]["advice"])
-        for number, score in enumerate(found.val_aggregate_scores)
-    ]
+    values = [asked.file.sign * score for score in found.val_aggregate_scores]
+    texts = [one["advice"] for one in found.candidates]
     said = f"Nothing better was found{' in games' if games else ', so no game was played'}."
     if is_accepted(games):
         said = f"Accepted: candidate {found.best_idx}. Its prompts are in {folder / 'prompts'}."
-    rows = [(str(number), short(value), advice) for number, value, advice in candidates]
+    rows = [(str(number), short(values[number]), text) for number, text in enumerate(texts)]
     columns = ("candidate", asked.file.measure, "advice")
     section = Section(asked.file.goal, [said, *(verdicts(games) if games else ())], columns, rows)
     title = f"{asked.file.name}, an improvement in {asked.file.world}"
     (folder / "report.md").write_text(reports.in_markdown(title, [section]), encoding="utf-8")
     if as_json:
-        told = [dict(zip(("candidate", "value", "advice"), one, strict=True)) for one in candidates]
+        told = [{"value": value, "advice": text} for value, text in zip(values, texts, strict=True)]
         hypotheses = [one.to_json() for one in games.hypotheses] if games else []
         print_json({"accepted": is_accepted(games), "candidates": told, "hypotheses": hypotheses})
     else:
