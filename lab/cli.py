@@ -13,7 +13,7 @@ from typer.main import get_command
 from hobbes.lab.commands import (
     editing,
     experimenting,
-    improving,
+    improve,
     looking,
     noting,
     playing,
@@ -34,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (playing, experimenting, improving, proving, looking, noting, tools, editing):
+for group in (playing, experimenting, improve, proving, looking, noting, tools, editing):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probing.app, rich_help_panel=CHANGE)

@@ -123,7 +123,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             _tell_cost(store, made, cost, as_json=as_json)
             return
         if cost.may_cost and not yes:
-            _ask(cost)
+            ask_whether_to_play(cost)
         try:
             ways = Ways(jobs, at_once, caps, keep is not None)
             with show_experiment_progress(len(made.cells), len(cells)) as watch:
@@ -180,8 +180,8 @@ def _where(on: str | None) -> "Play":
     return partial(play_on, on)
 
 
-def _ask(cost: "Estimate") -> None:
-    """Ask whether to play an experiment that costs money. Raise LabError if the answer is no."""
+def ask_whether_to_play(cost: "Estimate") -> None:
+    """Ask whether to play games that cost money. Raise LabError if the answer is no."""
     from hobbes.lab.show.terminal import ERR, table
 
     ERR.print(table("", ("", ""), _cost(cost)))

@@ -119,6 +119,7 @@ def _several(given: object) -> object:
 
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
+Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
 Several = Annotated[
     tuple[Text, ...],
     BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
@@ -289,7 +290,7 @@ class ExperimentFile(Options):
     question: Text | None = None
     """What the experiment is to find out, in a sentence. The report begins with it."""
     rounds: int | None = Field(None, ge=1)
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)] = ()
+    seeds: Seeds = ()
     """`seeds = 20` stands for the seeds 1 to 20, `seeds = "101-120"` for those from 101 to 120.
 
     Where arms fork recorded runs, they are the numbers of these runs.

@@ -6,8 +6,9 @@ serves it on port 8770, for the commands of docs/improve.md.
 """
 
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from hobbes.engine.chance import chance
-from hobbes.lab.improve.file import read_improve_file
-from hobbes.lab.improve.improving import Improved, Improvement, check
-from hobbes.lab.improve.lineage import Candidate
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.together import Progress
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
@@ -50,25 +47,30 @@ USELESS = (
 FALSE = "Each attack costs 7 sats."
 """A sentence that states a rule which the engine does not have."""
 
-RATES = {True: 10, False: 70}
+CERTAIN = {True: 0, False: 100}
 """How many percent of the answers attack, by whether the system text has the cure."""
+
+NOISY = {True: 10, False: 70}
+"""The same of players that do not always do the same."""
 
 
 class Village:
     """The server. Each answer draws anew, by the text of its question and how often it was asked before."""
 
-    def __init__(self, name: str, sentences: Sequence[str]) -> None:
+    def __init__(self, name: str, sentences: Sequence[str], rates: Mapping[bool, int]) -> None:
         self._name = name
         self._sentences = sentences
+        self._rates = rates
         self.asked: Counter[str] = Counter()
         """How often each model was asked."""
         self._questions: Counter[str] = Counter()
-        self.is_down = False
+        self.down_from = math.inf
+        """After how many answers it is down."""
         self.app = Starlette(routes=[Route("/v1/chat/completions", self._completion, methods=["POST"])])
 
     async def _completion(self, request: Request) -> Response:
         body = await request.json()
-        if self.is_down:
+        if self.asked.total() >= self.down_from:
             return JSONResponse({"error": {"message": "no such model"}}, status_code=404)
         model, (system, turn) = body["model"], (message["content"] for message in body["messages"])
         self.asked[model] += 1
@@ -77,7 +79,8 @@ class Village:
             text = self._proposal(int(chance(1, self.asked[model], self._name, "proposal"), 16))
         else:
             times, question = self._questions[system + turn], f"{self._name} {system} {turn}"
-            text = json.dumps(_move(turn, int(chance(1, times, question, "answer"), 16), CURE in system))
+            draw = int(chance(1, times, question, "answer"), 16)
+            text = json.dumps(_move(turn, attacks=draw % 100 < self._rates[CURE in system]))
         message = {"role": "assistant", "content": text}
         return JSONResponse(
             {
@@ -95,17 +98,17 @@ class Village:
         return f"I suggest:\n```\n{self._sentences[draw % len(self._sentences)]}\n```"
 
 
-def _move(turn: str, draw: int, heeds: bool) -> dict[str, Any]:  # noqa: FBT001  one of two rates
+def _move(turn: str, *, attacks: bool) -> dict[str, Any]:
     """Return an attack on the other unit, or a block."""
     view = view_in(turn) or {}
     other = next(unit for unit in ("unit-a", "unit-b") if unit != view["you"])
-    return {"action": "attack", "target": other} if draw % 100 < RATES[heeds] else {"action": "block"}
+    return {"action": "attack", "target": other} if attacks else {"action": "block"}
 
 
 @contextmanager
-def village(name: str, *sentences: str) -> Iterator[Village]:
+def village(name: str, *sentences: str, rates: Mapping[bool, int] = CERTAIN) -> Iterator[Village]:
     """Serve the stand-in, whose draws depend on the name, so that every chat model is it."""
-    server = Village(name, sentences)
+    server = Village(name, sentences, rates)
     with in_thread(server.app) as url, environment(OPENAI_BASE_URL=url, OPENAI_API_KEY="none"):
         yield server
 
@@ -130,34 +133,18 @@ times = 3
 """
 
 
-def written(folder: Path, max_calls: int = 300, seeds: int = 8, more: str = "") -> Path:
+def written(folder: Path, more: str = "", max_calls: int = 240, seeds: int = 9) -> Path:
     """Write an improvement file."""
     path = folder / "calm.toml"
-    path.write_text(FILE.format(max_calls=max_calls, seeds=seeds, more=more), encoding="utf-8")
+    path.write_text(FILE.format(more=more, max_calls=max_calls, seeds=seeds), encoding="utf-8")
     return path
 
 
-def situations(store: Store, seed: int = 3, model: str = f"openai:{PLAYER}") -> Run:
-    """Play the game whose situations screen candidates."""
-    asked = RunOptions("trust", 2, seed=seed, models=model, values={"rounds": 3}, name="before")
+def situations(store: Store, seed: int = 3) -> Run:
+    """Play the game whose situations score candidates."""
+    asked = RunOptions("trust", 2, seed=seed, models=f"openai:{PLAYER}", values={"rounds": 3}, name="before")
     return played(store, asked)
 
 
-def improvement(
-    store: Store, path: Path, on_candidate: Callable[[Candidate], None] = lambda _: None
-) -> Improvement:
-    """Return the improvement of a file, whose result folder lies beside the file."""
-    file, content = read_improve_file(path)
-    asked = check(store, path, file, content, path.with_name(file.name))
-    return Improvement(store, asked, on_candidate)
-
-
-def improved(store: Store, path: Path) -> Improved:
-    """Search for better advice, and let games decide."""
-    under_way = improvement(store, path)
-    under_way.search()
-    return under_way.decide(Progress())
-
-
 if __name__ == "__main__":
-    uvicorn.run(Village("docs", (CURE, FALSE, *USELESS)).app, port=8770, log_level="warning")
+    uvicorn.run(Village("docs", (CURE, FALSE, *USELESS), NOISY).app, port=8770, log_level="warning")

@@ -1,342 +1,269 @@
 """`hobbes improve`: a planted sentence is found and accepted, nothing else is, and nothing is asked twice."""
 
 import json
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
+from typing import Any
 
 import pytest
 
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.experiment.frozen import frozen_plan
 from hobbes.lab.experiment.report import stored_file
-from hobbes.lab.experiment.wording import verdicts
-from hobbes.lab.improve.advice import Advice, advice_of, refusals, write_candidate
-from hobbes.lab.improve.file import fresh_seeds
-from hobbes.lab.improve.lineage import Candidate
+from hobbes.lab.improve.adapter import ProbeAdapter
+from hobbes.lab.improve.advice import advice_of, write_candidate
+from hobbes.lab.improve.improvement import read_improvement
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
-from hobbes.lab.play.together import Progress
 from hobbes.lab.probe.table import tell
-from hobbes.lab.show.improving import sentences
 from hobbes.lab.store.home import Store
-from hobbes.nodes.prompting import rules_of
+from hobbes.lab.store.probes import answers_of, probe_named
+from hobbes.nodes.prompting import ROOT
 from tests.conftest import Cli
-from tests.lab.improving import (
-    CURE,
-    FALSE,
-    PLAYER,
-    PROPOSER,
-    USELESS,
-    improved,
-    improvement,
-    situations,
-    village,
-    written,
-)
+from tests.lab.improving import CURE, FALSE, NOISY, PROPOSER, USELESS, situations, village, written
 from tests.lab.play import played
 from tests.test_docs import code, keys, listed, sections
 
-BETTER = "Nothing better was found: "
+
+@pytest.fixture(autouse=True)
+def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+def improved(cli: Cli, path: Path) -> dict[str, Any]:
+    done = cli("improve", str(path), "--yes", "--json")
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert done.exit_code == (not found["accepted"])
+    return found
 
 
-def test_the_planted_sentence_is_found_and_accepted_within_the_budget(opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, more='keep = ["survival >= 0.5 baseline"]')
+def test_the_planted_sentence_is_found_and_accepted_by_games_with_unseen_seeds(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
     with village("found", CURE, FALSE, USELESS[0]) as server:
         situations(opened)
-        before = server.asked.total()
-        found = improved(opened, path)
-        calls = server.asked.total() - before
-    assert found.is_accepted
-    assert found.games is not None
-    assert all(line.startswith("Supported: ") for line in verdicts(found.games))
-    assert len(found.games.hypotheses) == 3
-    assert calls == found.spent.calls <= 300
-    assert found.lineage.proposals.calls == server.asked[PROPOSER]
+        found = improved(cli, written(tmp_path, 'keep = ["survival >= 0.5 baseline"]'))
+        asked = server.asked.total()
+        again = improved(cli, tmp_path / "calm.toml")
+        assert server.asked.total() == asked
+    assert again == found
+    assert found["accepted"]
+    assert [one["verdict"] for one in found["hypotheses"]] == ["supported"] * 3
+    baseline, *candidates = found["candidates"]
+    (chosen,) = (one for one in candidates if one["advice"] == CURE)
+    assert chosen["value"] < baseline["value"]
     assert CURE in (tmp_path / "calm" / "prompts" / "system.en.md").read_text(encoding="utf-8")
-    told = json.loads((tmp_path / "calm" / "lineage.json").read_text(encoding="utf-8"))
-    chosen = told["candidates"][told["chosen"]]
-    assert ["+", CURE] in chosen["diff"]
-    assert chosen["value"] < told["candidates"][0]["value"]
-    assert (tmp_path / "calm" / chosen["prompts"] / "system.en.md").exists(), "it is told from the folder on"
-    assert str(tmp_path) not in json.dumps(told)
-    (false,) = (one for one in told["candidates"] if one["text"] == FALSE)
-    assert len(false["refused"]) == 1
-    assert not false["values"]
+    assert CURE in (tmp_path / "calm" / "report.md").read_text(encoding="utf-8")
+    assert FALSE not in {one["advice"] for one in candidates}
+    (log,) = tmp_path.glob("calm/search/*/run_log.txt")
+    assert "refused: the number 7 is typed in" in log.read_text(encoding="utf-8")
     frozen = frozen_plan(opened, stored_file(opened, "calm"))
     assert frozen is not None
-    assert 3 not in frozen.file.seeds  # that of the game whose situations screened
+    assert frozen.file.seeds == (1, 2, 4, 5, 6, 7, 8, 9)  # 3 is that of the game whose situations score
     assert [one.against for one in frozen.file.hypotheses] == ["baseline", "null", "baseline"]
 
 
-def test_a_budget_in_dollars_counts_screening_proposals_and_games(opened: Store, tmp_path: Path) -> None:
-    price = "price = { input = 1.0, output = 1.0 }"
-    models = "\n".join(f'[{name}]\nmodel = "{name}"\n{price}' for name in (PLAYER, PROPOSER))
-    opened.home.joinpath("models.toml").write_text(models, encoding="utf-8")
-    path = written(tmp_path)
-    text = path.read_text(encoding="utf-8").replace("max_calls = 300", "max_usd = 0.022")
-    path.write_text(text.replace("openai:", ""), encoding="utf-8")
-    with village("dollars", CURE, USELESS[0]) as server:
-        situations(opened, model=PLAYER)
-        before = server.asked.total()
-        found = improved(opened, path)
-        calls = server.asked.total() - before
-    assert found.spent.usd == pytest.approx(calls * 110 / 1e6)
-    assert found.spent.usd is not None
-    assert found.spent.usd <= 0.022
-    assert found.lineage.proposals.calls > 1
-
-
-def test_the_rules_say_what_an_answer_would_do_with_the_others_as_recorded(
-    opened: Store, tmp_path: Path
+def test_the_value_of_an_answer_is_that_of_its_turn_with_the_others_as_recorded(
+    opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
-    with village("rules", USELESS[0]):
+    with village("rules", USELESS[0], rates=NOISY):
         run = situations(opened)
-        under_way = improvement(opened, written(tmp_path))
-        under_way.search()
+        baseline, *_ = improved(cli, written(tmp_path))["candidates"]
     attacks = [
         {agent: intent["action"] == "attack" for agent, intent in turn.record.to_json()["intents"].items()}
         for turn in opened.turns.of(run)
     ]
-    baseline, *_ = under_way.lineage.candidates
-    probe = tell(opened, f"calm-{baseline.key}")
-    for number, value in baseline.values.items():
-        place = probe.situations[number - 1]
-        (other,) = {"unit-a", "unit-b"} - {place.agent}
-        own = probe.cell(number, baseline.key).having("attack") / 3
-        assert value == pytest.approx((own + attacks[place.turn][other]) / 2)
+    probe = tell(opened, "calm")
+
+    def values() -> Iterator[float]:
+        for number, place in enumerate(probe.situations, start=1):
+            (other,) = {"unit-a", "unit-b"} - {place.agent}
+            own = probe.cell(number, "recorded").having("attack") / 3
+            yield (own + attacks[place.turn][other]) / 2
+
+    assert baseline["value"] == pytest.approx(fmean(values()))
 
 
-def test_where_no_sentence_helps_it_says_plainly_that_nothing_better_was_found(
-    opened: Store, tmp_path: Path
-) -> None:
+def test_where_no_sentence_helps_nothing_is_accepted(opened: Store, cli: Cli, tmp_path: Path) -> None:
     with village("none", USELESS[0]):
         situations(opened)
-        found = improved(opened, written(tmp_path))
-    assert not found.is_accepted
-    assert next(sentences(found)).startswith(BETTER)
+        done = cli("improve", str(written(tmp_path)), "--yes")
+    assert done.exit_code == 1
+    assert "Nothing better was found, so no game was played." in done.stdout
     assert not (tmp_path / "calm" / "prompts").exists()
 
 
-def test_a_guard_that_does_not_hold_refuses_the_cure(opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, more='keep = ["aggression >= 0.9 baseline"]')
+def test_a_guard_that_does_not_hold_refuses_the_cure(opened: Store, cli: Cli, tmp_path: Path) -> None:
     with village("guard", CURE):
         situations(opened)
-        found = improved(opened, path)
-    assert found.games is not None
-    verdict = [line.partition(":")[0] for line in verdicts(found.games)]
-    assert verdict == ["Supported", "Supported", "Not supported"]
-    assert not found.is_accepted
-    assert next(sentences(found)).startswith(BETTER)
+        found = improved(cli, written(tmp_path, 'keep = ["aggression >= 0.9 baseline"]'))
+    assert [one["verdict"] for one in found["hypotheses"]] == ["supported", "supported", "not supported"]
+    assert not found["accepted"]
+    assert not (tmp_path / "calm" / "prompts").exists()
 
 
-def test_stopped_at_any_candidate_and_in_the_games_it_goes_on_and_asks_nothing_twice(
-    opened: Store, tmp_path: Path
+def test_a_goal_that_was_changed_after_the_games_had_begun_is_not_accepted(
+    opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
-    def stop_at(number: int) -> Callable[[Candidate], None]:
-        def stop(one: Candidate) -> None:
-            if one.number == number:
-                raise KeyboardInterrupt
+    with village("changed", CURE):
+        situations(opened)
+        path = written(tmp_path, 'keep = ["aggression >= 0.9 baseline"]')
+        assert not improved(cli, path)["accepted"]
+        assert not improved(cli, written(tmp_path, 'keep = ["aggression >= 0.1 baseline"]'))["accepted"]
 
-        return stop
 
-    class StopsInGames(Progress):
-        def on_ended(self, run: str) -> None:  # noqa: ARG002  as in Progress
-            raise KeyboardInterrupt
-
+@pytest.mark.parametrize("moments", [(3, 14, 25, 40), (13, 20, 60)])
+def test_stopped_at_any_moment_it_goes_on_and_asks_nothing_that_was_answered(
+    moments: tuple[int, ...], opened: Store, cli: Cli, tmp_path: Path
+) -> None:
     path = written(tmp_path)
     with village("stopped", CURE, FALSE, USELESS[0]) as server:
-        situations(opened)
+        run = situations(opened)
         before = server.asked.total()
-        for number in range(3):
-            with pytest.raises(KeyboardInterrupt):
-                improvement(opened, path, stop_at(number)).search()
-        under_way = improvement(opened, path)
-        under_way.search()
-        lineage = under_way.lineage.to_json()
-        searched = server.asked.total() - before
-        assert searched == under_way.lineage.screening.calls + under_way.lineage.proposals.calls
-        with pytest.raises(KeyboardInterrupt):
-            under_way.decide(StopsInGames())
-        found = improved(opened, path)
-    of_games = server.asked.total() - before - searched
-    under_way_at_the_stop = 2 * 24  # the two agents of each game, at most
-    assert 0 <= of_games - found.of_games.calls <= under_way_at_the_stop
-    assert found.is_accepted
-    assert found.lineage.to_json() == lineage
-
-
-def test_a_proposer_that_fails_is_an_error_for_people_and_its_answers_are_kept(
-    opened: Store, tmp_path: Path
-) -> None:
-    path = written(tmp_path)
-    with village("down", CURE, USELESS[0]) as server:
-        situations(opened)
-
-        def go_down(one: Candidate) -> None:
-            server.is_down = one.number == 1
-
-        with pytest.raises(LabError, match="the proposer openai:proposer failed"):
-            improvement(opened, path, go_down).search()
-        server.is_down = False
-        kept = tmp_path / "calm" / "proposals.jsonl"
-        with kept.open("a", encoding="utf-8") as file:
-            file.write('{"prompt": "half a li')
-        asked = server.asked[PROPOSER]
-        under_way = improvement(opened, path)
-        under_way.search()
-    assert under_way.lineage.proposals.calls == server.asked[PROPOSER] > asked
-    assert CURE in {one.text for one in under_way.lineage.candidates}
-    assert all(json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines())
+        for moment in moments:
+            server.down_from = before + moment
+            assert isinstance(cli("improve", str(path), "--yes", "--json").exception, LabError)
+        server.down_from = 10_000
+        assert [one["verdict"] for one in improved(cli, path)["hypotheses"]] == ["supported"] * 2
+    kept = [*answers_of(opened, probe_named(opened, "calm"))]
+    of_games = opened.db.table("calls").count_where("run <> ? and outcome = 'answered'", [run.id])
+    assert server.asked.total() - before - server.asked[PROPOSER] == len(kept) + of_games
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("max_calls = 300", "", "max_calls or max_usd is missing"),
-        ("max_calls = 300", "max_calls = 150", "max_calls 150 is too little: the games take up to 144 calls"),
-        ("max_calls = 300", "max_usd = 1.0", "--max-usd needs the price of"),
-        ("minimise aggression", "reduce aggression", "goal: write minimise MEASURE or maximise MEASURE"),
+        ("max_calls = 240", "", "max_calls: Field required"),
+        ("minimise aggression", "reduce aggression", "goal: "),
         ("minimise aggression", "minimise anger", "trust has no measure 'anger'"),
-        ("seeds = 8", "seeds = 3", r"seeds: too few \(3\) to accept any candidate; write 7 or more"),
-        ("seeds = 8", "seeds = [1, 2, 3]", "the runs of .screen. have the seed 3"),
-        ("max_calls", 'keep = ["gain > 1"]\nmax_calls', "'gain > 1': write MEASURE >= 0.95 baseline"),
+        ("seeds = 9", "seeds = 7", "seeds: write 7 or more that no run of .screen. has"),
+        ("max_calls", 'keep = ["gain > 1"]\nmax_calls', "keep.0: "),
+        ("max_calls", 'keep = ["gain >= 0.0 baseline"]\nmax_calls', "keep.0: "),
         ("openai:proposer", "policy:random", "policy:random writes no texts; name a chat model"),
+        ("openai:proposer", "nobody", "proposer: "),
         ("turns = [0, 1]", 'where = "beg"', "names no situation"),
-        ('world = "trust"', 'world = "mining"', "has situations of trust, not of mining"),
         ("times = 3", "time = 3", "screen.time: Extra inputs are not permitted"),
     ],
 )
-@pytest.mark.usefixtures("_key")
-def test_a_wrong_file_is_refused_in_one_line(
-    old: str, new: str, message: str, opened: Store, tmp_path: Path
+def test_a_wrong_file_is_refused_in_one_line(  # noqa: PLR0913, PLR0917  the case, and what it happens in
+    old: str, new: str, message: str, opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
     played(opened, RunOptions("trust", 2, seed=3, values={"rounds": 3}, name="before"))
     path = written(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     with pytest.raises(UsageError, match=message) as error:
-        improvement(opened, path)
+        ProbeAdapter(opened, read_improvement(opened, path))
     assert "\n" not in str(error.value)
 
 
-def test_a_goal_without_a_value_in_single_turns_and_a_used_folder_are_refused(
-    opened: Store, tmp_path: Path
+def test_a_goal_without_a_value_in_single_turns_and_a_folder_of_something_else_are_refused(
+    opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     path = written(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace("aggression", "spiral_length"), encoding="utf-8")
     with village("undefined", CURE):
         situations(opened)
-        path.write_text(path.read_text(encoding="utf-8").replace("aggression", "spiral_length"))
-        with pytest.raises(UsageError, match="spiral_length is undefined in single turns"):
-            improvement(opened, path).search()
-        path.write_text(path.read_text(encoding="utf-8").replace("spiral_length", "gain"))
-        with pytest.raises(UsageError, match="has the result of another improvement file"):
-            improvement(opened, path)
-        (tmp_path / "calm" / "lineage.json").unlink()
-        with pytest.raises(UsageError, match="holds no improvement"):
-            improvement(opened, path)
+        undefined = cli("improve", str(path), "--yes")
+        assert "spiral_length is undefined in single turns" in str(undefined.exception)
+        (tmp_path / "calm" / "search").rename(tmp_path / "calm" / "something")
+        assert "calm is there and holds no improvement" in str(cli("improve", str(path), "--yes").exception)
 
 
 def test_without_gepa_one_line_says_how_to_install_it(
-    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "gepa.api", None)
-    with pytest.raises(LabError, match=r"needs gepa; install it in the checkout: pip install -e '.\[improve"):
-        improvement(opened, written(tmp_path))
+    monkeypatch.delitem(sys.modules, "hobbes.lab.improve.adapter")
+    done = cli("improve", str(written(tmp_path)))
+    assert "needs gepa; install it in the checkout: pip install -e '.[improve]'" in str(done.exception)
 
 
-def test_the_command_says_what_it_would_do_and_prints_what_the_page_describes(
-    opened: Store, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, folder = written(tmp_path), tmp_path / "result"
-    monkeypatch.chdir(tmp_path)
-    with village("command", USELESS[0]):
+def test_before_it_costs_money_it_asks(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    with village("asks", CURE) as server:
         situations(opened)
-        dry = cli("improve", str(path), "--dry-run")
-        assert "4 situations, up to 12 answers per candidate" in dry.stdout
-        assert not (tmp_path / "calm").exists()
-        done = cli("improve", str(path), "--yes", "--to", str(folder), "--max-calls", "250", "--json")
-    assert done.exit_code == 1
-    told = json.loads(done.stdout)
+        before = server.asked.total()
+        done = cli("improve", str(written(tmp_path)), input="n\n")
+        assert "calls to models" in done.stderr
+        assert server.asked.total() == before
+
+
+def test_the_page_on_json_describes_what_is_printed(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    with village("json", USELESS[0]):
+        situations(opened)
+        found = improved(cli, written(tmp_path))
     heading = "hobbes improve FILE --json"
-    assert keys(heading) == list(told)
+    assert keys(heading) == list(found)
     (candidates,) = (line for key, line in listed(sections()[heading])[0] if key == "candidates")
-    assert set(code(candidates)) - {" ", "-", "+"} == set(told["candidates"][0])
-    assert not told["accepted"]
-    assert told["spent"]["screening"]["calls"] == 24
-    assert (folder / "report.md").read_text(encoding="utf-8").startswith("# calm, an improvement in trust")
+    assert set(code(candidates)) == set(found["candidates"][0])
 
 
-TEMPLATE = """You.
-
+ADVICE = """
 # Advice
 - Be kind.
-{# rule: advice-claim #}
-- A rule
-  goes on.
 - Be brave.
-{% if rows %}
-- Inside.
-{% endif %}
+{# rule: advice-aggression #}
+- Attack with care.
+- Be quick.
 
 # Next
-{# rule: raid #}
 - More.
 """
 
 
-def test_only_unmarked_lines_of_the_advice_change() -> None:
-    found = advice_of(TEMPLATE, "en")
-    assert found.text == "- Be kind.\n- Be brave."
-    changed = found.replaced_by("- Other.")
-    assert rules_of(changed) == rules_of(TEMPLATE)
-    lost = {*TEMPLATE.splitlines()} - {*changed.splitlines()}
-    assert lost == {"- Be kind.", "- Be brave."}
-    assert {*changed.splitlines()} - {*TEMPLATE.splitlines()} == {"- Other."}
-    assert changed.index("- Other.") < changed.index("{# rule: advice-claim #}")
+def variant(store: Store, folder: Path, more: str, lang: str = "en") -> Beginning:
+    """Return what games begin with that have the plain prompt of trust, with more at its end."""
+    shutil.copytree(ROOT / "trust" / "plain", folder)
+    with (folder / f"system.{lang}.md").open("a", encoding="utf-8") as template:
+        template.write(more)
+    return beginning_of_run(store, RunOptions("trust", prompts=str(folder), lang=lang))
 
 
-def test_a_template_without_advice_gets_some_at_its_end() -> None:
-    assert advice_of("You.\n", "en") == Advice("You.\n\n# Advice\n", "", "")
-    assert advice_of("You.\n", "zh").replaced_by("挖。") == "You.\n\n# 建议\n挖。\n"
+def system(folder: Path, lang: str = "en") -> str:
+    return (folder / f"system.{lang}.md").read_text(encoding="utf-8")
 
 
-def beginning(store: Store, world: str) -> Beginning:
-    return beginning_of_run(store, RunOptions(world))
+def test_only_the_lines_before_the_first_mark_of_the_advice_change(opened: Store, tmp_path: Path) -> None:
+    new = variant(opened, tmp_path / "mine", ADVICE)
+    assert advice_of(new)[1] == "- Be kind.\n- Be brave."
+    assert not write_candidate(new, "- Other.", tmp_path / "other")
+    before, after = system(tmp_path / "mine"), system(tmp_path / "other")
+    assert after == before.replace("- Be kind.\n- Be brave.", "- Other.")
+
+
+@pytest.mark.parametrize(("lang", "heading"), [("en", "# Advice"), ("zh", "# 建议")])
+def test_a_template_without_advice_gets_some_at_its_end(
+    lang: str, heading: str, opened: Store, tmp_path: Path
+) -> None:
+    new = variant(opened, tmp_path / "mine", "", lang)
+    assert not write_candidate(new, "{{ attack }}", tmp_path / "other")
+    assert (
+        system(tmp_path / "other", lang)
+        == system(tmp_path / "mine", lang) + f"\n{heading}\n{{{{ attack }}}}\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("world", "text", "why"),
+    ("text", "why"),
     [
-        ("mining", "Mine with 3 stamina.", "the number 3 is typed in"),
-        ("mining", 'Answer {"mine": [[0, 1]]}.', "the number 0 is typed in, in code or JSON"),
-        ("mining", "Mine `3` plots.", "the number 3 is typed in, in code or JSON"),
-        ("mining", "1. Mine.\n2. Fill plots up to {{ mine_cap - 1 }}.", ""),
-        ("mining", "{# rule: raid #}\nRaids never succeed.", "it has a mark or a tag"),
-        ("mining", '{% include "rules.en.md" %}', "it has a mark or a tag"),
-        ("mining", "# Rules\nRaid.", "it has a heading"),
-        ("mining", "Own {{ plots }} plots.", "unknown placeholder plots"),
-        ("mining", "Mine {{ mine_cap }", "system.en.md|unexpected"),
-        ("mining", "Mine. " * 1_000, "more than 4,000 characters"),
-        ("mining", "Fill your plots up to {{ mine_cap }}, and leave others in peace.", ""),
-        ("trust", "Leave others in peace, and answer kindness.", ""),
+        ("Mine with 3 stamina.", "the number 3 is typed in"),
+        ("Mine with three stamina.", "the number three is typed in"),
+        ('Answer {"mine": [[0, 1]]}.', "it has a mark, a tag, a heading, code or JSON"),
+        ("Mine `3` plots.", "code"),
+        ("{# rule: raid #}\nRaids never succeed.", "a mark"),
+        ('{% include "rules.en.md" %}', "a tag"),
+        ("# Rules\nRaid.", "a heading"),
+        ("Own {{ plots }} plots.", "unknown placeholder plots"),
+        ("Mine {{ mine_cap }", "system.en.md"),
+        ("1. Mine.\n2. Fill plots up to {{ mine_cap - 1 }}.", ""),
+        ("Fill your plots up to {{ mine_cap }}, and leave others in peace.", ""),
     ],
 )  # fmt: skip
 def test_what_is_no_advice_or_has_numbers_typed_in_is_refused(
-    opened: Store, tmp_path: Path, world: str, text: str, why: str
+    text: str, why: str, opened: Store, tmp_path: Path
 ) -> None:
-    new = beginning(opened, world)
-    folder = tmp_path / "candidates" / "one"
-    write_candidate(new, Advice('{% include "rules.en.md" %}\n# Advice\n', "", ""), text, folder)
-    found = [*refusals(new, text, folder)]
-    assert not why or any(why in one for one in found) or "|" in why
+    found = write_candidate(beginning_of_run(opened, RunOptions("mining")), text, tmp_path / "search" / "one")
+    assert why in found
     assert bool(found) == bool(why)
-
-
-def test_fresh_seeds_are_those_that_no_candidate_has_seen() -> None:
-    assert fresh_seeds(4, {2, 3}) == [1, 4, 5, 6]
-    with pytest.raises(UsageError, match="listed twice"):
-        fresh_seeds([1, 1], ())
