@@ -104,14 +104,16 @@ def test_a_guard_that_does_not_hold_refuses_the_cure(opened: Store, cli: Cli, tm
     assert not (tmp_path / "calm" / "prompts").exists()
 
 
-def test_a_goal_that_was_changed_after_the_games_had_begun_is_not_accepted(
+def test_a_guard_that_is_removed_after_the_games_accepts_nothing(
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     with village("changed", CURE):
         situations(opened)
         path = written(tmp_path, 'keep = ["aggression >= 0.9 baseline"]')
         assert not improved(cli, path)["accepted"]
-        assert not improved(cli, written(tmp_path, 'keep = ["aggression >= 0.1 baseline"]'))["accepted"]
+        without = improved(cli, written(tmp_path))
+    assert {one["verdict"] for one in without["hypotheses"][:2]} == {"supported"}
+    assert not without["accepted"]
 
 
 @pytest.mark.parametrize("moments", [(3, 14, 25, 40), (13, 20, 60)])
