@@ -7,13 +7,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
-from rich.padding import Padding
 from rich.panel import Panel
 from rich.segment import Segment
 from rich.table import Table
@@ -52,9 +50,6 @@ Rows: TypeAlias = Sequence[Sequence[str]]
 
 GAP = 2
 """The columns between two columns of a table, and before what belongs to a line above."""
-
-MAX_WORD_LENGTH = 30
-"""The columns that a word may need in a narrow table; a longer one is broken."""
 
 SHADES = ("#0072B2", "#56B4E9", "#999999", "#E69F00", "#D55E00")
 """Five colours of PALETTE, for values from good to bad."""
@@ -115,14 +110,15 @@ def table(
 ) -> RenderableType:
     """Return a table; columns of numbers are aligned right, and names that have a look get it."""
     filled = [["" if cell is None else cell for cell in row] for row in rows]
-    numbers = [
-        bool(filled) and all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
-        for k in range(len(columns))
-    ]
-    heads = [styled_name(column, looks or {}) for column in columns]
-    made = FittingTable(heads, [[_cell(cell, looks or {}) for cell in row] for row in filled], numbers)
+    made = Table(header_style="bold", box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for k, column in enumerate(columns):
+        numbers = bool(filled) and all(isinstance(row[k], int | float) or row[k] == "" for row in filled)
+        head = styled_name(column, looks or {})
+        made.add_column(head, justify="right" if numbers else "left", overflow="fold")
+    for row in filled:
+        made.add_row(*(_cell(cell, looks or {}) for cell in row))
     # rich would wrap a title of its own to the width of the table.
-    return Group(Text(title, style="italic"), made) if title else made
+    return Group(Text(title, style="italic"), Trimmed(made)) if title else Trimmed(made)
 
 
 def columns_and_rows(listed: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[object]]]:
@@ -137,86 +133,15 @@ def cell_of_json(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if is_json else value
 
 
-class FittingTable:
-    """A table that breaks no words. What is too wide is wrapped; if that is not enough, rows become lists.
-
-    rich itself shares out the width without regard to words.
-    """
-
-    def __init__(
-        self, heads: Sequence[Text], rows: Sequence[Sequence[Text]], numbers: Sequence[bool]
-    ) -> None:
-        self._heads, self._rows, self._numbers = heads, rows, numbers
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Return the width that the table needs if nothing is wrapped."""
-        widest = sum(widest for _, widest in self._needed()) + GAP * (len(self._heads) - 1)
-        return Measurement(min(widest, options.max_width), min(widest, options.max_width))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, or its rows as lists."""
-        widths = self._widths(options.max_width)
-        if widths is None:
-            yield from self._lists(options.max_width)
-            return
-        made = Table(header_style="bold", box=None, pad_edge=False, padding=(0, GAP, 0, 0))
-        for head, width, number in zip(self._heads, widths, self._numbers, strict=True):
-            made.add_column(head, width=width, justify="right" if number else "left", overflow="fold")
-        for row in self._rows:
-            made.add_row(*row)
-        yield Trimmed(made)
-
-    def _needed(self) -> list[tuple[int, int]]:
-        """Return, for each column, the width of its longest word and of its longest line."""
-        columns = zip(self._heads, *self._rows, strict=True)
-        return [
-            (
-                min(
-                    MAX_WORD_LENGTH,
-                    max(cell_len(word) for cell in column for word in [*cell.plain.split(), ""]),
-                ),
-                max(cell_len(line) for cell in column for line in [*cell.plain.splitlines(), ""]),
-            )
-            for column in columns
-        ]
-
-    def _widths(self, room: int) -> list[int] | None:
-        """Return the widths of the columns, None if words would have to be broken."""
-        needed, room = self._needed(), room - GAP * (len(self._heads) - 1)
-        if sum(least for least, _ in needed) > room:
-            return None
-        widths = [min(widest, room) for _, widest in needed]
-        while sum(widths) > room:  # the widest gives way
-            wide = [k for k, (least, _) in enumerate(needed) if widths[k] > least]
-            widths[max(wide, key=lambda k: widths[k])] -= 1
-        return widths
-
-    def _lists(self, room: int) -> Iterator[RenderableType]:
-        """Yield each row as what names it, and below that its other cells with the heads of their columns."""
-        # The first cell names a row, or the first two if several rows have the same.
-        first = 1 if len({row[0].plain for row in self._rows}) == len(self._rows) else 2
-        names = [_in_style(Text(" ").join(row[:first]), "bold") for row in (self._heads, *self._rows)]
-        if names[0].plain.strip():
-            yield names[0]
-        for name, row in zip(names[1:], self._rows, strict=True):
-            yield name
-            lines: list[Text] = []
-            for head, cell in zip(self._heads[first:], row[first:], strict=True):
-                if not cell.plain:
-                    continue
-                fact = Text.assemble(_in_style(head, "dim"), " " if head.plain else "", cell)
-                if lines and lines[-1].cell_len + GAP + fact.cell_len <= room - GAP:
-                    lines[-1].append(" " * GAP).append_text(fact)
-                else:
-                    lines.append(fact)
-            yield Padding(Group(*lines), (0, 0, 0, GAP))
-
-
 class Trimmed:
     """A table whose lines end with their last word, without the blanks that fill the last column."""
 
     def __init__(self, made: Table) -> None:
         self._made = made
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Return the width that the table needs."""
+        return Measurement.get(console, options, self._made)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines of the table."""
@@ -227,11 +152,6 @@ class Trimmed:
                 line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
             yield from line
             yield Segment.line()
-
-
-def _in_style(text: Text, style: str) -> Text:
-    """Return a text in a style, with what has a style of its own as it is."""
-    return Text("", style=style).append_text(text)
 
 
 def _cell(cell: object, looks: Looks) -> Text:
