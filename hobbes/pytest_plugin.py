@@ -49,7 +49,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
     from hobbes.lab.errors import LabError
     from hobbes.lab.proof.pinned_turns import accept_changes, failure, play_pin
     from hobbes.lab.proof.pins import TurnsPin, read_pin, save
-    from hobbes.lab.show.pinned import failure_text
+    from hobbes.lab.show.pinned_files import failure_text
 
     try:
         pin = read_pin(path, TurnsPin)

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import DamagedError, MissingError
-from hobbes.lab.show.noting import Change, change_note, place_of
+from hobbes.lab.show.annotations import Change, change_note, place_of
 from hobbes.lab.show.rejections import REFUSED, refused_rows
-from hobbes.lab.show.tracing import agent_card, full_turn
+from hobbes.lab.show.trace import agent_card, full_turn
 from hobbes.lab.store.command_line import usual_home
 from hobbes.lab.store.history import state_before, stored_turn
 from hobbes.lab.store.home import read_store

@@ -12,7 +12,7 @@ import pytest
 import hobbes
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.show.tracing import agent_card, full_turn
+from hobbes.lab.show.trace import agent_card, full_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import play_purely
 from hobbes.lab.store.schema import CARRIED_OVER, SCHEMA_VERSION

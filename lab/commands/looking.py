@@ -145,7 +145,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes trace last 3 miner-01
     """
-    from hobbes.lab.show import cards
+    from hobbes.lab.show import trace_text
     from hobbes.lab.show.terminal import print_json
     from hobbes.lab.store.pure import with_turns
 
@@ -162,13 +162,13 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     with options.open_home(home) as store, store.as_of_now():
         stored, only = with_turns(store, store.runs.find(run)), only_agents or ()
         if rejected:
-            shown = cards.trace_rejected(store, stored, only)
+            shown = trace_text.trace_rejected(store, stored, only)
         elif turn is None and agents:
-            shown = cards.trace_diary(store, stored, [*agents, *only], event or (), grep, filters)
+            shown = trace_text.trace_diary(store, stored, [*agents, *only], event or (), grep, filters)
         elif turn is None:
-            shown = cards.trace_run(store, stored, event or (), only, grep)
+            shown = trace_text.trace_run(store, stored, event or (), only, grep)
         else:
-            shown = cards.trace_turn(store, stored, turn, *agents)
+            shown = trace_text.trace_turn(store, stored, turn, *agents)
         if as_json:
             print_json(shown.document())
         else:
@@ -254,7 +254,7 @@ def compare(
     Example: hobbes compare baseline last
     """
     from hobbes.lab.proof.comparison import compare
-    from hobbes.lab.show.comparison_table import show
+    from hobbes.lab.show.both_runs import show
     from hobbes.lab.show.palette import looks_of
     from hobbes.lab.show.terminal import OUT, print_json
     from hobbes.lab.store.pure import with_turns

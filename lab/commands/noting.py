@@ -35,7 +35,7 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes note last 3 miner-01 --tag promise-broken "It had promised not to raid."
     """
-    from hobbes.lab.show import noting
+    from hobbes.lab.show import annotations
     from hobbes.lab.show.terminal import print_json
 
     if turn != ALL and not turn.isdecimal():
@@ -46,15 +46,15 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
         raise UsageError("a note is about an agent or about an event; write all in place of the agent")
     with options.open_home(home) as store:
         whole = None if turn == ALL else int(turn)
-        place = noting.place_of(store, run, whole, None if agent == ALL else agent, event)
-        change = noting.Change(text, star, tag or (), untag or ())
-        if change == noting.Change():
+        place = annotations.place_of(store, run, whole, None if agent == ALL else agent, event)
+        change = annotations.Change(text, star, tag or (), untag or ())
+        if change == annotations.Change():
             raise UsageError("there is nothing to note: write a text, or give --tag or --star")
-        written = noting.change_note(store, place, change)
+        written = annotations.change_note(store, place, change)
         if as_json:
             print_json(written.to_json())
         else:
-            noting.show(store, [written])
+            annotations.show(store, [written])
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
@@ -68,7 +68,7 @@ def notes(
 
     Example: hobbes notes --tag promise-broken
     """
-    from hobbes.lab.show import noting
+    from hobbes.lab.show import annotations
     from hobbes.lab.show.terminal import print_json, remark
 
     with options.open_home(home) as store:
@@ -76,6 +76,6 @@ def notes(
         if as_json:
             print_json([one.to_json() for one in found])
         elif found:
-            noting.show(store, found)
+            annotations.show(store, found)
         else:
             remark("hobbes: no notes; `hobbes note RUN TURN AGENT TEXT` writes one")

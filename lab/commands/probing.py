@@ -298,7 +298,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
     """
     from hobbes.lab.probe.table import tell
     from hobbes.lab.show import probes
-    from hobbes.lab.show.comparison_table import word_diff_text
+    from hobbes.lab.show.both_runs import word_diff_text
     from hobbes.lab.show.documents import Document, printed
     from hobbes.lab.show.terminal import OUT, next_step, print_json, say
     from hobbes.lab.store.probes import probe_names

@@ -15,7 +15,7 @@ from hobbes.lab.errors import HaltedRunError, LabError, UsageError
 from hobbes.lab.files import CASSETTE_SUFFIX
 
 if TYPE_CHECKING:
-    from hobbes.lab.show.pinned import Files
+    from hobbes.lab.show.pinned_files import Files
     from hobbes.lab.store.home import Store
     from hobbes.lab.store.run import Run
 
@@ -337,7 +337,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """
-    from hobbes.lab.show.pinned import files_for
+    from hobbes.lab.show.pinned_files import files_for
 
     files = files_for(name, to)
     if probe is not None and expect is not None and run is None and turns is None:
@@ -354,7 +354,7 @@ def _test_of_turns(  # noqa: PLR0913  options
 ) -> dict[str, Any]:
     """Write a test of turns; return what is told of it."""
     from hobbes.lab.proof.pinned_turns import pin_turns
-    from hobbes.lab.show.pinned import text_of_test, write
+    from hobbes.lab.show.pinned_files import text_of_test, write
     from hobbes.lab.store.pure import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
@@ -370,7 +370,7 @@ def _test_of_probe(home: Path, probe: str, expect: str, column: str | None, file
     """Write a test of the answers to a probe; return what is told of it."""
     from hobbes.lab.probe.table import tell
     from hobbes.lab.proof.pinned_frequencies import expectation, pin_frequency
-    from hobbes.lab.show.pinned import text_of_expectation, write
+    from hobbes.lab.show.pinned_files import text_of_expectation, write
 
     wanted = expectation(expect)
     with options.open_home(home) as store:

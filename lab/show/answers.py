@@ -16,7 +16,7 @@ from hobbes.lab.experiment.statistics import means_of
 from hobbes.lab.experiment.wording import cautions, compares, short, verdict_in_words
 from hobbes.lab.proof.comparison import settings_that_differ
 from hobbes.lab.proof.word_diff import CHANGE, word_diff
-from hobbes.lab.show.comparison_table import settings_by_field
+from hobbes.lab.show.both_runs import settings_by_field
 from hobbes.lab.show.documents import Section
 from hobbes.lab.show.findings import definition_of, interval, unit_of
 from hobbes.lab.store.home import Store

@@ -18,9 +18,9 @@ from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import deeds_told
 from hobbes.lab.errors import UsageError
+from hobbes.lab.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.lab.show.timelines import sample
-from hobbes.lab.show.told import EVERYBODY, by, not_read, refused
-from hobbes.lab.show.tracing import check_names, named_by
+from hobbes.lab.show.trace import check_names, named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

@@ -19,9 +19,9 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
 
-from hobbes.lab.show.comparison_table import MARKS, word_diff_text
+from hobbes.lab.show.both_runs import MARKS, word_diff_text
 from hobbes.lab.show.terminal import FittingTable, escape_invisible
-from hobbes.lab.show.tracing import Pieces
+from hobbes.lab.show.trace import Pieces
 
 GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 """How a word diff marks what was taken out and what is new."""

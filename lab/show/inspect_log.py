@@ -40,7 +40,7 @@ from rich.progress import track
 from hobbes.engine.answer import DECISIONS, FAILURE_CODES, READING_CODES, Outcome
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.show.terminal import ERR
-from hobbes.lab.show.tracing import Card, agent_card, full_turn
+from hobbes.lab.show.trace import Card, agent_card, full_turn
 from hobbes.lab.store.history import state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

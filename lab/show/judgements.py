@@ -12,7 +12,7 @@ from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld, fields_of
 from hobbes.lab.show.palette import Looks
 from hobbes.lab.show.timelines import sample
-from hobbes.lab.show.tracing import named_by
+from hobbes.lab.show.trace import named_by
 from hobbes.lab.store.exchanges import events_until
 from hobbes.lab.store.history import reports, stored_turn
 from hobbes.lab.store.home import Store

@@ -23,22 +23,22 @@ from hobbes.lab.play.people import requests
 from hobbes.lab.probe.table import tell
 from hobbes.lab.proof.comparison import check_same_world, compare
 from hobbes.lab.proof.word_diff import whole_word_diff
-from hobbes.lab.show import comparison_table, probes, rejections, run_list, tracing
+from hobbes.lab.show import both_runs, probes, rejections, run_list, trace
+from hobbes.lab.show.annotations import notes_page
+from hobbes.lab.show.answer_marks import mark_answer
 from hobbes.lab.show.boards import Cards, board_svg, svg
 from hobbes.lab.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
 from hobbes.lab.show.experiments import experiment, experiments
 from hobbes.lab.show.judgements import judgements
 from hobbes.lab.show.live import Shown, now_in
-from hobbes.lab.show.marking import mark_answer
-from hobbes.lab.show.noting import notes_page
+from hobbes.lab.show.narrative import EVERYBODY, board_of_view, told
 from hobbes.lab.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
-from hobbes.lab.show.side_by_side import at_same_turn
+from hobbes.lab.show.same_turn import at_same_turn
 from hobbes.lab.show.strip import TurnMark, marks_of, strip
 from hobbes.lab.show.templating import environment
 from hobbes.lab.show.terminal import style_picture
 from hobbes.lab.show.text_search import search
 from hobbes.lab.show.timelines import map_of, marks_drawn, timeline
-from hobbes.lab.show.told import EVERYBODY, board_of_view, told
 from hobbes.lab.show.worlds import meaning_of_measure, of_anybody
 from hobbes.lab.store.calls import Decision
 from hobbes.lab.store.experiments import cells_so_far
@@ -77,7 +77,7 @@ def _prompt_of(calls: Iterable[Call]) -> str | None:
     return next((call.prompt.turn for call in reversed([*calls]) if call.question == TURN_QUESTION), None)
 
 
-def _change(correction: Mapping[str, Any]) -> tracing.Pieces:
+def _change(correction: Mapping[str, Any]) -> trace.Pieces:
     """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
     before, kept = correction["said"], correction.get("kept")
     return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
@@ -90,7 +90,7 @@ class Kept:
     looks: Looks | None = None
     asked: dict[str, list[Decision]] = field(default_factory=dict)
     turn_marks: dict[str, dict[int, list[TurnMark]]] = field(default_factory=dict)
-    turn: tuple[int, tracing.FullTurn | None] | None = None
+    turn: tuple[int, trace.FullTurn | None] | None = None
     marks: Marks | None = None
 
 
@@ -151,7 +151,7 @@ class Pages:
         return self._of_run(
             "run.html",
             run,
-            headline=tracing.headline(self.store, run),
+            headline=trace.headline(self.store, run),
             tainted=row["tainted"],
             error=row["error"],
             people={
@@ -213,7 +213,7 @@ class Pages:
         Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
         """
         last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
-        turns = tracing.overview(
+        turns = trace.overview(
             self.store,
             run,
             first=last_ones if first is None else first,
@@ -229,7 +229,7 @@ class Pages:
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
             "no_prompts": no_prompts(run.models.values()),
-            "counted_twice": tracing.counted_twice(run.world, kinds),
+            "counted_twice": trace.counted_twice(run.world, kinds),
             "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
             "most_turns": MAX_TURNS,
             "measures": measures,
@@ -243,7 +243,7 @@ class Pages:
     def moment(self, run: Run, number: int) -> str:
         """Return a turn at a glance, as a part of a page: the board, and what each agent did and said."""
         full = self._full_turn(run, number)
-        board = tracing.board_in(run, full)
+        board = trace.board_in(run, full)
         record = full.turn.record if full else None
         if self.kept.looks is None and full:
             looks: Looks = looks_now(run, full.played.before)
@@ -258,7 +258,7 @@ class Pages:
             entries=of_turn(self.store, run, full.turn) if full else {},
             is_finished=full is not None,
             asked=self._asked_in(run, number),
-            calls=[] if full else tracing.all_calls(tracing.turn_card(self.store, run, number, None)),
+            calls=[] if full else trace.all_calls(trace.turn_card(self.store, run, number, None)),
             players=players_of(run.at(number), looks),
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=looks,
@@ -274,7 +274,7 @@ class Pages:
 
     def board(self, run: Run, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
-        board = tracing.board_in(run, self._full_turn(run, number))
+        board = trace.board_in(run, self._full_turn(run, number))
         if board is None:
             raise MissingError(f"there is no board of turn {number} of run {run.id}: it has not ended")
         return svg(board)
@@ -282,13 +282,13 @@ class Pages:
     def agent(self, run: Run, number: int, agent: str) -> str:
         """Return the page of one agent's turn, or of the observer's."""
         full = self._full_turn(run, number)
-        card = tracing.for_people(tracing.agent_card(self.store, run, number, agent, full))
+        card = trace.for_people(trace.agent_card(self.store, run, number, agent, full))
         decided = [decision.turn for decision in self._asked(run, agent)]
         near = strip(decided, number, self._turn_marks(run, agent))
         calls = self._calls(run, number, agent)
         was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
-        changed = {} if was is None else tracing.prompt_diffs(was, now)
+        changed = {} if was is None else trace.prompt_diffs(was, now)
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
@@ -300,8 +300,8 @@ class Pages:
             agent,
             card=card,
             told=told(run, full, card),
-            reasoning_title=tracing.reasoning_title(card),
-            sent_to=tracing.sent_to(card),
+            reasoning_title=trace.reasoning_title(card),
+            sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
             strip=near,
             above=beside[at - 1] if at else None,
@@ -313,7 +313,7 @@ class Pages:
             now=now,
             changed=changed,
             prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
-            memory=tracing.memory_diffs(card) if "intent" in card else {},
+            memory=trace.memory_diffs(card) if "intent" in card else {},
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
             own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
@@ -342,8 +342,8 @@ class Pages:
                 for side, run in enumerate((a, b))
             ],
             comparison=comparison,
-            **(comparison_table.told(comparison) if comparison else {}),
-            wanted=comparison_table.wanted(a.world, decision) if decision else (),
+            **(both_runs.told(comparison) if comparison else {}),
+            wanted=both_runs.wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),
         )
@@ -390,14 +390,14 @@ class Pages:
         of = Asked(asked.agent, asked.other)
         return f"{self.link(run.id, 'diary', **of.query(first=page_with(run, of, turn)))}#turn-{turn}"
 
-    def _with_whom(self, run: Run, card: tracing.Card) -> dict[str, str]:
+    def _with_whom(self, run: Run, card: trace.Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
         looks, agent = self._looks(run), card["agent"]
         if agent not in looks:
             return {}
         events = [Event.from_json(event) for event in card.get("events", ())]
         named = {
-            name for event in events for name in (event.agent, *dict(tracing.named_by(event, looks)).values())
+            name for event in events for name in (event.agent, *dict(trace.named_by(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
         return {other: self._diary(run, Asked(agent, other), card["turn"]) for other in others}
@@ -493,8 +493,8 @@ class Pages:
         attempts = self.store.calls.attempts(run.id, number)
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
-    def _full_turn(self, run: Run, number: int) -> tracing.FullTurn | None:
+    def _full_turn(self, run: Run, number: int) -> trace.FullTurn | None:
         """Return a turn as `full_turn` does."""
         if self.kept.turn is None or self.kept.turn[0] != number:
-            self.kept.turn = number, tracing.full_turn(self.store, run, number)
+            self.kept.turn = number, trace.full_turn(self.store, run, number)
         return self.kept.turn[1]

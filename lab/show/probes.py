@@ -14,7 +14,7 @@ from hobbes.lab.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost
 from hobbes.lab.probe.table import Answer, ColumnTold, Difference, ProbeTold
 from hobbes.lab.proof.word_diff import CHANGE, word_diff
 from hobbes.lab.show.documents import Document, Section
-from hobbes.lab.show.tracing import beginning
+from hobbes.lab.show.trace import beginning
 from hobbes.lab.store.home import Store
 
 MARK = "●"

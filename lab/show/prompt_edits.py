@@ -20,7 +20,7 @@ from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.proof.word_diff import whole_word_diff, word_diff
 from hobbes.lab.show import probes
-from hobbes.lab.show.comparison_table import word_diff_text
+from hobbes.lab.show.both_runs import word_diff_text
 from hobbes.lab.show.documents import printed
 from hobbes.lab.show.terminal import OUT, plain, print_json, say
 from hobbes.nodes import prompting

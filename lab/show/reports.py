@@ -41,7 +41,7 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import with_turns
 
 if TYPE_CHECKING:
-    from hobbes.lab.show.side_by_side import Locked
+    from hobbes.lab.show.same_turn import Locked
 
 MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -257,7 +257,7 @@ def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked |
     Before them is what differs there: `decisions` or `runs`.
     """
     from hobbes.lab.proof.comparison import first_decision  # noqa: PLC0415  slow to import
-    from hobbes.lab.show.side_by_side import at_same_turn  # noqa: PLC0415  slow to import
+    from hobbes.lab.show.same_turn import at_same_turn  # noqa: PLC0415  slow to import
 
     pair = with_turns(store, store.runs.find(one)), with_turns(store, store.runs.find(other))
     decision = first_decision(store, *pair)

@@ -18,6 +18,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.lab.show.diary import found_in
 from hobbes.lab.show.documents import in_html
+from hobbes.lab.show.narrative import NOTHING_DONE
 from hobbes.lab.show.palette import PALETTE, with_names
 from hobbes.lab.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
 from hobbes.lab.show.terminal import (
@@ -31,8 +32,7 @@ from hobbes.lab.show.terminal import (
     shade_of,
     tokens_text,
 )
-from hobbes.lab.show.told import NOTHING_DONE
-from hobbes.lab.show.tracing import beginning, counts, details, reasoning_title, usage_line
+from hobbes.lab.show.trace import beginning, counts, details, reasoning_title, usage_line
 
 MAX_CHOICES = 24
 """How many choices the graph and the map of a timeline have at most."""

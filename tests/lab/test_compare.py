@@ -14,7 +14,7 @@ from hobbes.lab.errors import HaltedRunError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.proof.comparison import ASKED_OTHERWISE, Comparison, compare
 from hobbes.lab.proof.word_diff import word_diff
-from hobbes.lab.show.comparison_table import MAX_LINE_LENGTH, MAX_LINES
+from hobbes.lab.show.both_runs import MAX_LINE_LENGTH, MAX_LINES
 from hobbes.lab.show.palette import MARKS
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

@@ -11,7 +11,7 @@ import pytest
 from hobbes.engine.world import OBSERVER
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.tracing import agent_card, full_turn, overview, turn_card
+from hobbes.lab.show.trace import agent_card, full_turn, overview, turn_card
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from tests.conftest import Cli

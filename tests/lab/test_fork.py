@@ -23,7 +23,7 @@ from hobbes.lab.proof.comparison import compare
 from hobbes.lab.proof.replay import replay_run
 from hobbes.lab.proof.verification import faults
 from hobbes.lab.show.pages import Pages
-from hobbes.lab.show.tracing import agent_card, full_turn
+from hobbes.lab.show.trace import agent_card, full_turn
 from hobbes.lab.store.history import StoredHistory
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.journal import RunJournal

@@ -11,7 +11,7 @@ import pytest
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.playing import RunOptions, begin, go_on
 from hobbes.lab.show.exporting import export
-from hobbes.lab.show.tracing import agent_card, full_turn
+from hobbes.lab.show.trace import agent_card, full_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.state import TurnState

@@ -8,7 +8,7 @@ import pytest
 
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.tracing import full_turn, turn_card
+from hobbes.lab.show.trace import full_turn, turn_card
 from hobbes.lab.store.home import Store
 from hobbes.nodes.prompting import load_prompts, turn_text
 from tests.conftest import Cli

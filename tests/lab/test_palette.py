@@ -33,7 +33,7 @@ def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """The command, as it prints in a terminal that shows all colours."""
 
     def run(*arguments: str) -> str:
-        for module in ("hobbes.lab.show.terminal", "hobbes.lab.show.cards"):
+        for module in ("hobbes.lab.show.terminal", "hobbes.lab.show.trace_text"):
             shown = Console(force_terminal=True, color_system="truecolor", width=200, highlight=False)
             monkeypatch.setattr(f"{module}.OUT", shown)
         return cli(*arguments).stdout

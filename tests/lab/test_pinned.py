@@ -17,7 +17,7 @@ from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.play.forking import ForkOptions, fork
 from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.show import pinned
+from hobbes.lab.show import pinned_files
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
@@ -456,4 +456,4 @@ def test_json_names_the_files(opened: Store, cli: Cli, tmp_path: Path) -> None:
     )
     paths = {"test": str(tmp_path / "test_a.py"), "cassette": str(tmp_path / "a.json")}
     assert told == {"run": run.id, "turns": [1, 2], "agent": None, **paths}
-    assert pinned.files_for("b", tmp_path)
+    assert pinned_files.files_for("b", tmp_path)

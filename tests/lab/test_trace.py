@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from hobbes.lab.errors import UsageError
 from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.show.searching import CONTEXT
+from hobbes.lab.show.matches import CONTEXT
 from hobbes.lab.store.history import stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run

@@ -15,9 +15,9 @@ from hobbes.lab.proof.comparison import (
     moves,
 )
 from hobbes.lab.proof.word_diff import whole_word_diff
+from hobbes.lab.show.narrative import by
 from hobbes.lab.show.strip import REACH
-from hobbes.lab.show.told import by
-from hobbes.lab.show.tracing import FullTurn, Pieces, board_in, full_turn, prompt_diffs
+from hobbes.lab.show.trace import FullTurn, Pieces, board_in, full_turn, prompt_diffs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import Call

@@ -7,7 +7,7 @@ from typing import Any
 from hobbes.lab.errors import LabError, MissingError
 from hobbes.lab.show.palette import Look, looks_of
 from hobbes.lab.show.terminal import OUT, table
-from hobbes.lab.show.tracing import check_names, names_in
+from hobbes.lab.show.trace import check_names, names_in
 from hobbes.lab.store.history import missing_turn, stored_turn
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.notes import Note, Place

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.telling import plots
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.show.narrative import reasoning_in
 from hobbes.lab.show.palette import looks_of, with_names
-from hobbes.lab.show.told import reasoning_in
-from hobbes.lab.show.tracing import MAX_SHOWN
+from hobbes.lab.show.trace import MAX_SHOWN
 from hobbes.lab.store.home import Store
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer

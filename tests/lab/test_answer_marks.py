@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hobbes.engine.record import Findings
 from hobbes.engine.said import clean_text
-from hobbes.lab.show.marking import mark_answer
+from hobbes.lab.show.answer_marks import mark_answer
 
 
 def drop(said: Any, code: str = "w/no") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.files import check_path
 from hobbes.lab.proof.pinned_turns import Failure
 from hobbes.lab.proof.pins import FrequencyPin, Pin, TurnsPin, save
-from hobbes.lab.show.comparison_table import words
+from hobbes.lab.show.both_runs import words
 from hobbes.lab.show.terminal import escape_invisible
 
 WIDTH = 98

@@ -17,7 +17,7 @@ from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld, deeds_told
-from hobbes.lab.show.tracing import SHORT_SOURCES, Card, FullTurn
+from hobbes.lab.show.trace import SHORT_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
 from hobbes.nodes.completions import TAGS
 from hobbes.nodes.reading import end_of_reasoning

@@ -9,7 +9,7 @@ from typing import Any
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, JsonObject, canonical
 from hobbes.lab.errors import UsageError
-from hobbes.lab.show.tracing import check_names, names_in, turns_so_far
+from hobbes.lab.show.trace import check_names, names_in, turns_so_far
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.nodes.journal import ReasoningSource

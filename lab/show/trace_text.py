@@ -15,8 +15,10 @@ from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
-from hobbes.lab.show import boards, diary, tracing
+from hobbes.lab.show import boards, diary, trace
 from hobbes.lab.show.diary import Entry, First, Promised
+from hobbes.lab.show.matches import search_for, search_run
+from hobbes.lab.show.narrative import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
 from hobbes.lab.show.palette import Looks, looks_in, words_of
 from hobbes.lab.show.rejections import (
     REFUSED,
@@ -27,7 +29,6 @@ from hobbes.lab.show.rejections import (
     refused_of,
     refused_rows,
 )
-from hobbes.lab.show.searching import search_for, search_run
 from hobbes.lab.show.terminal import (
     ERR,
     GAP,
@@ -46,8 +47,7 @@ from hobbes.lab.show.terminal import (
     tokens_text,
     told_text,
 )
-from hobbes.lab.show.told import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
-from hobbes.lab.show.tracing import Headline, TurnSoFar
+from hobbes.lab.show.trace import Headline, TurnSoFar
 from hobbes.lab.store.history import first_of, state_before
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
@@ -81,11 +81,11 @@ def trace_run(
 
     def show() -> None:
         if not agents:
-            show_headline(run, tracing.headline(store, run))
+            show_headline(run, trace.headline(store, run))
         first = run.world.state.to_json(first_of(run))
-        show_overview(tracing.turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
+        show_overview(trace.turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
 
-    return Shown(lambda: tracing.overview(store, run, agents), show)
+    return Shown(lambda: trace.overview(store, run, agents), show)
 
 
 def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
@@ -96,17 +96,17 @@ def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
 
 def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
     """Return a turn agent by agent and the world after it, or everything about one agent in it."""
-    full = tracing.full_turn(store, run, number)
+    full = trace.full_turn(store, run, number)
     if agent is not None:
-        card = tracing.agent_card(store, run, number, agent, full)
-        shown = tracing.for_people(card)
+        card = trace.agent_card(store, run, number, agent, full)
+        shown = trace.for_people(card)
         return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
-    turn = tracing.turn_card(store, run, number, full)
+    turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
-        looks, board = looks_in(store, run), tracing.board_in(run, full)
+        looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
-        twice = tracing.counted_twice(run.world, [event["type"] for event in turn["events"]])
+        twice = trace.counted_twice(run.world, [event["type"] for event in turn["events"]])
         show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
@@ -166,7 +166,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
         parts = [Text(UNFINISHED)]
         if record:
             for event in record.events:
-                happened.setdefault(event.type, Counter()).update(["", *tracing.came_out(event)])
+                happened.setdefault(event.type, Counter()).update(["", *trace.came_out(event)])
             parts = [
                 *_summarize_events(record.events, looks, world.causes),
                 *_changes(world, before, record.state, looks),
@@ -175,7 +175,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
             before = record.state
         failed = Counter(decision.outcome for decision in decisions if decision.failed)
         if failed:
-            parts.append(Text(f"✗ {failed.total()} failed: {tracing.counts(failed)}", style="bold red"))
+            parts.append(Text(f"✗ {failed.total()} failed: {trace.counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
     if happened:
         told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
@@ -204,7 +204,7 @@ def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> 
         if effect == kind and cause in happened
     ]
     if came_out_so := {way: n for way, n in ways.most_common() if way}:
-        told.append(tracing.counts(came_out_so))
+        told.append(trace.counts(came_out_so))
     return Text.assemble((kind, "bold"), f" {ways['']}", f" ({', '.join(told)})" if told else "")
 
 
@@ -239,19 +239,19 @@ def _print_line(turn: int | str, text: Text) -> None:
 
 def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
     """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
-    all_deeds, alone = tracing.deeds(events, looks, causes)
+    all_deeds, alone = trace.deeds(events, looks, causes)
     done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
     for deed, times in all_deeds.items():
         by = deed.agent, "←" if deed.role == "from" else "→"
         done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
     for kind, of_kind in done.items():
         yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
-    results = tracing.results_alone(events, looks)
+    results = trace.results_alone(events, looks)
     for kind, by_agent in results.items():
         told = [styled_name(agent, looks) + f" {result}" for agent, result in by_agent.items()]
         yield Text.assemble((kind, "bold"), " ", Text(", ").join(told))
     if rest := {kind: n for kind, n in alone.items() if kind not in results}:
-        yield Text(tracing.counts(rest))
+        yield Text(trace.counts(rest))
 
 
 def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
@@ -331,7 +331,7 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
-        yield "thought", plain(tracing.beginning(entry.thought))
+        yield "thought", plain(trace.beginning(entry.thought))
     for message in entry.said:
         to = styled_name(message.to, looks) if message.to else EVERYBODY
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
@@ -361,7 +361,7 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
     title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
-        OUT.print(_calls("", tracing.all_calls(turn), looks))
+        OUT.print(_calls("", trace.all_calls(turn), looks))
         return
     columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
     asked = [*turn["agents"], *([turn["observer"]] if turn["observer"] else [])]
@@ -370,7 +370,7 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
     OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
     for line in twice:
         OUT.print(plain(line))
-    OUT.print(_calls("\ncalls", tracing.all_calls(turn), looks))
+    OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
     if found := [*refused]:
@@ -396,12 +396,12 @@ def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
 def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
     """Return an agent's row in the table of a turn."""
     found = [len(agent["drops"]), len(agent["mends"])]
-    return [agent["agent"], agent["outcome"], agent["model"], *found, *tracing.short_reasoning(agent)]
+    return [agent["agent"], agent["outcome"], agent["model"], *found, *trace.short_reasoning(agent)]
 
 
 def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     """Return what an event says besides its type and agent."""
-    return told_text(tracing.details(event, looks), looks)
+    return told_text(trace.details(event, looks), looks)
 
 
 MAX_LINES = {
@@ -539,14 +539,14 @@ def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
     """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
-    data_only, refused = tracing.sent_to(data), refused_rows(data["drops"], data["mends"])
+    data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        (tracing.reasoning_title(data), plain(data["reasoning"] or "none")),
+        (trace.reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "view" in data:
@@ -554,7 +554,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
     if "rulings" in data:
         parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
-        changed = tracing.changed_in_memory(data)
+        changed = trace.changed_in_memory(data)
         events = [
             Text.assemble(
                 event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
@@ -573,7 +573,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
 def _outcome(data: Mapping[str, Any]) -> str:
     """Return outcome, model, time and tokens of a call, and its error if it has one."""
     outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
-    cost = f"{data['milliseconds']} ms, {tracing.usage_line(data)}"
+    cost = f"{data['milliseconds']} ms, {trace.usage_line(data)}"
     return f"{outcome}; {cost}\n{data['error']}".strip()
 
 
