@@ -20,7 +20,7 @@ from rich.markdown import CodeBlock, Heading, Markdown, TableElement
 from rich.text import Text
 
 from hobbes.lab.show.both_runs import MARKS, word_diff_text
-from hobbes.lab.show.terminal import FittingTable, escape_invisible
+from hobbes.lab.show.terminal import escape_invisible, table
 from hobbes.lab.show.trace import Pieces
 
 GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
@@ -140,10 +140,10 @@ class _WordDiff(CodeBlock):
 
 class _Table(TableElement):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield a table that breaks no words."""
+        """Yield a table that loses no character where it is narrow."""
         heads = self.header.row.cells if self.header and self.header.row else []
         rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
-        yield FittingTable([head.content for head in heads], rows, [False] * len(heads))
+        yield table("", [head.content.plain for head in heads], rows)
 
 
 class _Printed(Markdown):
