@@ -14,6 +14,7 @@ from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.columns import Table
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.row_hashes import CALL_COLUMNS, call_hash
+from hobbes.lab.store.run import with_time_zone
 from hobbes.lab.store.runs import Runs
 from hobbes.lab.store.turns import Turns
 from hobbes.nodes.journal import (
@@ -43,7 +44,8 @@ CALL_TYPES: Mapping[str, Any] = {
     "outcome": Annotated[str, AfterValidator(Outcome)],
     "found_as": Annotated[str, AfterValidator(FoundAs)],
     "reasoning_source": Annotated[str, AfterValidator(ReasoningSource)],
-    **dict.fromkeys(("model", "system", "prompt", "answer", "reasoning", "error", "arrived"), str),
+    **dict.fromkeys(("model", "system", "prompt", "answer", "reasoning", "error"), str),
+    "arrived": Annotated[str, AfterValidator(with_time_zone)],
     **dict.fromkeys(("tries", "milliseconds"), int),
     **dict.fromkeys(("player", "finish_reason", "service_tier", "fingerprint", "provider_id"), str | None),
     **dict.fromkeys(("tokens_in", "tokens_out"), int | None),

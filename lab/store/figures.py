@@ -12,7 +12,7 @@ from hobbes.engine.answer import DECISIONS, NO_ANSWER
 from hobbes.engine.measuring import AgentTurn, WorkedOut, parts, ratio
 from hobbes.engine.record import compact
 from hobbes.lab.errors import DamagedError
-from hobbes.lab.store.calls import Calls, by_turn
+from hobbes.lab.store.calls import CALLS, Calls, by_turn
 from hobbes.lab.store.prices import Prices, prices_of, usd
 from hobbes.lab.store.run import Ending, Run
 from hobbes.lab.store.runs import RUNS, Runs, check_row, now, update_run
@@ -163,11 +163,14 @@ class Figures:
         values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
         spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
-        columns = ", ".join(("player", "arrived", "model", "tokens_in", "tokens_out", *CallDetails._fields))
-        sql = f"select {columns} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
-        for player, arrived, model, into, out, *details in self._db.conn.execute(sql, values):
-            reply = Reply("", model, tokens_in=into, tokens_out=out, details=CallDetails(*details))
-            cost = usd(prices, reply, settings.get(player or ""), datetime.fromisoformat(arrived))
+        columns = ("run", "turn", "agent", "attempt", "player", "arrived", "model", "tokens_in", "tokens_out")
+        sql = f"select {', '.join((*columns, *CallDetails._fields))} from calls where {paid} and {MAY_COST}"  # noqa: S608  our own
+        for call in self._db.query(sql, values):
+            into, out = call["tokens_in"], call["tokens_out"]
+            details = CallDetails(*(call[name] for name in CallDetails._fields))
+            reply = Reply("", call["model"], tokens_in=into, tokens_out=out, details=details)
+            arrived = datetime.fromisoformat(CALLS.value(call, "arrived"))
+            cost = usd(prices, reply, settings.get(call["player"] or ""), arrived)
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
 

@@ -72,7 +72,7 @@ class Stretch:
     prompts: PromptSet
 
 
-def _with_time_zone(time: str) -> str:
+def with_time_zone(time: str) -> str:
     """Return a time as ISO 8601 writes it. Raise ValueError if it is none, or has no time zone."""
     if datetime.fromisoformat(time).tzinfo is None:
         raise ValueError(f"the time {time!r} has no time zone")
@@ -87,7 +87,7 @@ class PersonQuestion:
     """The address of the call that will hold the answer."""
     asked: str
     """The view of the agent or, for an observer, the requests, as JSON."""
-    since: Annotated[str, AfterValidator(_with_time_zone)]
+    since: Annotated[str, AfterValidator(with_time_zone)]
     """When it was asked, in UTC."""
 
     @property

@@ -231,6 +231,17 @@ def test_a_damaged_call_is_named_where_calls_are_counted_too(
         assert {WHOLE, OTHER, STOPPED} <= {one["name"] for one in listed}
 
 
+@pytest.mark.parametrize("value", [None, "", "zz"])
+def test_a_damaged_time_of_a_call_is_named_where_costs_are_added_up(whole: Path, value: str | None) -> None:
+    with copied(whole) as home:
+        with closing(sqlite3.connect(home / "runs.db")) as db:
+            db.execute(
+                "update calls set arrived = ? where run = (select id from runs where name = ?)", [value, TALK]
+            )
+            db.commit()
+        assert "calls.arrived is damaged" in str(cli(home, "export", TALK, "--to", "out").exception)
+
+
 def test_a_text_that_is_null_is_missing(whole: Path) -> None:
     with copied(whole) as home:
         with closing(sqlite3.connect(home / "runs.db")) as db:

@@ -14,6 +14,7 @@ from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.show.viewing import server
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.journal import RunJournal
+from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import run_server
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
@@ -82,7 +83,7 @@ def test_the_page_of_an_experiment_shows_all_runs_that_are_played_at_once(
     shutil.copytree(small_experiment, home)
     with open_store(home) as store, ExitStack() as locks:
         ids = [row["id"] for row in store.figures.of_all_runs()][:3]
-        runs = [store.runs.find(run) for run in ids]
+        runs = [with_turns(store, store.runs.find(run)) for run in ids]
         for run in runs:
             store.runs.update(run.id, status="unfinished")
             locks.enter_context(store.playing(run.id))
