@@ -186,7 +186,7 @@ def test_each_fault_ends_its_call_as_what_it_was(
 
 def test_a_stalled_call_times_out_and_is_tried_once_more() -> None:
     with served({"stall": 1.0}) as base:
-        (reply,) = asked(timeout=0.2)
+        (reply,) = asked(timeout=0.5)
         assert len(log_of(base)) == OUTCOMES["stall"][1]
     assert (reply.failure, reply.tries) == OUTCOMES["stall"]
     assert reply.error == TOLD["stall"]

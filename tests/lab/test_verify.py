@@ -420,7 +420,7 @@ FOUND = (
                 "error = 'it was late'",
                 "milliseconds = milliseconds + 1",
                 "tries = 3",
-                "arrived = '2001-01-01'",
+                "arrived = '2001-01-01T00:00:00+00:00'",
             )
         ),
     ),
@@ -595,7 +595,7 @@ NOT_FOUND = (
         *(
             rehashed(f"update calls set {change} where {CALL}")
             for change in (
-                "arrived = '2001-01-01'",
+                "arrived = '2001-01-01T00:00:00+00:00'",
                 "milliseconds = milliseconds + 1",
                 "tries = 3",
                 "error = 'it was late'",
