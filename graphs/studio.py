@@ -11,7 +11,7 @@ from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from hobbes.engine.world import AnyWorld, make_setting
+from hobbes.engine.world import MAX_AGENTS, AnyWorld, make_setting
 from hobbes.graphs.turn import build, ring
 from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
@@ -29,7 +29,9 @@ class StudioContext(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    agents: int | None = Field(None, description="How many agents play; null for as many as are usual.")
+    agents: int | None = Field(
+        None, ge=1, le=MAX_AGENTS, description="How many agents play; null for as many as are usual."
+    )
     seed: int = Field(1, description="The seed of all random draws.")
     models: str | None = Field(
         None, description="A mix of players such as openai:NAME*2,policy:random*2; null for the usual policy."

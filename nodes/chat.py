@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 import aiohttp
 import httpx2
@@ -121,6 +121,7 @@ class ChatModel(ChatOpenAI):
     """
 
     http_async_client: "PlainClient" = Field(exclude=True)
+    disable_streaming: bool | Literal["tool_calling"] = True  # a stream would be another way to a server
 
     async def _agenerate(
         self,
@@ -373,7 +374,6 @@ class ChatPlayer:
             base_url=str(base.copy_with(query=None)),  # without it, LangChain reads further variables
             api_key=SecretStr(key),
             max_retries=0,
-            disable_streaming=True,
             use_responses_api=settings.api == "responses",
             cache=False,
             openai_proxy="",  # without it, LangChain reads OPENAI_PROXY

@@ -55,9 +55,12 @@ def test_the_form_of_the_input_is_empty_and_that_of_the_context_has_descriptions
     assert all("default" in field and field["description"] for field in schema["properties"].values())
 
 
-def test_a_context_with_an_unknown_option_is_refused(saved: Any) -> None:
+@pytest.mark.parametrize("context", [{"agent": 3}, {"agents": 0}, {"agents": 10**9}])
+def test_a_context_with_an_unknown_option_or_an_impossible_number_is_refused(
+    saved: Any, context: dict[str, int]
+) -> None:
     with pytest.raises(ValidationError, match="agent"):
-        play(saved, {}, context={"agent": 3})
+        play(saved, {}, context=context)
 
 
 def test_a_thread_goes_on_without_its_context_and_refuses_another(saved: Any) -> None:

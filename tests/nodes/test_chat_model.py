@@ -96,10 +96,22 @@ def test_it_uses_no_client_without_our_guards() -> None:
         ChatModel(model="m", api_key=SecretStr("none"))  # type: ignore[call-arg]
 
     async def ask(model: ChatModel) -> None:
-        model.invoke("hi")
+        for unguarded in (model.invoke, lambda text: [*model.stream(text)]):
+            with pytest.raises(NotImplementedError, match="ainvoke"):
+                unguarded("hi")
 
-    with pytest.raises(NotImplementedError, match="ainvoke"):
-        asked("http://127.0.0.1:9/v1", ask)
+    with served() as (base, bodies):
+        asked(base, ask)
+    assert bodies == []
+
+
+def test_a_stream_is_the_whole_answer() -> None:
+    async def ask(model: ChatModel) -> str:
+        return "|".join([chunk.text async for chunk in model.astream("hi")])
+
+    with served() as (base, bodies):
+        assert asked(base, ask) == "hello"
+    assert [body["stream"] for body in bodies] == [False]
 
 
 CONTEXT: Any = {"models": "openai:policy/guided", "agents": 2, "config": {"rounds": 1}}
