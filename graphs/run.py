@@ -112,9 +112,8 @@ async def play_run(
     here, last = await _end_of_run(graph, config)
     is_there = last.next == (first,) and {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
     if not (begin["over"] or is_there):
-        await play(
-            replacing({**PASSING, **begin}), here
-        )  # a turn that was broken off may have left its channels
+        # A turn that was broken off may have left its channels.
+        await play(replacing({**PASSING, **begin}), here)
         here = config
     state = begin
     yield state
