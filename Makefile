@@ -22,7 +22,7 @@ test: $(READY) ## run the whole test suite, the network blocked
 	@$(BIN)/pytest -n auto --dist worksteal
 
 soak: $(READY) ## run the long tests: laws, fuzz, kills, faults, power cuts (an hour or so)
-	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak -m '' tests/*/test_laws.py tests/contract/test_ways.py tests/lab/test_probes.py tests/lab/test_probe_calibration.py tests/soak
+	@$(BIN)/pytest -n auto --dist worksteal --hypothesis-profile=soak -m '' tests/engine/*/test_laws.py tests/contract/test_ways.py tests/probe/test_probes.py tests/probe/test_probe_calibration.py tests/soak
 
 check: $(READY) ## lint, types, floors, tests
 	$(BIN)/ruff format --check .
@@ -50,7 +50,7 @@ endef
 export NEXT
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
-	@$(BIN)/python -m hobbes.lab.wire.recording
+	@$(BIN)/python -m hobbes.wire.recorder
 
 bench: $(READY) ## measure speed, and say where the time goes
 	@$(BIN)/python -m benchmarks

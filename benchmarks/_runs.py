@@ -6,11 +6,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Run
+from hobbes.loop import play_out
 from hobbes.nodes.state import TurnState
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
 
 T = TypeVar("T")
 

@@ -21,15 +21,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from benchmarks._runs import apart, most_megabytes
-from hobbes.lab.cli import app
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.show.pages import Pages
-from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import environment, in_thread
+from hobbes.cli import app
+from hobbes.loop import play_out
 from hobbes.nodes import calling
 from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS, MAX_ERROR_BYTES
 from hobbes.nodes.reading import MAX_LENGTH, MAX_REPAIR_LENGTH
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.show.web.pages import Pages
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import environment, in_thread
 
 MAX_SECONDS, MAX_MEGABYTES = 2.0, 100.0
 """What an answer may cost."""

@@ -8,8 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from hobbes.lab.wire.recording import STAND_IN, cassette_of, in_thread, play_cassette, record
-from hobbes.lab.wire.serving import stand_in
+from hobbes.wire.recorder import STAND_IN, cassette_of, in_thread, play_cassette, record
+from hobbes.wire.stand_in import stand_in
 
 AGENTS, TURNS, REPEATS = 20, 50, 3
 CALLS = AGENTS * TURNS

@@ -15,9 +15,9 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from benchmarks._floors import langgraph_decisions_per_second
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.home import open_store
+from hobbes.loop import play_out
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.store.home import open_store
 
 REPEATS = 9
 
@@ -42,7 +42,7 @@ PARTS = (
     ("policies and their draws", ("polic", "engine/chance")),
     ("engine", ("/engine/", "pydantic", "dataclasses")),
     ("nodes", ("/nodes/", "/graphs/")),
-    ("hobbes' own code for storing: rows, hashes, compression", ("/lab/",)),
+    ("hobbes' own code for storing: rows, hashes, compression", ("/hobbes/",)),
 )
 """The parts of the program, with texts that occur in a file's path or a C function's name.
 

@@ -14,17 +14,17 @@ from statistics import median
 
 import httpx2
 
-from hobbes.lab.experiment.file import read_experiment_file
-from hobbes.lab.experiment.games import Ways, play_experiment
-from hobbes.lab.experiment.plan import plan
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.play.together import Progress
-from hobbes.lab.show.viewing import server
-from hobbes.lab.store.experiments import add_cell, keep_experiment, played_cells
-from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.pure import play_purely, with_turns
-from hobbes.lab.store.row_hashes import column_hashes
-from hobbes.lab.wire.recording import run_server
+from hobbes.experiment.experiment_file import read_experiment_file
+from hobbes.experiment.games import Ways, play_experiment
+from hobbes.experiment.plan import plan
+from hobbes.play.side_by_side import Progress
+from hobbes.play.start import RunOptions, begin
+from hobbes.show.web.server import server
+from hobbes.store.experiment_tables import add_cell, keep_experiment, played_cells
+from hobbes.store.home import Store, open_store
+from hobbes.store.policy_games import play_purely, with_turns
+from hobbes.store.row_hashes import column_hashes
+from hobbes.wire.recorder import run_server
 
 ARMS, SEEDS, AGENTS, TURNS = 50, 20, 10, 200
 

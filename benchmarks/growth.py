@@ -13,9 +13,9 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, most_megabytes, play
-from hobbes.lab.proof.verification import faults
-from hobbes.lab.store.home import open_store
 from hobbes.nodes.state import TurnState
+from hobbes.prove.verification import faults
+from hobbes.store.home import open_store
 
 AGENTS = (2, 10, 100)
 TURNS = (50, 500, 2000)

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks._runs import bytes_of, play
-from hobbes.lab.store.home import open_store
+from hobbes.store.home import open_store
 
 AGENTS, TURNS = 20, 200
 

@@ -10,9 +10,9 @@ import httpx2
 from playwright.sync_api import sync_playwright
 
 from benchmarks._runs import apart, play
-from hobbes.lab.show.viewing import server
-from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import run_server
+from hobbes.show.web.server import server
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import run_server
 
 AGENTS, TURNS = 20, 500
 REQUESTS = 1_000

@@ -4,14 +4,14 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.wire import served, timed
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.probe.asker import Asker
-from hobbes.lab.probe.probe_plan import plan
-from hobbes.lab.probe.situations import ProbeFile, pick
-from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import environment
+from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.probe.asker import Asker
+from hobbes.probe.probe_plan import plan
+from hobbes.probe.situations import ProbeFile, pick
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import environment
 
 DELAY, PARALLEL = 1.0, 20
 SITUATIONS, TIMES = 5, 10

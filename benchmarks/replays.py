@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 from benchmarks._floors import rows_per_second
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.proof.replay import replay_run
-from hobbes.lab.store.home import open_store
+from hobbes.loop import play_out
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.prove.replay import replay_run
+from hobbes.store.home import open_store
 
 AGENTS, TURNS, REPEATS = 20, 100, 3
 

@@ -19,16 +19,16 @@ from typing import TypeAlias
 import httpx2
 import openai
 
-from hobbes.lab.loop import play_out
-from hobbes.lab.play.playing import RunOptions, Shared, begin, go_on
-from hobbes.lab.play.together import Progress, play_runs
-from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.run import Run
-from hobbes.lab.wire.recording import environment
+from hobbes.loop import play_out
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
+from hobbes.play.side_by_side import Progress, play_runs
+from hobbes.play.start import RunOptions, Shared, begin, go_on
+from hobbes.store.home import Store, open_store
+from hobbes.store.recorded_run import Run
+from hobbes.wire.recorder import environment
 
 TURNS, DELAY, REPEATS = 20, 0.05, 3
 IDEAL = TURNS * DELAY
@@ -110,7 +110,7 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 @contextmanager
 def served(delay: float) -> Iterator[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(delay)]
+    command = [sys.executable, "-m", "hobbes.cli", "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hobbes.lab.show.charts import Line, Panel, draw_curves
-from hobbes.lab.store.experiments import KeptPlan, plans_of
-from hobbes.lab.store.home import open_store
+from hobbes.show.charts import Line, Panel, draw_curves
+from hobbes.store.experiment_tables import KeptPlan, plans_of
+from hobbes.store.home import open_store
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "findings.md"

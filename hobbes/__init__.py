@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hobbes.links import missing_links
 
 if TYPE_CHECKING:
-    from hobbes.lab.errors import LabError, MissingError
+    from hobbes.api import AgentTurn, Home, Run, Turn, graph, open  # noqa: A004  as in gzip.open
+    from hobbes.errors import HobbesError, MissingError
     from hobbes.nodes.journal import Prompt
-    from hobbes.reading import AgentTurn, Home, Run, Turn, graph, open  # noqa: A004  as in gzip.open
 
 __all__ = [
     "AgentTurn",
+    "HobbesError",
     "Home",
-    "LabError",
     "MissingError",
     "Prompt",
     "Run",
@@ -28,11 +28,11 @@ __all__ = [
 ]
 
 MODULES = {
-    "LabError": "hobbes.lab.errors",
-    "MissingError": "hobbes.lab.errors",
+    "HobbesError": "hobbes.errors",
+    "MissingError": "hobbes.errors",
     "Prompt": "hobbes.nodes.journal",
 }
-"""The modules of the names that are not in hobbes.reading."""
+"""The modules of the names that are not in hobbes.api."""
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  whatever has that name
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if problem := missing_links():
         raise ImportError(problem)
-    return getattr(import_module(MODULES.get(name, "hobbes.reading")), name)
+    return getattr(import_module(MODULES.get(name, "hobbes.api")), name)
 
 
 def __dir__() -> list[str]:

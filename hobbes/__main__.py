@@ -12,7 +12,7 @@ def main() -> None:
     if problem := missing_links():
         sys.exit(f"hobbes: {problem}")
     try:
-        from hobbes.lab.cli import main as command  # noqa: PLC0415  most of the first second
+        from hobbes.cli import main as command  # noqa: PLC0415  most of the first second
 
         command()
     except KeyboardInterrupt:

@@ -46,10 +46,10 @@ def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
-    from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.pinned_turns import accept_changes, failure, play_pin
-    from hobbes.lab.proof.pins import TurnsPin, read_pin, save
-    from hobbes.lab.show.pinned_files import failure_text
+    from hobbes.errors import HobbesError
+    from hobbes.prove.pinned_turns import accept_changes, failure, play_pin
+    from hobbes.prove.pins import TurnsPin, read_pin, save
+    from hobbes.show.pinned_files import failure_text
 
     try:
         pin = read_pin(path, TurnsPin)
@@ -63,7 +63,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
         if now != pin:
             save(now, path)
             request.node.user_properties.append((TOLD, f"{_shown(path)} was updated"))
-    except LabError as error:
+    except HobbesError as error:
         return str(error)
     return None
 
@@ -84,9 +84,9 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
-    from hobbes.lab.errors import LabError
-    from hobbes.lab.proof.pinned_frequencies import asked_again, has_other_prompts, judge
-    from hobbes.lab.proof.pins import FrequencyPin, read_pin, save
+    from hobbes.errors import HobbesError
+    from hobbes.prove.pinned_frequencies import asked_again, has_other_prompts, judge
+    from hobbes.prove.pins import FrequencyPin, read_pin, save
 
     try:
         file = read_pin(path, FrequencyPin)
@@ -99,7 +99,7 @@ def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
             line = f"{_shown(path)} has answers to another prompt than today's; `{again}` asks again"
             request.node.user_properties.append((TOLD, line))
         return judge(file)
-    except LabError as error:
+    except HobbesError as error:
         return [str(error)]
 
 

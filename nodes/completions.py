@@ -1,6 +1,6 @@
 """What servers send back: completions of the chat protocol, read into LangChain's messages.
 
-Servers put the same facts into different fields; tests/lab/test_providers.py has a response of each kind of
+Servers put the same facts into different fields; tests/wire/test_providers.py has a response of each kind of
 server, with the page that describes it.
 """
 

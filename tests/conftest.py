@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -23,19 +24,20 @@ from starlette.testclient import TestClient
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.cli import app
-from hobbes.lab.experiment import processes
-from hobbes.lab.show.terminal import ERR, OUT
-from hobbes.lab.show.viewing import site
-from hobbes.lab.store import home as home_module
-from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.schema import create
+from hobbes.cli import app
+from hobbes.experiment import processes
 from hobbes.nodes import calling
+from hobbes.show.terminal import ERR, OUT
+from hobbes.show.web.server import site
+from hobbes.store import home as home_module
+from hobbes.store.home import Store, open_store
+from hobbes.store.schema import create
+from hobbes.worlds import WORLDS
 from tests import forking
 from tests.fishery.world import FISHERY
 from tests.forking import Command
-from tests.lab.visiting import LOCAL
+from tests.pages import LOCAL
+from tests.small_experiment import documents, play_all, written
 from tests.soak import times
 
 # Ten times as many as Hypothesis tries by itself, if the soak is not a small one.
@@ -75,7 +77,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the long tests, so that no worker is left alone with one at the end."""
-    items.sort(key=lambda item: ROOT / "tests" / "lab" not in item.path.parents)
+    items.sort(key=lambda item: ROOT / "tests" / "engine" in item.path.parents)
 
 
 def pytest_collection_finish() -> None:
@@ -198,7 +200,7 @@ def hobbes(home: Path) -> Hobbes:
     def run(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, "HOBBES_HOME": str(home), **options.pop("env", {})}
         return subprocess.run(
-            [*options.pop("through", ()), sys.executable, "-m", "hobbes.lab.cli", *arguments],
+            [*options.pop("through", ()), sys.executable, "-m", "hobbes.cli", *arguments],
             cwd=ROOT,
             env=environment,
             capture_output=True,
@@ -254,3 +256,30 @@ def process(home: Path) -> Iterator[Callable[..., Command]]:
         one.kill()
         one.wait()
         one.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def small_experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which `tests.small_experiment.FILE` has been played; no test changes it."""
+    folder = tmp_path_factory.mktemp("small")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder))
+    return folder / "home"
+
+
+@pytest.fixture(scope="session")
+def whole(small_experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The report of that experiment, which was played in this process without a stop."""
+    home = tmp_path_factory.mktemp("whole") / "home"
+    shutil.copytree(small_experiment, home)  # a report plays games again, and keeps their turns
+    found = documents(home)
+    assert all(found)
+    return found
+
+
+@pytest.fixture
+def small(small_experiment: Path, home: Path) -> Iterator[Store]:
+    """The run database of a home of its own in which that experiment has been played."""
+    shutil.copytree(small_experiment, home)
+    with open_store(home) as found:
+        yield found

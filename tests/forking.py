@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from hobbes.lab import cli
-from hobbes.lab.experiment import games, processes  # noqa: F401  it is imported before the first fork
-from hobbes.lab.experiment.processes import CONTEXT
+from hobbes import cli
+from hobbes.experiment import games, processes  # noqa: F401  it is imported before the first fork
+from hobbes.experiment.processes import CONTEXT
 
 ROOT = Path(__file__).parents[1]
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import ViewportSize
 
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.show.viewing import server
-from hobbes.lab.store.home import open_store
-from hobbes.lab.wire.recording import run_server
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.show.web.server import server
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import run_server
+from tests.browser import chromium
 from tests.conftest import ROOT
-from tests.lab.browsing import chromium
 
 FOLDER = ROOT / "docs" / "pictures"
 

@@ -15,24 +15,24 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from hobbes.cli import app
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.cli import app
-from hobbes.lab.play.modelsfile import VALUES
-from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.play.rendering import question_in_new_run
-from hobbes.lab.play.stepping import PARTS, step
-from hobbes.lab.probe.situations import Situation
-from hobbes.lab.probe.versions import Tried
-from hobbes.lab.show.prompt_edits import Edits, News, Probed
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.schema import columns_of, kinds_of
-from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
-from hobbes.lab.wire.recording import in_thread
-from hobbes.lab.wire.serving import stand_in
+from hobbes.play.models_file import VALUES
+from hobbes.play.render import question_in_new_run
+from hobbes.play.start import RunOptions
+from hobbes.play.step import PARTS, step
+from hobbes.probe.situations import Situation
+from hobbes.probe.versions import Tried
+from hobbes.show.prompt_edits import Edits, News, Probed
+from hobbes.store.home import Store
+from hobbes.store.run_tables import JSON_COLUMNS, TABLES, table_of
+from hobbes.store.schema import columns_of, kinds_of
+from hobbes.wire.recorder import in_thread
+from hobbes.wire.stand_in import stand_in
+from hobbes.worlds import WORLDS
 from tests.conftest import Cli
-from tests.lab.play import played
-from tests.lab.probing import asked, duel, heeding
+from tests.small_probes import asked, duel, heeding
+from tests.small_runs import played
 
 ROOT = Path(__file__).parents[1]
 
@@ -292,8 +292,9 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
         r"^\| `([\w/]+)/` \|", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
     )
     assert [name for name in named if not (ROOT / name).is_dir()] == []
-    packages = {file.parent.relative_to(ROOT).as_posix() for file in (ROOT / "lab").glob("*/__init__.py")}
-    packages |= {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"lab"}
+    packages = {file.parent.relative_to(ROOT).as_posix() for file in (ROOT / "hobbes").glob("*/__init__.py")}
+    packages = {name for name in packages if not (ROOT / name).is_symlink()}
+    packages |= {file.parent.name for file in ROOT.glob("*/__init__.py")}
     assert packages - set(named) == set()
 
 

@@ -11,16 +11,16 @@ import pytest
 
 import hobbes
 from hobbes.engine.world import OBSERVER
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.show.trace import agent_card, full_turn
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.pure import play_purely
-from hobbes.lab.store.schema import CARRIED_OVER, SCHEMA_VERSION
-from hobbes.lab.store.tables import TABLES, table_of
+from hobbes.play.start import RunOptions, begin
+from hobbes.show.trace import agent_card, full_turn
+from hobbes.store.home import Store
+from hobbes.store.policy_games import play_purely
+from hobbes.store.run_tables import TABLES, table_of
+from hobbes.store.schema import CARRIED_OVER, SCHEMA_VERSION
 from tests.conftest import Cli
-from tests.lab.play import mining, played
-from tests.lab.rewriting import rewrite
-from tests.lab.test_observer import REASON, game, granting_all, on
+from tests.play.test_observer import REASON, game, granting_all, on
+from tests.rewrites import rewrite
+from tests.small_runs import mining, played
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
 
@@ -138,7 +138,7 @@ def test_a_home_is_never_created_or_changed(tmp_path: Path, reader: hobbes.Home)
 
 def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("something else" * 99)
-    with pytest.raises(hobbes.LabError, match=r"cannot read .*runs.db: file is not a database"):
+    with pytest.raises(hobbes.HobbesError, match=r"cannot read .*runs.db: file is not a database"):
         hobbes.open(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_a_database_of_another_schema_is_refused_in_one_line_that_names_what_to_
     refused = f"{home}/runs.db has schema {schema}, and this hobbes has schema {SCHEMA_VERSION}; {what_to_do}"
     for command in (("runs",), ("run", "mining")):
         assert str(cli(*command).exception) == refused
-    with pytest.raises(hobbes.LabError, match=re.escape(f"`hobbes migrate --home {home}` carries")):
+    with pytest.raises(hobbes.HobbesError, match=re.escape(f"`hobbes migrate --home {home}` carries")):
         hobbes.open(home)
 
 

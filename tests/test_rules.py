@@ -28,7 +28,7 @@ import pytest
 from pydantic import BaseModel
 
 from hobbes.engine.record import Json
-from hobbes.engine.worlds import WORLDS
+from hobbes.worlds import WORLDS
 
 ROOT = Path(__file__).parents[1]
 LINES = ("Source", "Settings", "Code", "Tests")

@@ -1,6 +1,6 @@
 """Small games of every world, which the contract suite plays and looks at.
 
-A world is in the suite as soon as it is in `engine.worlds.WORLDS`; the example of
+A world is in the suite as soon as it is in `hobbes.worlds.WORLDS`; the example of
 tests/fishery is, too. It is played with its defaults and with
 what the JSON schema of its config offers: each switch (a boolean or a choice) in each of its positions. EXTRA
 adds the settings that no schema can tell, such as land of uneven worth or an observer who has to be asked.
@@ -19,9 +19,9 @@ from hobbes.engine.policy import speak
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.turn import Turn
 from hobbes.engine.world import OBSERVER, AnyWorld, Config, Setting, make_setting
-from hobbes.engine.worlds import WORLDS
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
+from hobbes.worlds import WORLDS
 from tests.fishery.world import FISHERY
 
 Values = dict[str, Json]

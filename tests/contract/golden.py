@@ -25,7 +25,7 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest, link
 from hobbes.engine.world import NOT_HASHED, AnyWorld, make_setting
-from hobbes.engine.worlds import WORLDS
+from hobbes.worlds import WORLDS
 from tests.contract.games import CASES, game, start
 
 FILE = Path(__file__).with_name("golden.json")

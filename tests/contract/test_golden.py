@@ -10,10 +10,10 @@ from pydantic import create_model
 from hobbes.engine.record import Json
 from hobbes.engine.turn import first_digest
 from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.home import Store
 from hobbes.nodes.state import first_state
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.store.home import Store
+from hobbes.worlds import WORLDS
 from tests.contract import golden
 
 each_world = pytest.mark.parametrize("world", WORLDS.values(), ids=lambda world: world.name)

@@ -13,19 +13,19 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.turn import TurnRecord, first_digest, link
 from hobbes.engine.world import OBSERVER, AnyWorld
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.forking import ForkOptions, fork
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.play.stepping import step
-from hobbes.lab.proof.replay import replay_run
-from hobbes.lab.proof.verification import faults
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.pure import play_purely, pure_turns, with_turns
-from hobbes.lab.store.reported import keep_figures
-from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
+from hobbes.play.fork import ForkOptions, fork
+from hobbes.play.start import RunOptions, begin
+from hobbes.play.step import step
+from hobbes.prove.replay import replay_run
+from hobbes.prove.verification import faults
+from hobbes.store.home import Store
+from hobbes.store.policy_games import play_purely, pure_turns, with_turns
+from hobbes.store.recorded_run import Run
+from hobbes.store.reported import keep_figures
+from hobbes.worlds import WORLDS
 from tests.contract.games import AGENTS, CASES, EXTRA, NOISES, Case, Moment, game
-from tests.lab.play import go
+from tests.small_runs import go
 from tests.soak import in_soak
 
 pytestmark = pytest.mark.usefixtures("with_fishery")

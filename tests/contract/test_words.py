@@ -10,8 +10,8 @@ from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
-from hobbes.engine.worlds import WORLDS
 from hobbes.nodes.prompting import ROOT, answer_schema, languages, load_prompts, replace_codes, variants
+from hobbes.worlds import WORLDS
 
 FILES = sorted(ROOT.glob("*/words.*.toml"))
 

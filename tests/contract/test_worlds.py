@@ -35,9 +35,9 @@ from hobbes.engine.world import (
     deeds_told,
     make_setting,
 )
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.stepping import MEMORY
-from hobbes.lab.show.boards import svg
+from hobbes.play.step import MEMORY
+from hobbes.show.boards import svg
+from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out
 from tests.conftest import ROOT
 from tests.contract.games import (
@@ -63,7 +63,7 @@ pytestmark = pytest.mark.usefixtures("with_fishery")
 
 READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
 HOSTILE = 250
-"""Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
+"""Hostile answers in each world; tests/nodes/test_fuzz.py and the soak try many more."""
 NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
 """Types of events that name another one to whom they did nothing: a new unit, or who agreed to it."""
 OTHER_DEEDS = 6
@@ -755,7 +755,7 @@ def test_a_world_that_comes_with_hobbes_has_all_its_parts(world: str) -> None:
         f"prompts/{world}",
         f"graphs/{world}.py",
         f"docs/rules/{world}.md",
-        f"tests/{world}/test_prompts.py",
+        f"tests/prompts/test_{world}.py",
         f"cassettes/{world}-noise.yaml",
     )
     missing = [part for part in parts if not (ROOT / part).exists()]

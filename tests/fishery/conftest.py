@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hobbes.lab.cli import app
+from hobbes.cli import app
 from tests.conftest import ROOT
 
 Say = Callable[..., str]

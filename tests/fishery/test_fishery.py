@@ -15,19 +15,19 @@ from hobbes.engine.record import Drop, Mend
 from hobbes.engine.turn import Turn, judge, play_turn, view_of
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs.studio import studio_graph
-from hobbes.lab.play.playing import RunOptions, begin, go_on
-from hobbes.lab.store.history import stored_turn
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Run
-from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
+from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.store.history import stored_turn
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.wire.recorder import environment, in_thread
 from tests.arithmetic import comes_out
+from tests.faults import failing
 from tests.fishery.conftest import Say, Start
 from tests.fishery.world import FISHERY, PROMPTS
-from tests.lab.faults import failing
-from tests.lab.play import played
-from tests.lab.test_kills import answers, kill_at, stats
+from tests.play.test_kills import answers, kill_at, stats
+from tests.small_runs import played
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 

@@ -14,11 +14,11 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 import hobbes
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import open_store
-from hobbes.lab.store.run import Run
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import open_store
+from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
-from tests.lab.play import go
+from tests.small_runs import go
 
 MODELS = {
     "mining": ("policy:random?noise=0.3", {}),

@@ -8,7 +8,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 
 from hobbes.graphs.mining import graph
-from tests.lab.test_second_question import answering
+from tests.play.test_second_question import answering
 
 CONTEXT: Any = {"models": "human*2,openai:m*2", "agents": 4, "config": {"rounds": 1}}
 

@@ -12,10 +12,10 @@ import hobbes
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
 from hobbes.nodes.state import PASSING
-from tests.lab.play import go, mining
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import Store
+from tests.small_runs import go, mining
 
 GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph, "trust": trust_graph.graph}
 

@@ -13,12 +13,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from hobbes.engine.record import Json
+from hobbes.errors import HaltedRunError
 from hobbes.graphs.run import open_checkpoints, saver_on
-from hobbes.lab.errors import HaltedRunError
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
 from hobbes.nodes.caps import Caps
-from tests.lab.play import go
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import Store
+from tests.small_runs import go
 
 NODES = 5
 """How many nodes a turn has in a world without an observer."""

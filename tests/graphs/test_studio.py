@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from hobbes.graphs.mining import graph
 from hobbes.nodes.prompting import ROOT
-from tests.lab.test_second_question import answering
+from tests.play.test_second_question import answering
 
 ROUNDS, NODES = 3, 5
 

@@ -15,12 +15,12 @@ from langgraph.types import Command
 
 import hobbes
 from hobbes.graphs.studio import StudioContext
-from hobbes.lab.play.forking import ForkOptions, fork
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
-from tests.lab.play import go, mining
+from hobbes.play.fork import ForkOptions, fork
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from tests.small_runs import go, mining
 
 
 def traveled(home: Path, run: Run, travel: Callable[[Any, Any], Awaitable[Any]]) -> Any:

@@ -9,14 +9,14 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import hobbes
-from hobbes.lab.play.forking import ForkOptions, fork
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
-from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS
+from hobbes.play.fork import ForkOptions, fork
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
 from tests.graphs.test_stock_saver import is_one_line, kept, turns_in
-from tests.lab.play import go, mining
-from tests.lab.test_experiments import play_all, written
+from tests.small_experiment import play_all, written
+from tests.small_runs import go, mining
 
 
 def with_graph(home: Path, run: str, act: Callable[[Any, Any], Awaitable[Any]]) -> Any:

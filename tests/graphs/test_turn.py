@@ -12,18 +12,18 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from hobbes.engine.record import Json
 from hobbes.engine.world import OBSERVER
-from hobbes.engine.worlds import WORLDS
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.graphs.turn import check_channels
-from hobbes.lab.play.playing import RunOptions, begin
-from hobbes.lab.store.home import Store
-from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.prompting import approximate_tokens
 from hobbes.nodes.state import CHANNELS, PASSING, TurnState
-from tests.lab.play import go, mining
+from hobbes.play.start import RunOptions, begin
+from hobbes.store.home import Store
+from hobbes.wire.recorder import environment, in_thread
+from hobbes.wire.stand_in import stand_in
+from hobbes.worlds import WORLDS
+from tests.small_runs import go, mining
 
 
 def checkpoint_sizes(home: Path) -> list[int]:

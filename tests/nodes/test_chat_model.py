@@ -16,9 +16,9 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from hobbes.graphs.mining import graph
-from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes.chat import ChatModel, PlainClient
+from hobbes.wire.recorder import environment, in_thread
+from hobbes.wire.stand_in import stand_in
 
 USAGE = {
     "prompt_tokens": 9,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hobbes.lab.experiment.statistics import ALPHA
-from tests.lab.simulated import MILD, tally, wordings_tally
+from hobbes.experiment.statistics import ALPHA
+from tests.simulated import MILD, tally, wordings_tally
 from tests.soak import SHARE, times
 
 pytestmark = pytest.mark.soak

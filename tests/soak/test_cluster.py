@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from hobbes.lab.wire.recording import in_thread
+from hobbes.wire.recorder import in_thread
 from tests.conftest import ROOT, Hobbes
-from tests.lab.test_disk import small_disk
-from tests.lab.test_experiments import undated
-from tests.lab.test_kills import Player, Start
-from tests.lab.test_limits import CountingServer
-from tests.lab.test_models import table, write
+from tests.play.test_kills import Player, Start
+from tests.play.test_limits import CountingServer
+from tests.play.test_models import table, write
+from tests.small_experiment import undated
+from tests.store.test_disk import small_disk
 
 pytestmark = pytest.mark.soak
 

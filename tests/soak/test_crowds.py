@@ -9,13 +9,13 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from hobbes.lab.probe.probe_plan import MAX_CELLS
-from hobbes.lab.store.home import Store
-from hobbes.lab.wire.recording import in_thread
-from hobbes.lab.wire.serving import stand_in
+from hobbes.probe.probe_plan import MAX_CELLS
+from hobbes.store.home import Store
+from hobbes.wire.recorder import in_thread
+from hobbes.wire.stand_in import stand_in
 from tests.conftest import Cli
 from tests.forking import Command
-from tests.lab.test_kills import Start, stats
+from tests.play.test_kills import Start, stats
 from tests.soak import times
 
 pytestmark = pytest.mark.soak

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.play.playing import RunOptions
-from hobbes.lab.store.home import Store
 from hobbes.nodes.calling import TRIES
-from tests.lab import faults
-from tests.lab.faults import ANSWER, FAULTS, draw_fault
-from tests.lab.play import played
-from tests.lab.test_faults import OUTCOMES, log_of, served
+from hobbes.play.start import RunOptions
+from hobbes.store.home import Store
+from hobbes.worlds import WORLDS
+from tests import faults
+from tests.faults import ANSWER, FAULTS, draw_fault
+from tests.small_runs import played
 from tests.soak import times
+from tests.wire.test_faults import OUTCOMES, log_of, served
 
 pytestmark = pytest.mark.soak
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hobbes.engine.world import AnyWorld
-from hobbes.engine.worlds import WORLDS
+from hobbes.worlds import WORLDS
 from tests.corpus import corpus, repetitive, scene
+from tests.nodes.test_fuzz import OUTCOMES, SECONDS, outcome_of
 from tests.soak import times
-from tests.test_fuzz import OUTCOMES, SECONDS, outcome_of
 
 pytestmark = pytest.mark.soak
 

@@ -9,11 +9,11 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from hobbes.lab.store.home import Store, open_store
-from hobbes.lab.store.probes import answers_of, probe_named
+from hobbes.store.home import Store, open_store
+from hobbes.store.probe_tables import answers_of, probe_named
 from tests.conftest import Cli
-from tests.lab.improving import CURE, FALSE, NOISY, PROPOSER, USELESS, situations, village, written
-from tests.lab.test_kills import Start
+from tests.play.test_kills import Start
+from tests.proposer import CURE, FALSE, NOISY, PROPOSER, USELESS, situations, village, written
 from tests.soak import times
 
 pytestmark = pytest.mark.soak

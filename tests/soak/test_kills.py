@@ -15,15 +15,15 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from hobbes.engine.worlds import WORLDS
-from hobbes.lab.wire.recording import in_thread
+from hobbes.wire.recorder import in_thread
+from hobbes.worlds import WORLDS
+from tests import faults
 from tests.conftest import Hobbes
-from tests.lab import faults
-from tests.lab.faults import ANSWER, failing
-from tests.lab.test_faults import OUTCOMES, log_of, served
-from tests.lab.test_kills import Player, Start, answers, kill_at, stats, watch
+from tests.faults import ANSWER, failing
+from tests.play.test_kills import Player, Start, answers, kill_at, stats, watch
 from tests.soak import times
 from tests.soak.test_faults import HEALED, healed
+from tests.wire.test_faults import OUTCOMES, log_of, served
 
 pytestmark = pytest.mark.soak
 

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hobbes.lab.wire.recording import in_thread
 from hobbes.nodes.chat import ADDRESS_HEADER
-from tests.lab.test_kills import Start
-from tests.lab.test_models import completion, table, write
+from hobbes.wire.recorder import in_thread
+from tests.play.test_kills import Start
+from tests.play.test_models import completion, table, write
 
 pytestmark = pytest.mark.soak
 

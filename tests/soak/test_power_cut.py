@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_power_cut import (
+from tests.soak import times
+from tests.store.test_power_cut import (
     Game,
     a_person_observes,
     check_cuts,
@@ -16,7 +17,6 @@ from tests.lab.test_power_cut import (
     nations,
     reference,
 )
-from tests.soak import times
 
 pytestmark = pytest.mark.soak
 

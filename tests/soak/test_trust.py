@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from hobbes.engine.trust.state import State
-from tests.trust.plays import match
+from tests.engine.trust.plays import match
 
 pytestmark = pytest.mark.soak
 

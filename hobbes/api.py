@@ -1,0 +1,386 @@
+"""A home, its runs, their turns, and what each agent did in a turn, as objects that only read."""
+
+import json
+import operator
+import os
+import warnings
+import weakref
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import counted
+from hobbes.errors import DamagedError, MissingError
+from hobbes.nodes.journal import Prompt
+from hobbes.show.annotations import Change, change_note, place_of
+from hobbes.show.rejections import REFUSED, refused_rows
+from hobbes.show.trace import agent_card, full_turn
+from hobbes.store.command_line import usual_home
+from hobbes.store.history import state_before, stored_turn
+from hobbes.store.home import read_store
+from hobbes.store.recorded_run import Run as StoredRun
+from hobbes.store.run_tables import table_of
+from hobbes.store.turns import LoggedTurn
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from langchain_core.runnables import RunnableConfig
+
+    from hobbes.play.time_travel import RunGraph
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object."""
+
+DTYPES = {str: "object", int: "Int64", float: "float64", bool: "boolean"}
+"""The pandas type of each type of column; whole numbers stay whole where some are missing."""
+
+
+def open(home: str | os.PathLike[str] | None = None) -> "Home":  # noqa: A001  as in gzip.open
+    """Open a home folder for reading: by default `HOBBES_HOME`, or `.hobbes` in the working directory.
+
+    Nothing is created or changed. Raise MissingError if there are no runs, HobbesError if
+    they cannot be read.
+    """
+    return Home(usual_home() if home is None else Path(home))
+
+
+@asynccontextmanager
+async def graph(
+    run: "Run | str" = "last", home: str | os.PathLike[str] | None = None
+) -> "AsyncIterator[tuple[RunGraph, RunnableConfig]]":
+    """Yield a run's graph and its config for LangGraph's own API: `graph.aget_state_history(config)`.
+
+    The checkpoints are those of the run, and LangGraph adds new ones to them. Policies answer again, recorded
+    answers serve where the prompt is the same, and models are asked for others, under the caps of the run.
+    The run database stays as it is. Raise MissingError if there is no such run, HobbesError if it is damaged.
+    """
+    from hobbes.play.time_travel import run_graph  # noqa: PLC0415  LangGraph is slow to import
+    from hobbes.store.policy_games import with_turns  # noqa: PLC0415  so are the players
+
+    reference = run if isinstance(run, str) else run.id
+    path = usual_home() if home is None else Path(home)
+    with closing(read_store(path)) as store:
+        async with run_graph(store, with_turns(store, store.runs.find(reference))) as both:
+            yield both
+
+
+class Home:
+    """The runs of a home folder. It is closed by `close`, by `with`, or once nothing of it is used any more.
+
+    Use it in one thread at a time.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        """The folder."""
+        self._store = read_store(path)
+        self._closing = weakref.finalize(self, self._store.close)
+
+    def close(self) -> None:
+        """Close the run database."""
+        self._closing()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def runs(self) -> "list[Run]":
+        """Return all runs, the newest first. A run that is damaged is left out, with a warning."""
+        items = []
+        for about in self._store.figures.of_all_runs():
+            try:
+                items.append(Run(self, self._store.runs.find(about["id"])))
+            except DamagedError as error:
+                warnings.warn(str(error), stacklevel=2)
+        return items
+
+    def run(self, reference: str = "last") -> "Run":
+        """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
+
+        Raise MissingError if there is none, HobbesError if several begin so.
+        """
+        return Run(self, self._store.runs.find(reference))
+
+    def calls(self, runs: "Iterable[Run] | None" = None) -> "pd.DataFrame":
+        """Return all calls of these runs, or of all, as a DataFrame.
+
+        It has the columns of the table `calls` (docs/data.md, Exports). Raise ImportError if pandas is not
+        installed.
+        """
+        pd = _pandas()
+        frames = [run.table("calls") for run in (self.runs() if runs is None else runs)]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def __repr__(self) -> str:
+        return f"<hobbes home {self.path}>"
+
+    def _repr_html_(self) -> str:
+        columns = ("run", "name", "world", "status", "turns", "failed calls")
+        rows = [
+            (run["id"], run["name"], run["world"], run["status"], run["turns"], run["failures"]["total"])
+            for run in self._store.figures.of_all_runs()
+        ]
+        return _part("table", columns, rows, f"runs in {self.path}")
+
+
+class Run:
+    """A run as it stood when it was looked up."""
+
+    def __init__(self, home: Home, stored: StoredRun) -> None:
+        self._home, self._store, self._found = home, home._store, stored  # noqa: SLF001  closed with its home
+        self.id: str = stored.id
+        self.name: str | None = stored.name
+        self.world: str = stored.world.name
+        self.settings: Json = stored.setting.config.model_dump(mode="json")
+        """All settings, also those that have their default."""
+        self.seed: int = stored.setting.seed
+        self.agents: tuple[str, ...] = stored.setting.agents
+        self.models: dict[str, str] = stored.models
+        """The player of each agent, such as `policy:guided` or `openai:NAME`."""
+        self.status: str = stored.status
+        """`unfinished`, `waiting`, `halted` or `finished`."""
+        self.digest: str = stored.digest
+
+    @cached_property
+    def _stored(self) -> StoredRun:
+        """The run with its turns; one that kept none is played again when something asks for them."""
+        from hobbes.store.policy_games import with_turns  # noqa: PLC0415  slow to import
+
+        return with_turns(self._store, self._found)
+
+    @cached_property
+    def result(self) -> Json:
+        """What `hobbes run --json` prints: calls, outcomes, failures, tokens, dollars and more."""
+        return self._store.figures.result(self._stored)
+
+    @cached_property
+    def scores(self) -> dict[str, int]:
+        """Each agent's score after the last completed turn."""
+        state = state_before(self._store, self._stored, self._stored.turns)
+        return dict(self._stored.world.scores(state))
+
+    @cached_property
+    def measures(self) -> dict[str, float | None]:
+        """The measures of the whole run; None where a measure is undefined. Empty before the end."""
+        return self._store.figures.measures(self._stored.id)
+
+    @cached_property
+    def turns(self) -> "list[Turn]":
+        """All completed turns."""
+        return [Turn(self, turn) for turn in self._store.turns.of(self._stored)]
+
+    def turn(self, number: int) -> "Turn":
+        """Return a completed turn, counted from 0.
+
+        Raise MissingError if there is none, TypeError if the number is not a whole number.
+        """
+        try:
+            number = operator.index(number)
+        except TypeError:
+            raise TypeError(f"turn: pass a whole number, such as turn(3), not {number!r}") from None
+        return Turn(self, stored_turn(self._store, self._stored, number))
+
+    def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
+        """Return the events of all turns, or those of one type, each with its turn.
+
+        Raise MissingError if the world has no such type.
+        """
+        known = self._found.world.events
+        if type is not None and type not in known:
+            there = did_you_mean(type, known, f"events: {', '.join(known)}")
+            raise MissingError(f"{self.world} has no event {type!r}{there}")
+        return [
+            {"turn": turn.number, **event}
+            for turn in self.turns
+            for event in turn.events
+            if type in {None, event["type"]}
+        ]
+
+    @property
+    def notes(self) -> list[Json]:
+        """What people noted: `run`, `turn`, `agent`, `event`, `star`, `tags`, `note`, `written` of each."""
+        return [note.to_json() for note in self._store.notes.of(self.id)]
+
+    def note(  # noqa: PLR0913  what a note is about, and what it says
+        self,
+        turn: int | None = None,
+        agent: str | None = None,
+        *,
+        event: int | None = None,
+        text: str | None = None,
+        tags: Collection[str] = (),
+        untag: Collection[str] = (),
+        star: bool | None = None,
+    ) -> Json:
+        """Write a note of the run, of a turn, of an agent's turn or of an event, and return it.
+
+        It is kept in `notes.db` in the home. What is not given stays as it is. Raise MissingError if there is
+        no such turn, agent or event, HobbesError for a tag that cannot be kept.
+        """
+        place = place_of(self._store, self.id, turn, agent, event)
+        return change_note(self._store, place, Change(text, star, tags, untag)).to_json()
+
+    @cached_property
+    def calls(self) -> list[Json]:
+        """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
+        played = self._stored
+        with self._store.as_of_now():
+            return list(table_of(self._store, played, "calls").rows)
+
+    def table(self, name: str) -> "pd.DataFrame":
+        """Return a table of the run as a DataFrame (docs/data.md, Exports). JSON columns hold values.
+
+        Raise MissingError if there is no such table, ImportError if pandas is not installed.
+        """
+        pd = _pandas()
+        played = self._stored
+        with self._store.as_of_now():
+            table = table_of(self._store, played, name)
+            frame = pd.DataFrame(list(table.values()), columns=list(table.columns))
+        return frame.astype({column: DTYPES[kind] for column, kind in table.columns.items()})
+
+    def __repr__(self) -> str:
+        return f"<hobbes run {self.id}: {self.world}, {counted(self._found.turns, 'turn')}, {self.status}>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "world": self.world,
+            "status": self.status,
+            "turns": self._found.turns,
+            "failed calls": self.result["failures"]["total"],
+            "digest": self.digest,
+        }
+        scores = _part("table", ("agent", "score"), list(self.scores.items()), "scores")
+        measures = _part("table", ("measure", "value"), list(self.measures.items()), "measures")
+        return _title(f"run {self.id}") + _part("facts", facts.items()) + scores + measures
+
+
+class Turn:
+    """A completed turn."""
+
+    def __init__(self, run: Run, turn: LoggedTurn) -> None:
+        fields = turn.record.to_json()
+        self.run = run
+        self.number: int = turn.turn
+        self.agents: tuple[str, ...] = tuple(turn.record.intents)
+        """The agents that were asked."""
+        self.state: Json = fields["state"]
+        """The state of the world after the turn."""
+        self.events: list[Json] = fields["events"]
+        self.draws: list[Json] = fields["draws"]
+        """The random draws."""
+        self.digest: str = turn.digest
+
+    def agent(self, name: str) -> "AgentTurn":
+        """Return all that is known of one agent's turn, or of the observer's (`observer`).
+
+        Raise MissingError if it was not asked in this turn.
+        """
+        store, run = self.run._store, self.run._stored  # noqa: SLF001  they are one reader
+        card = agent_card(store, run, self.number, name, full_turn(store, run, self.number))
+        return AgentTurn(
+            run=self.run.id,
+            turn=self.number,
+            agent=name,
+            view=card["view"],
+            prompt=Prompt(card["system"], card["prompt"]),
+            answer=card["answer"],
+            reasoning=card["reasoning"],
+            reasoning_source=card["reasoning_source"],
+            outcome=card["outcome"],
+            intent=card["rulings"] if "rulings" in card else card["intent"],
+            drops=card["drops"],
+            mends=card["mends"],
+            events=card.get("events", []),
+            memory_before=card.get("memory_before", {}),
+            memory_after=card.get("memory_after", {}),
+        )
+
+    def __repr__(self) -> str:
+        agents, events = counted(len(self.agents), "agent"), counted(len(self.events), "event")
+        return f"<turn {self.number} of {self.run.id}: {agents}, {events}>"
+
+    def _repr_html_(self) -> str:
+        found = [self.agent(name) for name in self.agents]
+        columns = ("agent", "outcome", "rejections", "corrections", "reasoning")
+        rows = [(one.agent, one.outcome, len(one.drops), len(one.mends), one.reasoning) for one in found]
+        title = _title(f"run {self.run.id}, turn {self.number}")
+        return title + _part("table", columns, rows, "agents") + _part("events", self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTurn:
+    """What one agent saw, said and did in a turn, from the call that counts."""
+
+    run: str
+    turn: int
+    agent: str
+    view: Json
+    """What the agent may know."""
+    prompt: Prompt
+    """The texts that were sent: `system` and `turn`. A scripted policy gets its view as `turn`."""
+    answer: str
+    """The raw answer."""
+    reasoning: str
+    """The reasoning that came with the answer, or else the one in it."""
+    reasoning_source: str
+    """Where it comes from: `trace`, `summary` or `answer`; empty if there is none (docs/data.md)."""
+    outcome: str
+    """How the call ended, such as `answered` or `timed-out`."""
+    intent: Json
+    """What was understood and allowed; the observer's rulings."""
+    drops: list[Json]
+    """The rejections: what was refused in the answer, each with its reason."""
+    mends: list[Json]
+    """The corrections: what was changed, and what was kept."""
+    events: list[Json]
+    """The events that name the agent."""
+    memory_before: Json
+    """What the agent remembered; empty for the observer."""
+    memory_after: Json
+    """What the agent remembers from now on; empty for the observer."""
+
+    def _repr_html_(self) -> str:
+        texts = {
+            "reasoning": self.reasoning,
+            "answer": self.answer,
+            "view": json.dumps(self.view, ensure_ascii=False),
+            "system prompt": self.prompt.system,
+            "prompt": self.prompt.turn,
+        }
+        return (
+            _title(f"run {self.run}, turn {self.turn}, {self.agent}: {self.outcome}")
+            + _part("table", REFUSED, refused_rows(self.drops, self.mends), "rejections and corrections")
+            + "".join(
+                _part("text", name, text, name in {"reasoning", "answer"}) for name, text in texts.items()
+            )
+            + _part("events", self.events)
+        )
+
+
+def _pandas() -> Any:  # noqa: ANN401  a module, which carries no types
+    """Return pandas; raise ImportError with a hint if it is not installed."""
+    try:
+        import pandas as pd  # noqa: PLC0415  it is optional
+    except ImportError as error:
+        raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
+    return pd
+
+
+def _part(name: str, *values: object) -> str:
+    """Return a building block of the pages as HTML, in which every value is escaped."""
+    from hobbes.show.web.page_templates import part  # noqa: PLC0415  slow to import
+
+    return part(name, *values)
+
+
+def _title(text: str) -> str:
+    """Return a title as HTML."""
+    return f"<strong>{escape(text)}</strong>"

@@ -1,0 +1,388 @@
+"""The commands about experiments: `experiment`, `experiments`, `report`."""
+
+import os
+import sys
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hobbes.commands import options
+from hobbes.commands.groups import CHANGE
+from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
+from hobbes.errors import HobbesError, UsageError
+
+if TYPE_CHECKING:
+    from hobbes.experiment.estimate import Estimate
+    from hobbes.experiment.games import Play
+    from hobbes.experiment.plan import Plan
+    from hobbes.experiment.report import Report
+    from hobbes.store.home import Store
+
+app = typer.Typer()
+
+
+class Keep(StrEnum):
+    """What `--keep` keeps."""
+
+    all = "all"
+
+
+class ReportForm(StrEnum):
+    """The formats of `hobbes report`."""
+
+    html = "html"
+    md = "md"
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
+    file: Annotated[Path, typer.Argument(help="a TOML file (docs/experiments.md)")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="say what would be played and what it would cost; play nothing")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="how many processes play scripted policies; by default one per core"),
+    ] = None,
+    at_once: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="how many runs with other players are played at once; by default as many as the `parallel` "
+            "of a model allows",
+        ),
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
+    ] = None,
+    keep: Annotated[
+        Keep | None,
+        typer.Option(
+            help="`all`: runs of scripted policies keep their turns and calls, too; without it, they are "
+            "played again when you open them"
+        ),
+    ] = None,
+    amend: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHY", help="record why the plan was changed after the first game; play nothing"
+        ),
+    ] = None,
+    models: options.ModelsFile = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Play an experiment: each of its arms with each of its seeds.
+
+    Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
+    The plan is kept at the first game; The caps hold over all
+    runs together. The exit code is 1 if a run is tainted.
+
+    Example: hobbes experiment experiments/mining-protection.toml --dry-run
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.experiment.processes import get_ready
+
+    if not dry_run and not on and (jobs or os.cpu_count()) != 1:
+        get_ready()  # while this process imports the same
+
+    from rich.text import Text
+
+    from hobbes.experiment.estimate import estimate
+    from hobbes.experiment.experiment_file import read_experiment_file
+    from hobbes.experiment.games import Ways, missing, play_experiment, tainted_cells
+    from hobbes.experiment.origins import with_bases
+    from hobbes.experiment.plan import plan
+    from hobbes.experiment.sentences import tainted_of
+    from hobbes.nodes.caps import Caps
+    from hobbes.show.progress import show_experiment_progress
+    from hobbes.show.terminal import OUT, next_step, print_json, remark
+
+    caps = Caps(max_calls, max_tokens, max_usd)
+    asked, content = read_experiment_file(file)
+    with options.open_home(home, writes=not dry_run) as store:
+        asked, content = with_bases(store, file, asked, content)
+        for line in asked.origin.left_out if asked.origin else ():
+            remark(f"left out: {line}")
+        made = plan(store, file, asked, models, caps)
+        if amend is not None:
+            _amend(store, made, content, amend)
+            return
+        play = _where(on)
+        cells = missing(store, made)
+        cost = estimate(store, cells)
+        if dry_run:
+            _tell_cost(store, made, cost, as_json=as_json)
+            return
+        if cost.may_cost and not yes:
+            ask_whether_to_play(cost)
+        try:
+            ways = Ways(jobs, at_once, caps, keep is not None)
+            with show_experiment_progress(len(made.cells), len(cells)) as watch:
+                play_experiment(store, made, content, watch, ways, play)
+        except KeyboardInterrupt:
+            remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
+            sys.exit(130)
+        tainted = tainted_cells(store, made)
+        if as_json:
+            told = {"experiment": asked.name, "runs": len(made.cells), "played": len(cells)}
+            print_json({**told, "tainted": tainted})
+        else:
+            OUT.print(
+                Text(f"{asked.name}: {counted(len(made.cells), 'run')}, {len(cells)} of them played now")
+            )
+            _tell_plan(store, made)
+            if tainted:
+                OUT.print(Text(f"{tainted_of(tainted, len(made.cells))}: too many calls failed"))
+            next_step(store.command("report", asked.name))
+        if tainted:
+            sys.exit(1)
+
+
+def _cost(cost: "Estimate") -> list[tuple[str, str]]:
+    """Return what an experiment will cost, as rows of two cells."""
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    kept = f" ({cost.tokens_cached:,} from a cache)" if cost.tokens_cached else ""
+    return [
+        ("runs to play", f"{cost.runs:,}"),
+        ("calls to models", f"about {cost.calls:,}" if cost.calls else "none"),
+        ("tokens", f"about {cost.tokens_in:,} in{kept}, {out} out" if cost.calls else "none"),
+        ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
+    ]
+
+
+CLUSTERS, CLIENT = ("ray", "auto"), "ray://"
+"""Names of clusters, and how the address of one begins."""
+
+
+def _where(on: str | None) -> "Play":
+    """Return what plays runs: this machine or a Ray cluster; raise UsageError if there is no such one."""
+    from hobbes.experiment.games import play_here
+
+    if on is None:
+        return play_here
+    if on not in CLUSTERS and not on.startswith(CLIENT):
+        raise UsageError(f"--on {on}: write {', '.join(CLUSTERS)} or {CLIENT}HOST:PORT")
+    try:
+        from hobbes.experiment.cluster import play_on
+    except ImportError as error:
+        raise UsageError(
+            f"--on {on} needs Ray; install it in the checkout: pip install -e '.[ray]'"
+        ) from error
+    return partial(play_on, on)
+
+
+def ask_whether_to_play(cost: "Estimate") -> None:
+    """Ask whether to play games that cost money. Raise HobbesError if the answer is no."""
+    from hobbes.show.terminal import ERR, table
+
+    ERR.print(table("", ("", ""), _cost(cost)))
+    try:
+        agreed = typer.confirm("Play it?", err=True)
+    except typer.Abort as error:
+        raise UsageError("this costs money, or an unknown sum; --yes plays it without asking") from error
+    if not agreed:
+        raise HobbesError("nothing was played")
+
+
+def _tell_plan(store: "Store", made: "Plan") -> None:
+    """Print what is not as planned."""
+    from hobbes.experiment.frozen import frozen_plan
+    from hobbes.show.terminal import say
+
+    frozen = frozen_plan(store, made.file)
+    if frozen and frozen.changes and not frozen.amendments:
+        say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
+
+
+def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> None:
+    """Record why the plan of an experiment was changed."""
+    from hobbes.experiment.frozen import amend, frozen_plan
+    from hobbes.show.terminal import say
+    from hobbes.store.experiment_tables import keep_experiment
+
+    name = made.file.name
+    frozen = frozen_plan(store, made.file)
+    if frozen is None:
+        raise UsageError(f"{name} has no plan yet: it is kept at the first game; leave out --amend")
+    if not frozen.changes:
+        raise UsageError(f"the file is as planned; change it before you amend the plan of {name}")
+    if not why.strip():
+        raise UsageError("--amend needs the reason for the change, in quotes")
+    amend(store, made, content, why)
+    keep_experiment(store, name, made.world.name, content)
+    say(f"{name}: amended; {'; '.join(frozen.changes)}")
+
+
+def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool) -> None:
+    """Print what an experiment would cost, and what it could find by each of its comparisons."""
+    from hobbes.engine.telling import counted
+    from hobbes.experiment.power import detectable_effect
+    from hobbes.experiment.seeds_needed import level_of, planned_comparisons
+    from hobbes.experiment.sentences import short
+    from hobbes.experiment.statistics import fewest_pairs, to_json
+    from hobbes.show.terminal import OUT, plain, print_json, table
+
+    seeds, level = len(made.file.seeds), level_of(made.file)
+    found, effect = planned_comparisons(store, made.file), detectable_effect(seeds, level)
+    if as_json:
+        print_json(
+            {
+                "experiment": made.file.name,
+                "runs": cost.runs,
+                "played": len(made.cells) - cost.runs,
+                "calls": cost.calls,
+                "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
+                "usd": cost.usd,
+                "detectable_effect": effect,
+                "comparisons": to_json(found),
+            }
+        )
+        return
+    OUT.print(table(f"{made.file.name}: {counted(len(made.cells), 'run')}", ("", ""), _cost(cost)))
+    if made.file.origin:
+        turns = sorted({base.turn for base in made.file.origin.bases})
+        where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
+        runs = counted(seeds, "recorded run")
+        OUT.print(plain(f"\nall arms fork {runs} at {where}; the turns before cost nothing"))
+    if effect is None:
+        few = counted(seeds, "seed")
+        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))
+    else:
+        OUT.print(
+            plain(
+                f"\nin 80% of experiments, {seeds} seeds find a difference of {effect:.2f} standard "
+                "deviations of the paired differences"
+            )
+        )
+    columns = ("comparison", "measure", "spread", "found in 80%", "smallest that matters", "seeds it needs")
+    rows = [
+        (
+            one.about,
+            one.measure,
+            *map(short, (one.spread, one.detectable, one.smallest)),
+            str(one.seeds_needed or "-"),
+        )
+        for one in found
+    ]
+    OUT.print(table("", columns, rows))
+    if any(made.file.of_wordings(arm) for arm in made.file.arms):
+        OUT.print(
+            plain(
+                "these sizes hold for these wordings or models alone; a claim about all that they stand for "
+                "needs larger ones"
+            )
+        )
+    if any(one.smallest is None for one in found):
+        OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
+    if any(one.spread is None for one in found):
+        OUT.print(
+            plain(
+                "the spread is unknown until games have been played; `pilot` names an experiment that has it"
+            )
+        )
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def experiments(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
+    """List the experiments, the newest first.
+
+    Example: hobbes experiments
+    """
+    from rich.text import Text
+
+    from hobbes.experiment.report import overview
+    from hobbes.show.terminal import OUT, print_json, say, table
+
+    with options.open_home(home) as store:
+        found = overview(store)
+    if as_json:
+        print_json(found)
+    elif found:
+        columns = ("experiment", "world", "arms", "seeds", "played", "of")
+        rows = [
+            (one["experiment"], one["world"], " ".join(one["arms"]), one["seeds"], one["played"], one["runs"])
+            for one in found
+            if "damage" not in one
+        ]
+        OUT.print(table("", columns, rows))
+        for one in found:
+            if "damage" in one:
+                say(one["damage"])
+    else:
+        OUT.print(Text("no experiments yet; docs/experiments.md shows one"))
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def report(  # noqa: PLR0913, PLR0917  a parameter per option
+    experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
+    form: Annotated[
+        ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", "-o", help="the file to write, by default stdout"),
+    ] = None,
+    without_tainted: Annotated[
+        bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
+    ] = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Report what an experiment found: each arm against the baseline, with intervals and tests.
+
+    Example: hobbes report protection --format html --to report.html
+    """
+    from hobbes.experiment.report import report as reported
+    from hobbes.show.terminal import print_json, remark
+
+    if form is not None and as_json:
+        raise UsageError("write --json or --format, not both")
+    if to is not None and form is None:
+        raise UsageError("--to needs --format html or md")
+    with options.open_home(home) as store:
+        found = reported(store, experiment, with_tainted=not without_tainted)
+        for line in found.left_out:
+            remark(f"hobbes: {line}")
+        if as_json:
+            print_json(found.to_json())
+            return
+        _write_report(store, found, form, to)
+
+
+def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
+    """Print a report, or write it to a file; Markdown has its pictures beside it."""
+    from hobbes.show.documents import printed
+    from hobbes.show.report_text import html, told
+    from hobbes.show.terminal import OUT
+
+    document = told(store, found)
+    if form is None:
+        OUT.print(printed(document))
+    elif form is ReportForm.html:
+        _write(html(document, found.left_out), to)
+    elif to is None:
+        _write(document.markdown(), None)
+    else:
+        _write(document.markdown(to.stem), to)
+        for name, picture in document.pictures(to.stem).items():
+            _write(picture, to.with_name(name))
+
+
+def _write(text: str, to: Path | None) -> None:
+    """Write a report or a picture to a file, or a report to stdout."""
+    if to is None:
+        print(text)  # noqa: T201  rich would wrap it
+        return
+    try:
+        to.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HobbesError(f"cannot write {to}: {error.strerror}; choose another file with --to") from error

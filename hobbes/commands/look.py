@@ -1,0 +1,326 @@
+"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hobbes.commands import completion, options
+from hobbes.commands.groups import CHANGE, DATA, LOOK
+from hobbes.errors import UsageError
+
+app = typer.Typer()
+
+
+class Form(StrEnum):
+    """The formats of `hobbes export`."""
+
+    jsonl = "jsonl"
+    csv = "csv"
+    parquet = "parquet"
+    html = "html"
+    inspect = "inspect"
+
+
+class TextKind(StrEnum):
+    """The kinds of texts that `hobbes search` looks in."""
+
+    reasoning = "reasoning"
+    messages = "messages"
+    answers = "answers"
+    prompts = "prompts"
+    memories = "memories"
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def runs(  # noqa: PLR0913, PLR0917  its options
+    world: Annotated[
+        str | None, typer.Option(autocompletion=completion.worlds, help="only runs of this world")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="only runs with a player whose name contains this")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
+            ">= or ~ (contains), and a value; may be repeated",
+        ),
+    ] = None,
+    experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="only runs with a note that has this tag; see `hobbes note`")
+    ] = None,
+    sort: Annotated[
+        str | None,
+        typer.Option(help="a setting, a measure or a fact, such as score; -score shows the highest first"),
+    ] = None,
+    most: Annotated[int, typer.Option(min=1, help="how many rows to print; JSON has all runs")] = 100,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """List runs, the newest first.
+
+    The runs of an experiment share one row; --experiment, --where and --sort list them. Settings are shown
+    where they differ from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang,
+    score (the highest of a run), ending (in words), tokens, usd, failed (the share of calls), rejected and
+    corrected (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, stars and notes
+    (how many).
+
+    Example: hobbes runs --world mining --where immunity=0 --sort -score
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.show.run_list import none_like, show
+    from hobbes.show.terminal import OUT, plain, print_json, remark
+    from hobbes.store.run_rows import Asked, folded, listed
+
+    asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
+    with options.open_home(home) as store:
+        rows, none = listed(store, asked), ""
+        if not rows:
+            hint = store.command("run", "mining")
+            none = f"no runs yet; try: {hint}" if asked == Asked() else none_like(store, asked)
+    if as_json:
+        print_json(rows)
+        return
+    in_rows = folded(rows, asked)
+    OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
+    if len(in_rows) > most:
+        remark(f"hobbes: {counted(len(in_rows) - most, 'more row')}; --most {len(in_rows)} prints all")
+    for run in rows:
+        if run["damage"]:
+            remark(f"hobbes: {run['damage']}")
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def trace(  # noqa: PLR0913, PLR0917  its arguments and options
+    run: options.RunName,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TURN] [AGENT]...",
+            help="a turn, counted from 0; an agent or observer in it; or, without a turn, agents, or all",
+        ),
+    ] = None,
+    event: Annotated[
+        list[str] | None, typer.Option(help="list the events of this type; may be repeated")
+    ] = None,
+    only_agents: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--agent",
+            envvar="HOBBES_AGENT",
+            help="show only what this agent did and what mentions it; may be repeated",
+        ),
+    ] = None,
+    grep: Annotated[
+        str | None,
+        typer.Option(
+            help="list where this regular expression is found in answers, reasoning, messages and events; "
+            "`hobbes search --in prompts` looks in prompts"
+        ),
+    ] = None,
+    mark: Annotated[
+        str | None,
+        typer.Option(
+            help="in a diary, show only what has this mark: a landmark, `failed call` or `rejection`"
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="of a diary, show the decisions on which a note has this tag")
+    ] = None,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="list what was rejected or corrected in answers, and why")
+    ] = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show a run, a turn, one agent's turn, or the diary of agents.
+
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary shows what
+    one, several or all agents thought, said and did. --event, --agent and --grep choose what to show of a
+    run or of a diary.
+
+    Example: hobbes trace last 3 miner-01
+    """
+    from hobbes.show import trace_text
+    from hobbes.show.terminal import print_json
+    from hobbes.store.policy_games import with_turns
+
+    turn, agents = _turn_and_agents(words or [])
+    if turn is not None and (event or only_agents or grep is not None):
+        raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
+    filters = {"mark": mark, "tag": tag}
+    for name, value in filters.items():
+        if value is not None and (turn is not None or not agents):
+            where = "name its agents, or write all, and leave out the turn"
+            raise UsageError(f"--{name} chooses from a diary; {where}")
+    if rejected and (words or event or grep is not None):
+        raise UsageError("--rejected is about a whole run; --agent alone can stand beside it")
+    with options.open_home(home) as store, store.as_of_now():
+        stored, only = with_turns(store, store.runs.find(run)), only_agents or ()
+        if rejected:
+            shown = trace_text.trace_rejected(store, stored, only)
+        elif turn is None and agents:
+            shown = trace_text.trace_diary(store, stored, [*agents, *only], event or (), grep, filters)
+        elif turn is None:
+            shown = trace_text.trace_run(store, stored, event or (), only, grep)
+        else:
+            shown = trace_text.trace_turn(store, stored, turn, *agents)
+        if as_json:
+            print_json(shown.document())
+        else:
+            shown.show()
+
+
+def _turn_and_agents(words: list[str]) -> tuple[int | None, list[str]]:
+    """Return the turn and the agents that were typed; raise UsageError for several agents of a turn."""
+    turn, agents = (
+        (int(words[0]), words[1:]) if words and re.fullmatch("[0-9]{1,4000}", words[0]) else (None, words)
+    )
+    if turn is not None and len(agents) > 1:
+        raise UsageError("a turn has the card of one agent; leave out the turn for the diary of several")
+    return turn, agents
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def search(  # noqa: PLR0913, PLR0917  its arguments and options
+    words: Annotated[
+        list[str] | None, typer.Argument(help="words, or a phrase in quotes: '\"share the gold\"'")
+    ] = None,
+    kind: Annotated[
+        TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
+    ] = None,
+    world: Annotated[
+        str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
+    ] = None,
+    experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
+    run: Annotated[str | None, typer.Option(help="only in this run")] = None,
+    turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
+    agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
+    tag: Annotated[str | None, typer.Option(help="only where a note has this tag")] = None,
+    most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Find words in all prompts, answers, reasoning, messages and memories.
+
+    A word finds all that begins with it: retaliat finds retaliate and retaliation. All words must be in a
+    text. AND, OR, NOT and brackets work, too. The first search makes an index, search.db in the home.
+
+    Example: hobbes search retaliat --in reasoning --agent miner-01
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.show import text_search
+    from hobbes.show.terminal import ERR, print_json, remark
+    from hobbes.store.text_index import Filters
+
+    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent, "tag": tag}
+    filters = Filters(
+        **{name: value or "" for name, value in asked.items()},
+        kind=text_search.IN[kind.value] if kind else "",
+    )
+    query = " ".join(words or ())
+    with options.open_home(home) as store:
+        with ERR.status("searching"):  # the first search reads all texts
+            found = text_search.find(store, query, filters, 0, most)
+        if not as_json:
+            text_search.show(store, filters.kind, found)
+    if as_json:
+        print_json(text_search.as_json(query, found))
+        return
+    if found.total > len(found.hits):
+        more = counted(found.total - len(found.hits), "more text")
+        remark(f"hobbes: {more}; --most {found.total} prints all")
+    if found.without_texts:
+        runs, holds = ("runs", "hold") if found.without_texts > 1 else ("run", "holds")
+        remark(
+            f"hobbes: {found.without_texts} {runs} of experiments {holds} no texts until opened, for example "
+            "by `hobbes trace RUN`"
+        )
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
+def compare(
+    a: options.RunName, b: options.RunName, home: options.Home = options.HOME, as_json: options.AsJson = False
+) -> None:
+    """Show two runs of one world side by side.
+
+    It shows the settings that differ, where the runs first differ, the first decision that differs, failed
+    calls, measures and ratings.
+
+    Example: hobbes compare baseline last
+    """
+    from hobbes.prove.run_comparison import compare
+    from hobbes.show.both_runs import show
+    from hobbes.show.palette import looks_of
+    from hobbes.show.terminal import OUT, print_json
+    from hobbes.store.policy_games import with_turns
+
+    with options.open_home(home) as store, store.as_of_now():
+        one, other = with_turns(store, store.runs.find(a)), with_turns(store, store.runs.find(b))
+        comparison = compare(store, one, other)
+    if as_json:
+        print_json(comparison)
+    else:
+        OUT.print(show(comparison, looks_of([*one.setting.agents, *other.setting.agents])))
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def export(
+    run: options.RunName,
+    form: Annotated[
+        Form, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files")
+    ] = Form.jsonl,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="the folder to create, or with --format inspect the file; by default exports/RUN-FORMAT or "
+            "exports/RUN.eval in the home folder"
+        ),
+    ] = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Export a run as tables, web pages or a log for inspect.
+
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. With
+    --format inspect, it writes one file, a log that `inspect view` opens.
+
+    Example: hobbes export last --format parquet --to tables
+    """
+    from hobbes.show.exports import LOG
+    from hobbes.show.exports import export as exported
+    from hobbes.show.terminal import OUT, print_json, table
+    from hobbes.store.policy_games import with_turns
+
+    with options.open_home(home) as store, store.as_of_now():
+        stored = with_turns(store, store.runs.find(run))
+        usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
+        folder = to or home / "exports" / usual
+        files = exported(store, stored, form.value, folder)
+    if as_json:
+        print_json({"run": stored.id, "folder": str(folder), "files": files})
+    else:
+        size = {Form.html: "pages", Form.inspect: "samples"}.get(form, "rows")
+        OUT.print(table(f"{folder}", ("file", size), list(files.items())))
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def view(
+    host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8766,
+    home: options.Home = options.HOME,
+) -> None:
+    """Serve all runs as web pages on this machine.
+
+    The page of a run that is being played updates by itself. If other machines can reach --host, the pages
+    need the token in the printed address.
+
+    Example: hobbes view
+    """
+    from hobbes.show.web.server import view as viewed
+
+    viewed(home, host, port)

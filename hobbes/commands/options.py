@@ -1,0 +1,178 @@
+"""What commands share: their options, and helpers that read them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperArgument, TyperCommand
+
+from hobbes.commands import completion
+from hobbes.errors import UsageError
+from hobbes.files import check_path, key_and_value, read_json
+
+if TYPE_CHECKING:
+    from hobbes.engine.world import AnyWorld
+    from hobbes.play.start import RunOptions
+    from hobbes.store.home import Store
+
+
+ENVIRONMENT = "HOBBES"
+"""How the environment variables begin that stand for options."""
+
+ENV = {"auto_envvar_prefix": ENVIRONMENT}
+
+HOME = Path(".hobbes")
+
+VARIANT = "a variant (see `hobbes prompts list`), or the path of a folder of prompts, with a slash: ./mine"
+
+
+def not_empty(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Return the value of an option; raise UsageError if it is empty."""
+    if value == "":
+        raise UsageError(f"{param.opts[0]} is empty; give it a value, or leave it out")
+    return value
+
+
+def _folder(text: object) -> Path:
+    """Return a path; raise UsageError for an empty one, which would be the present folder."""
+    if not str(text):
+        raise UsageError("--home is empty; name a folder, or leave it out")
+    return check_path(Path(str(text)), "--home")
+
+
+Home = Annotated[
+    Path, typer.Option(parser=_folder, metavar="PATH", help="the folder with runs.db and checkpoints.db")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document on stdout")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", envvar="HOBBES_SET", help="a setting: key=value, or key=@FILE.json; may be repeated"
+    ),
+]
+Agents = Annotated[int | None, typer.Option(min=1, help="how many agents")]
+Rounds = Annotated[int | None, typer.Option(min=1, help="how many turns")]
+Seed = Annotated[int | None, typer.Option(help="the seed of the run's random draws")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        callback=not_empty,
+        autocompletion=completion.models,
+        help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
+        "models file, or SPEC*N,SPEC*N",
+    ),
+]
+ModelsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
+    ),
+]
+Prompts = Annotated[
+    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
+]
+Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
+ObserverSpec = Annotated[
+    str | None,
+    typer.Option(
+        callback=not_empty, help="who rules on requests: a rule of the world, human, or openai:NAME"
+    ),
+]
+SecondsPerTurn = Annotated[
+    int | None,
+    typer.Option(min=0, help="how long a person may take for an answer; after that the call has failed"),
+]
+RunName = Annotated[
+    str,
+    typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
+]
+A_WORLD = "WORLDS"
+"""Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
+
+
+class NamesWorlds(TyperCommand):
+    """A command whose help names the worlds. They are imported only where that help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help."""
+        from hobbes.worlds import WORLDS
+
+        for param in self.params:
+            if isinstance(param, TyperArgument) and param.help:
+                param.help = param.help.replace(A_WORLD, ", ".join(WORLDS))
+        super().format_help(ctx, formatter)
+
+
+_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
+WorldName = Annotated[str, _WORLD]
+AnyWorldName = Annotated[str | None, _WORLD]
+
+
+@contextmanager
+def open_home(home: Path, *, writes: bool = False) -> "Iterator[Store]":
+    """Open the run database of a home folder; without `writes`, only to read it."""
+    from hobbes.store.home import open_store
+
+    with open_store(home, writes=writes) as opened:
+        yield opened
+
+
+def find_world(name: str) -> "AnyWorld":
+    """Return the world of this name; raise UsageError, with the names of all worlds, if there is none."""
+    from hobbes.worlds import world_named
+
+    try:
+        return world_named(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Return key and value of `key=value`, where the value is JSON or else text, or of `key=@FILE.json`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--set {text!r}: write key=value, or key=@FILE.json")
+    if value.startswith("@"):
+        return key, read_json(Path(value[1:]))
+    try:
+        return key_and_value(text)
+    except UsageError as error:
+        raise UsageError(f"--set {error}") from error
+
+
+def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  # noqa: ANN401  any JSON
+    """Return the settings that were given, by --set or by an option of their own.
+
+    Raise UsageError for a setting that is given twice.
+    """
+    values = _without_none(own)
+    for key, value in map(parse_setting, settings or ()):
+        if key in values:
+            where = f"by --{key.replace('_', '-')} and by --set" if own.get(key) is not None else "by --set"
+            raise UsageError(f"{key} is set twice, {where}; set it once")
+        values[key] = value
+    return values
+
+
+def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions":  # noqa: ANN401  as RunOptions types them
+    """Return what is asked to be played: a world or a run's file, and what options say beside it."""
+    from hobbes.play.run_file import read_run_file
+    from hobbes.play.start import RunOptions
+
+    options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
+    return replace(options, values={**options.values, **values}, **_without_none(asked))
+
+
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def split_list(text: str | None) -> list[str]:
+    """Return what an option lists, separated by commas."""
+    return [word.strip() for word in text.split(",") if word.strip()] if text else []

@@ -1,0 +1,355 @@
+"""The commands that try prompts in recorded situations: `probe`, `probe add`, `probe show`."""
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hobbes.commands import completion, options
+from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
+from hobbes.errors import HobbesError, UsageError
+
+if TYPE_CHECKING:
+    from hobbes.probe.probe_plan import Cost, Plan
+    from hobbes.probe.situations import Situation
+    from hobbes.probe.table import ProbeTold
+    from hobbes.store.home import Store
+
+SUFFIX = ".toml"
+"""How the name of a file of situations ends, and that of no run."""
+
+ASK = "ask"
+"""The command that `hobbes probe RUN` stands for."""
+
+
+Turns = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="turns of the runs, such as 3,7 or 3-5; by default all"),
+]
+Agents = Annotated[
+    str | None,
+    typer.Option(callback=options.not_empty, help="agents, separated by commas; by default all that act"),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        callback=options.not_empty,
+        help="only situations in which the recorded decision has this act, such as raid",
+    ),
+]
+
+
+class ProbeGroup(TyperGroup):
+    """The group `probe`, whose first word may be a run or a file in place of a command."""
+
+    default = ASK
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer does not export the types
+        """Read the words of the command, of which `ask` may be left out."""
+        if args and args[0] not in {*self.commands, "--help"}:
+            args = [ASK, *args]
+        words: list[str] = super().parse_args(ctx, args)
+        return words
+
+
+app = typer.Typer(
+    name="probe",
+    cls=ProbeGroup,
+    help=(
+        "Ask about recorded situations with other prompts and models.\n\n"
+        "`hobbes probe RUN ...` is short for `hobbes probe ask RUN ...`."
+    ),
+    no_args_is_help=True,
+)
+
+
+@app.command(ASK, context_settings=options.ENV)
+def ask(  # noqa: PLR0913, PLR0917  a parameter per option
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN|FILE.toml...",
+            help="recorded runs, or files of situations",
+        ),
+    ],
+    turns: Turns = None,
+    agents: Agents = None,
+    where: Where = None,
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            autocompletion=completion.variants,
+            help=f"prompts to try, separated by commas: each {options.VARIANT}",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "--models",
+            callback=options.not_empty,
+            autocompletion=completion.models,
+            help="chat models to ask, separated by commas; by default the one that plays the agent",
+        ),
+    ] = None,
+    lang: Annotated[
+        str | None, typer.Option(callback=options.not_empty, help="languages to try, separated by commas")
+    ] = None,
+    settings: options.Settings = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, max=1_000, help="how often each question is asked; by default 10, or as before"),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty, help="the name of the probe, required; called again, it goes on"
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="say what would be asked and what it would cost; ask nothing")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask before it costs money")] = False,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Ask about recorded situations again, several times, with other prompts, models or settings.
+
+    Nothing is played on. The prompt that the run itself used is always asked, too, as the column `recorded`.
+    Called again with the same name, it asks only what is missing. A prompt whose words have changed is a new
+    column.
+    The result says how often each act occurs, and what differs. The caps hold over all calls of the probe.
+    The exit code is 1 if no call brought a decision.
+
+    Example: hobbes probe baseline --turns 3,7 --prompts ./mine --times 10 --name peaceful
+    """
+    from hobbes.loop import play_out
+    from hobbes.nodes.caps import Caps
+    from hobbes.probe.asker import asking, kept_calls, missing
+    from hobbes.probe.probe_plan import cost
+    from hobbes.probe.situations import read_probe_file, with_options
+    from hobbes.probe.versions import plan_version
+    from hobbes.show.progress import watched_answers
+    from hobbes.show.terminal import remark
+
+    caps = Caps(max_calls, max_tokens, max_usd)
+    given = {
+        "prompts": options.split_list(prompts),
+        "model": options.split_list(model),
+        "lang": options.split_list(lang),
+        "set": options.parse_settings(settings),
+        "times": times,
+        "name": name,
+    }
+    with options.open_home(home, writes=not dry_run) as store:
+        files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
+        runs = [source for source in sources if not source.endswith(SUFFIX)]
+        asked = with_options(files, given, _situations(store, runs, turns, options.split_list(agents), where))
+        planned = plan_version(store, asked, caps)
+        if asked.prompts and len(planned.columns) == 1:
+            raise UsageError(f"{'; '.join(planned.notes)}, and nothing would be compared; edit it first")
+        if dry_run:
+            expected = cost(store, planned, missing(planned, kept_calls(store, planned)))
+            _tell_cost(planned, expected, as_json=as_json)
+            return
+        if not asked.name:
+            raise UsageError("--name: give the probe a name, under which it is kept")
+        with asking(store, planned, caps) as asker:
+            expected = cost(store, planned, missing(planned, asker.kept))
+            remark(_in_words(planned, expected))
+            if expected.calls and expected.usd != 0 and not yes:
+                agree()
+            try:
+                with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
+                    play_out(asker.ask_all(on_answer))
+            except KeyboardInterrupt:
+                remark("stopped; the same command goes on with the probe")
+                sys.exit(130)
+        if not _show(store, planned.name, as_json=as_json).has_decisions:
+            sys.exit(1)
+
+
+def turn_numbers(text: str) -> list[int]:
+    """Return the turns of a list such as 3,7 or 3-5."""
+    numbers: list[int] = []
+    for word in options.split_list(text):
+        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if found is None:
+            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers:
+        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+    return numbers
+
+
+def _situations(
+    store: "Store", runs: list[str], turns: str | None, agents: list[str], where: str | None
+) -> "list[Situation]":
+    """Return the situations that options pick from runs. Raise UsageError if they pick none."""
+    from hobbes.probe.situations import pick, why_nothing_picked
+    from hobbes.store.policy_games import with_turns
+
+    numbers = turn_numbers(turns) if turns else None
+    found = [with_turns(store, store.runs.find(run)) for run in runs]
+    situations = [one for run in found for one in pick(store, run, numbers, agents, where)]
+    if runs and not situations:
+        raise why_nothing_picked(store, found, numbers, agents, where)
+    return situations
+
+
+def agree() -> None:
+    """Ask whether to spend the money. Raise HobbesError if the answer is no."""
+    try:
+        agreed = typer.confirm("Ask it?", err=True)
+    except typer.Abort as error:
+        raise UsageError("this costs money, or an unknown sum; --yes asks it without a question") from error
+    if not agreed:
+        raise HobbesError("nothing was asked")
+
+
+def _in_words(planned: "Plan", expected: "Cost") -> str:
+    """Return what a probe asks now and what that will cost, in one line."""
+    from hobbes.engine.telling import counted
+    from hobbes.show.probe_reports import cost_in_words
+
+    cells = len(planned.cells)
+    there = cells * planned.times - expected.calls
+    kept = [f"{there:,} are there already"] if there else []
+    return "; ".join((f"{counted(cells, 'cell')}, {cost_in_words(expected)}", *kept, *planned.notes))
+
+
+def _tell_cost(planned: "Plan", cost: "Cost", *, as_json: bool) -> None:
+    """Print what a probe would cost."""
+    from hobbes.show.terminal import print_json, say
+
+    if as_json:
+        print_json(
+            {
+                "probe": planned.name,
+                "cells": len(planned.cells),
+                "calls": cost.calls,
+                "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
+                "usd": cost.usd,
+                "notes": planned.notes,
+            }
+        )
+    else:
+        say(_in_words(planned, cost))
+
+
+@app.command("add", context_settings=options.ENV)
+def add(  # noqa: PLR0913, PLR0917  a parameter per option
+    run: options.RunName,
+    turn: Annotated[int, typer.Argument(min=0, help="a turn, counted from 0")],
+    agent: Annotated[str, typer.Argument(help="an agent that acts in this turn")],
+    to: Annotated[Path, typer.Option(help="the file of situations")],
+    note: Annotated[str, typer.Option(help="what the situation is about")] = "",
+    home: options.Home = options.HOME,
+) -> None:
+    """Add a situation to a file, which `hobbes probe FILE` asks about.
+
+    Example: hobbes probe add baseline 3 miner-03 --to situations.toml --note 'raided in the turn before'
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.probe import situations
+    from hobbes.show.terminal import say
+
+    with options.open_home(home) as store:
+        asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
+        one = situations.with_run_name(store, situations.find(store, asked))
+    count = situations.add(to, one)
+    say(f"{to} has {counted(count, 'situation')}")
+
+
+@app.command("show", context_settings=options.ENV)
+def show(  # noqa: PLR0913, PLR0917  a parameter per option
+    probe: Annotated[
+        str | None, typer.Argument(help="the name of a probe; without it, all are listed")
+    ] = None,
+    situation: Annotated[str | None, typer.Argument(help="the number of a situation")] = None,
+    column: Annotated[
+        str | None, typer.Argument(help="a column, whose answers in this situation are shown")
+    ] = None,
+    answer: Annotated[
+        int | None,
+        typer.Argument(help="the number of an answer, shown with the command that plays on from it"),
+    ] = None,
+    diff: Annotated[
+        str | None,
+        typer.Option(
+            callback=options.not_empty,
+            help="show how the prompt of this column differs from that of `recorded`",
+        ),
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="print Markdown")] = False,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what a probe found, the answers of one of its cells, or one of these.
+
+    Example: hobbes probe show peaceful 2 ./mine
+    """
+    from hobbes.probe.table import tell
+    from hobbes.show import probe_reports
+    from hobbes.show.both_runs import word_diff_text
+    from hobbes.show.documents import Document, printed
+    from hobbes.show.terminal import OUT, next_step, print_json, say
+    from hobbes.store.probe_tables import probe_names
+
+    with options.open_home(home) as store:
+        if probe is None:
+            names = probe_names(store)
+            if as_json:
+                print_json(names)
+            else:
+                say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
+        elif diff is not None:
+            pieces = probe_reports.diff(tell(store, probe), diff)
+            if as_json:
+                print_json(pieces)
+            else:
+                OUT.print(
+                    word_diff_text(pieces, marks=OUT.color_system is None) if pieces else "no difference"
+                )
+        elif situation is None:
+            _show(store, probe, as_json=as_json, markdown=markdown)
+        elif column is None:
+            raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
+        elif as_json:
+            told = tell(store, probe)
+            print_json(probe_reports.told_cell(store, told, told.number(situation), column, answer))
+        else:
+            told = tell(store, probe)
+            number = told.number(situation)
+            commands = answer is not None
+            sections = list(probe_reports.answers(store, told, number, column, answer, commands=commands))
+            title = f"{probe}, {column}, {probe_reports.situation_in_words(told, number)}"
+            OUT.print(printed(Document(title, sections)))
+            if answer is None:
+                next_step(store.command("probe", "show", probe, number, column, 1))
+
+
+def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
+    """Print what a probe found, and return it."""
+    from hobbes.probe.table import tell
+    from hobbes.show import probe_reports
+    from hobbes.show.documents import printed
+    from hobbes.show.terminal import OUT, next_step, print_json
+
+    told = tell(store, name)
+    if as_json:
+        print_json(told.to_json())
+    elif markdown:
+        print(probe_reports.document(told).markdown())  # noqa: T201  rich would wrap it
+    else:
+        OUT.print(printed(probe_reports.document(told)))
+        last = told.columns[-1].column.name
+        next_step(store.command("probe", "show", name, 1, last))
+    return told

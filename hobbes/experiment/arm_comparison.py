@@ -1,0 +1,356 @@
+"""Comparisons of an experiment: between arms, between the halves of runs, and those of hypotheses."""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum
+from typing import Any, TypeAlias
+
+from hobbes.experiment.contrasts import weights
+from hobbes.experiment.experiment_file import WORDING, ExperimentFile, Hypothesis
+from hobbes.experiment.power import POWER, detectable_effect
+from hobbes.experiment.statistics import (
+    ALPHA,
+    Difference,
+    differences_of,
+    fewest_pairs,
+    holm,
+    rounded,
+    to_json,
+)
+from hobbes.experiment.wordings import (
+    Crossed,
+    Kind,
+    Wordings,
+    detectable_over_wordings,
+    over_wordings,
+    wordings_of,
+)
+
+Values: TypeAlias = Mapping[tuple[str, int], Mapping[tuple[str, str], float | None]]
+"""The measures of each cell, by arm and seed: scope and name to value."""
+
+BySeed: TypeAlias = Mapping[int, float]
+"""A figure of each seed that has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """By which rules comparisons are judged."""
+
+    margins: Mapping[str, float]
+    """The smallest difference that matters, by measure."""
+    with_failures: frozenset[tuple[str, int]]
+    """The cells with failed calls."""
+
+
+def level(tests: int) -> float:
+    """Return the level below which a p must be before it is corrected for so many tests."""
+    return ALPHA / max(tests, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is compared, for each wording that some arms share. Their mean is that of the pairs."""
+
+    arms: tuple[str, ...]
+    kind: Kind
+    crossed: Crossed
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is compared: a figure of each seed, and the arms from which it comes."""
+
+    measure: str
+    pairs: BySeed
+    arms: tuple[str, ...]
+    tables: tuple[Table, ...] = ()
+    """One for each set of wordings; none if each arm has one wording."""
+
+    def of_seeds(self, seeds: Container[int]) -> "Sample":
+        """Return the part of these seeds."""
+        tables = tuple(
+            Table(one.arms, one.kind, {wording: _part(of, seeds) for wording, of in one.crossed.items()})
+            for one in self.tables
+        )
+        return replace(self, pairs=_part(self.pairs, seeds), tables=tables)
+
+
+def _part(values: BySeed, seeds: Container[int]) -> dict[int, float]:
+    """Return the values of these seeds."""
+    return {seed: value for seed, value in values.items() if seed in seeds}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A comparison with its tests, corrected for the comparisons that were made with it."""
+
+    difference: Difference
+    p_holm: float | None
+    p_margin_holm: float | None
+    tests: int
+    """How many comparisons were made."""
+    level: float
+    """Below which a p must be before it is corrected."""
+    sample: Sample
+    failed: tuple[int, ...] = ()
+    """The seeds in which calls failed."""
+    without_failures: "Judged | None" = field(default=None, repr=False)
+    """The same without these seeds; None if there are none."""
+
+    @property
+    def fewest(self) -> int:
+        """The number of pairs below which nothing is concluded."""
+        return fewest_pairs(self.level)
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference was found."""
+        return self.p_holm is not None and self.p_holm < ALPHA
+
+    @property
+    def all_equal(self) -> bool:
+        """Whether no pair differs."""
+        of = self.difference
+        return of.mean.mean == 0 and of.spread == 0 and of.mean.low is None
+
+    @property
+    def no_larger(self) -> bool:
+        """Whether no difference is as large as the margin, by enough pairs."""
+        is_within = self.p_margin_holm is not None and self.p_margin_holm < ALPHA
+        return is_within and self.difference.mean.n >= self.fewest
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many pairs of this spread find in 80% of experiments."""
+        of = self.difference
+        effect = detectable_effect(of.mean.n, self.level) if of.spread else None
+        if effect is None:
+            return None
+        over_games = effect * (of.spread or 0.0)
+        if not self.sample.tables:
+            return over_games
+        tables = [one.crossed for one in self.sample.tables]
+        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level, POWER))
+
+    @property
+    def wordings(self) -> list[Wordings]:
+        """The wordings over which the difference is one, by the arms that share them; none with one each."""
+        return [wordings_of(one.arms, one.kind, one.crossed) for one in self.sample.tables]
+
+    def without_p(self) -> "Judged":
+        """Return the comparison without the p of a difference from 0."""
+        left = self.without_failures
+        difference = replace(self.difference, p=None)
+        return replace(self, difference=difference, p_holm=None, without_failures=left and left.without_p())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        of = self.difference
+        without = self.without_failures
+        return {
+            **to_json(of.mean),
+            "p": of.p,
+            "p_holm": self.p_holm,
+            "effect": of.effect,
+            "spread": of.spread,
+            "detectable": self.detectable,
+            "margin": of.margin,
+            "p_margin": of.p_margin,
+            "p_margin_holm": self.p_margin_holm,
+            "wordings": to_json(self.wordings),
+            "without_failures": without
+            and {**to_json(without.difference.mean), "p": without.difference.p, "p_holm": without.p_holm},
+        }
+
+
+def judge(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+    """Return comparisons with their tests, corrected for their number by Holm's method."""
+    found = _correct(samples, rules)
+    failed = [
+        tuple(s for s in one.pairs if any((arm, s) in rules.with_failures for arm in one.arms))
+        for one in samples
+    ]
+    concerned = [place for place, seeds in enumerate(failed) if seeds]
+    if not concerned:
+        return found
+    left = [one.of_seeds({*one.pairs} - {*of_one}) for one, of_one in zip(samples, failed, strict=True)]
+    without = _correct(left, rules)
+    for place in concerned:
+        found[place] = replace(found[place], failed=failed[place], without_failures=without[place])
+    return found
+
+
+def _correct(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
+    """Return comparisons with their tests, as they are."""
+    differences = _differences(samples, rules)
+    ps, within = holm([one.p for one in differences]), holm([one.p_margin for one in differences])
+    tests = max(1, sum(one.p is not None for one in differences))
+    return [
+        Judged(difference, p, p_margin, tests, level(tests), one)
+        for one, difference, p, p_margin in zip(samples, differences, ps, within, strict=True)
+    ]
+
+
+def _differences(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
+    """Return the differences of samples."""
+    margins = [rules.margins.get(one.measure) for one in samples]
+    found = differences_of([[*one.pairs.values()] for one in samples], margins)
+    return [
+        over_wordings(of, one.pairs, [table.crossed for table in one.tables]) if one.tables else of
+        for one, of in zip(samples, found, strict=True)
+    ]
+
+
+def _value(values: Values, arm: str, seed: int, measure: str, scope: str = "run") -> float | None:
+    """Return a measure of a run, None if it is undefined or the run is missing."""
+    return values.get((arm, seed), {}).get((scope, measure))
+
+
+def weighted_sum(values: Values, file: ExperimentFile, measure: str, of_arms: Mapping[str, float]) -> Sample:
+    """Return the weighted sum of arms with each seed with which all of them have a value."""
+    return _sample(file, measure, of_arms, lambda name, seed: _value(values, name, seed, measure))
+
+
+def halves(values: Values, file: ExperimentFile, measure: str, arm: str) -> Sample:
+    """Return the second half minus the first, for each run that has a value in both."""
+
+    def value(name: str, seed: int) -> float | None:
+        second = _value(values, name, seed, measure, "second-half")
+        first = _value(values, name, seed, measure, "first-half")
+        return None if first is None or second is None else second - first
+
+    return _sample(file, measure, {arm: 1.0}, value)
+
+
+def _sample(
+    file: ExperimentFile,
+    measure: str,
+    of_arms: Mapping[str, float],
+    value: Callable[[str, int], float | None],
+) -> Sample:
+    """Return the weighted sum of arms. The value of an arm is the mean of its wordings, if all have one."""
+    names = {arm: file.wordings(arm) for arm in of_arms}
+    sums, means = dict[int, float](), dict[tuple[str, int], float]()
+    for seed in file.seeds:
+        for arm, of_arm in names.items():
+            known = [one for name in of_arm if (one := value(name, seed)) is not None]
+            if len(known) == len(of_arm):
+                means[arm, seed] = fsum(known) / len(known)
+        there = [means[arm, seed] * weight for arm, weight in of_arms.items() if (arm, seed) in means]
+        if len(there) == len(of_arms):
+            sums[seed] = sum(there)
+
+    def alone(arms: Sequence[str], wording: str, seed: int) -> float:
+        """Return the sum with one wording of these arms in place of the mean of their wordings."""
+        own = {arm: value(f"{arm}{WORDING}{wording}", seed) or 0.0 for arm in arms}
+        return rounded(sums[seed] + sum(of_arms[arm] * (own[arm] - means[arm, seed]) for arm in arms))
+
+    tables = tuple(
+        Table(
+            tuple(arms),
+            "paraphrases" if file.paraphrases_of(arms[0]) else "models",
+            {name: {seed: alone(arms, name, seed) for seed in sums} for name in file.of_wordings(arms[0])},
+        )
+        for arms in _sharing(file, of_arms)
+    )
+    pairs = {seed: rounded(value) for seed, value in sums.items()}
+    return Sample(measure, pairs, tuple(of_arms), tables)
+
+
+def _sharing(file: ExperimentFile, arms: Iterable[str]) -> list[list[str]]:
+    """Return the arms that have several wordings, those together whose wordings have the same names."""
+    sharing: dict[frozenset[str], list[str]] = {}
+    for arm in arms:
+        if names := file.of_wordings(arm):
+            sharing.setdefault(frozenset(names), []).append(arm)
+    return [*sharing.values()]
+
+
+def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Sample:
+    """Return what a hypothesis compares."""
+    if one.test == "halves":
+        return halves(values, file, one.measure, str(one.arm))
+    return weighted_sum(values, file, one.measure, weights(file, one))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An arm minus the baseline, by one measure; or the second half of its runs minus the first."""
+
+    arm: str
+    measure: str
+    judged: Judged
+    exploratory: bool
+    """Whether the plan of the experiment does not name it."""
+
+    @property
+    def difference(self) -> Difference:
+        """The mean of the pairs and its test."""
+        return self.judged.difference
+
+    @property
+    def pairs(self) -> BySeed:
+        """The difference of each pair, by seed."""
+        return self.judged.sample.pairs
+
+    def verdict(self) -> str:
+        """Return `higher`, `lower`, `no larger than` (than the margin) or `cannot tell`."""
+        if self.judged.differs:
+            return "higher" if (self.difference.mean.mean or 0.0) > 0 else "lower"
+        return "no larger than" if self.judged.no_larger else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the measure and the figures of the difference as plain JSON."""
+        return {
+            "measure": self.measure,
+            **self.judged.to_json(),
+            "verdict": self.verdict(),
+            "exploratory": self.exploratory,
+        }
+
+    def nearest(self) -> int | None:
+        """Return the seed whose pair is nearest the mean difference, None without pairs."""
+        return min(self.pairs, key=self._distance, default=None)
+
+    def farthest(self) -> int | None:
+        """Return the seed whose pair is farthest from the mean difference, None without pairs."""
+        return max(self.pairs, key=self._distance, default=None)
+
+    def _distance(self, seed: int) -> float:
+        return abs(self.pairs[seed] - (self.difference.mean.mean or 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A hypothesis with the comparison that it is about."""
+
+    hypothesis: Hypothesis
+    judged: Judged
+    exploratory: bool
+    """Whether it is not in the plan of the experiment."""
+    complete: bool
+    """Whether all runs that it needs have been played."""
+
+    @property
+    def difference(self) -> Difference:
+        """The mean of the pairs and its test."""
+        return self.judged.difference
+
+    def verdict(self) -> str:
+        """Return `supported`, `not supported`, `no larger than`, `cannot tell`, or `exploratory`.
+
+        A hypothesis is not supported if the opposite was found.
+        """
+        if self.exploratory:
+            return "exploratory"
+        if not self.complete:
+            return "cannot tell"
+        if self.judged.differs:
+            is_higher = (self.difference.mean.mean or 0.0) > 0
+            return "supported" if is_higher == (self.hypothesis.direction == "higher") else "not supported"
+        return "no larger than" if self.judged.no_larger else "cannot tell"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the hypothesis, its verdict and its figures as plain JSON."""
+        return {**self.hypothesis.model_dump(), "verdict": self.verdict(), **self.judged.to_json()}

@@ -1,0 +1,111 @@
+"""The plan of an experiment, frozen at its first game, so that nobody turns a hypothesis round.
+
+A plan is the content of the file (hypotheses, measures, directions, seeds) with the prompts' hashes
+and the players of each arm.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hobbes.experiment.experiment_file import ExperimentFile, parse
+from hobbes.experiment.plan import Plan
+from hobbes.store.experiment_tables import KeptPlan, damaged_plan, keep_plan, plans_of, runs_of_cells
+from hobbes.store.home import Store
+
+
+def plan_to_keep(made: Plan, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a plan as plain JSON."""
+    of_arms = {cell.arm: cell.new for cell in made.cells}
+    return {
+        "file": content,
+        "prompts": {arm: new.prompts.hash for arm, new in of_arms.items()},
+        "models": {arm: sorted({*new.models.values()}) for arm, new in of_arms.items()},
+    }
+
+
+def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
+    """Keep the plan of an experiment, unless a game of it has begun."""
+    if not runs_of_cells(store, made.file.name):
+        keep_plan(store, made.file.name, plan_to_keep(made, content))
+
+
+def amend(store: Store, made: Plan, content: Mapping[str, Any], why: str) -> None:
+    """Keep a changed plan of an experiment whose games have begun, with the reason for the change."""
+    keep_plan(store, made.file.name, plan_to_keep(made, content), why)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenPlan:
+    """The plan of an experiment at its first game, and what has become of it."""
+
+    kept: KeptPlan
+    file: ExperimentFile
+    """The file as it was then."""
+    amendments: tuple[KeptPlan, ...]
+    changes: tuple[str, ...]
+    """What differs from it today, in words."""
+
+    @property
+    def extended(self) -> bool:
+        """Whether seeds have been added."""
+        return "seeds were added" in self.changes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain JSON."""
+        return {
+            "hash": self.kept.hash,
+            "frozen": self.kept.kept,
+            "seeds": self.file.seeds,
+            "smallest": self.file.smallest,
+            "prompts": self.kept.plan["prompts"],
+            "models": self.kept.plan["models"],
+            "changes": self.changes,
+            "amendments": [
+                {"amended": one.kept, "why": one.why, "hash": one.hash} for one in self.amendments
+            ],
+        }
+
+
+def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
+    """Return the frozen plan of an experiment whose file is now this one; None if none was kept.
+
+    Raise DamagedError if it was changed since.
+    """
+    kept = [*plans_of(store, file.name)]
+    first = max((place for place, one in enumerate(kept) if one.why is None), default=None)
+    if first is None:
+        return None
+    try:
+        planned = parse(kept[first].plan["file"])
+    except ValueError as error:
+        raise damaged_plan(file.name, f"the column plans.plan is damaged: {error}") from error
+    return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
+
+
+PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
+    "the question": lambda file: file.question,
+    "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
+    "the recorded runs": lambda file: file.origin and (file.origin.runs, file.origin.turn),
+    "the baseline": lambda file: file.baseline,
+    "the null arm": lambda file: file.compare.null,
+    "measures": lambda file: file.compare.measures,
+    "what a curve has of games that ended": lambda file: file.compare.after_end,
+    "the smallest differences that matter": lambda file: file.smallest,
+}
+"""The parts of a plan beside hypotheses and seeds, by the words for them."""
+
+
+def _changes(planned: ExperimentFile, file: ExperimentFile) -> Iterator[str]:
+    """Yield what differs from a plan."""
+    for number, one in enumerate(planned.hypotheses, start=1):
+        if one not in file.hypotheses:
+            yield f"hypothesis {number} was changed or removed: {one.text}"
+    yield from (
+        f"a hypothesis was added: {one.text}" for one in file.hypotheses if one not in planned.hypotheses
+    )
+    if {*file.seeds} - {*planned.seeds}:
+        yield "seeds were added"
+    if {*planned.seeds} - {*file.seeds}:
+        yield "seeds were removed"
+    yield from (f"{words} changed" for words, part in PARTS.items() if part(planned) != part(file))

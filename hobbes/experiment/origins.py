@@ -1,0 +1,174 @@
+"""Experiments that branch: their arms fork the same recorded runs, which take the place of seeds."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.telling import counted
+from hobbes.engine.world import AnyWorld
+from hobbes.errors import UsageError
+from hobbes.experiment.experiment_file import Base, ExperimentFile, From, parse
+from hobbes.nodes.caps import Spent
+from hobbes.store.experiment_tables import experiment_file, experiment_names, runs_of_cells
+from hobbes.store.history import state_before
+from hobbes.store.home import Store
+from hobbes.store.marked_turns import marks_in
+from hobbes.store.policy_games import with_turns
+from hobbes.store.prices import prices_of
+from hobbes.store.recorded_run import Run
+
+FIRST = "first "
+"""What stands before the name of a landmark."""
+
+
+def with_bases(
+    store: Store, path: Path, file: ExperimentFile, content: dict[str, Any]
+) -> tuple[ExperimentFile, dict[str, Any]]:
+    """Return an experiment file and its content with the runs that its arms fork, if it names some.
+
+    Raise UsageError if there are none, or if they are of another world than the file says.
+    """
+    if file.origin is None:
+        return file, content
+    try:
+        runs = list(_runs(store, file.name, file.origin))
+        world = _world(file, runs)
+        bases, left_out = _bases(store, file, runs)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    found = {**content["from"], "bases": [one.model_dump() for one in bases], "left_out": left_out}
+    whole = {**content, "world": world.name, "from": found}
+    return parse(whole), whole
+
+
+def _runs(store: Store, experiment: str, origin: From) -> Iterator[Run]:
+    """Yield the runs that are meant, the oldest first. Raise ValueError for a name that none has."""
+    own = {run for run, _ in runs_of_cells(store, experiment).values()}
+    rows = [row for row in reversed(store.runs.rows()) if row["id"] not in own]
+    for pattern in origin.runs:
+        if not any(_is_meant(row, pattern) for row in rows):
+            names = [row["name"] or row["id"] for row in rows]
+            raise ValueError(
+                f"[from] runs: no run is called {pattern!r}"
+                + did_you_mean(pattern, names, "`hobbes runs` lists the runs of the home")
+            )
+    for row in rows:
+        if any(_is_meant(row, pattern) for pattern in origin.runs):
+            yield with_turns(store, store.runs.find(row["id"]))
+
+
+def _is_meant(row: Mapping[str, Any], pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in (row["id"], row["name"]) if name)
+
+
+def _world(file: ExperimentFile, runs: list[Run]) -> AnyWorld:
+    """Return the world of all runs. Raise ValueError if they have several, or another one than the file."""
+    worlds = {run.world.name: run.world for run in runs}
+    if len(worlds) > 1:
+        raise ValueError(f"[from] runs: runs of {' and '.join(sorted(worlds))}; choose runs of one world")
+    (world,) = worlds.values()
+    if file.world not in {"", world.name}:
+        raise ValueError(f"world: the runs in [from] are of {world.name}, not of {file.world}; leave it out")
+    return world
+
+
+def _bases(store: Store, file: ExperimentFile, runs: list[Run]) -> tuple[list[Base], list[str]]:
+    """Return the runs that can be forked where the file says, and why the others cannot.
+
+    A run keeps the number that it had when the experiment was called before; others get the next ones.
+    Raise ValueError if there is no such landmark, or if no run can be forked there.
+    """
+    origin = file.origin or From(runs=[], turn=0)
+    known = {}
+    if file.name in experiment_names(store) and (before := parse(experiment_file(store, file.name)).origin):
+        known = {base.run: base.number for base in before.bases}
+    bases, left_out = [], []
+    for run in runs:
+        name, turn = run.name or run.id, _turn(store, run, origin)
+        if turn is None:
+            left_out.append(f"{name}: there is no {str(origin.turn).removeprefix(FIRST)} in it")
+        elif turn > run.turns or run.world.over(state_before(store, run, turn)):
+            left_out.append(f"{name}: it was over, or had not come so far, before turn {turn}")
+        else:
+            number = known.setdefault(run.id, max(known.values(), default=0) + 1)
+            bases.append(Base(number=number, run=run.id, name=name, turn=turn))
+    if not bases:
+        raise ValueError(f"[from] turn: no run can be forked there; {left_out[0]}")
+    return sorted(bases, key=lambda base: base.number), left_out
+
+
+def _turn(store: Store, run: Run, origin: From) -> int | None:
+    """Return the turn at which a run is forked, None if it lacks the landmark."""
+    if isinstance(origin.turn, int):
+        return origin.turn
+    name = origin.turn.removeprefix(FIRST)
+    landmarks = [mark.name for mark in run.world.landmarks]
+    if name not in landmarks:
+        raise ValueError(
+            f"[from] turn: {run.world.name} has no landmark {name!r}"
+            + did_you_mean(name, landmarks, f"landmarks: {', '.join(landmarks)}")
+        )
+    return min((turn for turn, _ in marks_in(store, run).landmarks[name]), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The recorded runs in which the runs of an experiment begin, and what that has saved."""
+
+    turn: int | str
+    """As the file says it."""
+    bases: tuple[Base, ...]
+    left_out: tuple[str, ...]
+    forks: int
+    """How many forks have been played to their end."""
+    turns: int
+    """How many turns the forks have from their runs."""
+    saved: Spent
+    """What these turns cost when they were played; asked in each fork, they would have cost it again."""
+
+    def in_words(self) -> Iterator[str]:
+        """Yield what that means, which runs are left out, and what it has saved."""
+        yield "All arms fork the same recorded runs, whose numbers stand in place of seeds."
+        yield from (f"Left out: {line}." for line in self.left_out)
+        tokens = (
+            "an unknown number of tokens"
+            if self.saved.tokens is None
+            else counted(self.saved.tokens, "token")
+        )
+        usd = "an unknown number of" if self.saved.usd is None else f"{self.saved.usd:,.2f}"
+        yield (
+            f"{counted(self.forks, 'fork')} took over {counted(self.turns, 'turn')} from these runs without "
+            f"playing them again. That saved {counted(self.saved.calls, 'call')}, {tokens} and {usd} dollars."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        saved = {"calls": self.saved.calls, "tokens": self.saved.tokens, "usd": self.saved.usd}
+        return {
+            "turn": self.turn,
+            "runs": [{"number": one.number, "run": one.name, "turn": one.turn} for one in self.bases],
+            "left_out": self.left_out,
+            "forks": self.forks,
+            "saved": {"turns": self.turns, **saved},
+        }
+
+
+def origin_of(store: Store, file: ExperimentFile, forks: Sequence[str]) -> Origin | None:
+    """Return where an experiment begins, from the ids of its forks that have been played.
+
+    None if its runs begin at their first turn.
+    """
+    if file.origin is None:
+        return None
+    prices, saved, turns = prices_of(store.home), Spent(), 0
+    for fork in forks:
+        run = store.runs.find(fork)
+        one = store.figures.saved(run, prices)
+        saved.calls += one.calls
+        saved.add(one.tokens, one.usd)
+        turns += run.forked_at
+    origin = file.origin
+    return Origin(origin.turn, tuple(origin.bases), tuple(origin.left_out), len(forks), turns, saved)

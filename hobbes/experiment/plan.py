@@ -1,0 +1,285 @@
+"""The plan of an experiment: its cells, each an arm played with a seed, checked before the first call."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.world import AnyWorld
+from hobbes.errors import UsageError
+from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, parts_of, rng_of
+from hobbes.experiment.misfits import models_at
+from hobbes.nodes.caps import NO_CAPS, Caps
+from hobbes.nodes.journal import PlayerKind
+from hobbes.nodes.players import parse_spec, with_rng
+from hobbes.nodes.prompting import PromptSet, check_prompts
+from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
+from hobbes.play.start import Beginning, RunOptions, beginning_of_run
+from hobbes.store.experiment_tables import run_names, runs_of_cells, world_of_experiment
+from hobbes.store.home import Store
+from hobbes.store.policy_games import with_turns
+from hobbes.store.recorded_run import Run, observer_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a run begins that has its first turns from another one."""
+
+    parent: Run
+    turn: int
+    asked: Mapping[str, str]
+    """The player of each agent that acts in its first own turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of an experiment: an arm with a seed."""
+
+    experiment: str
+    arm: str
+    seed: int
+    new: Beginning
+    fork: Fork | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its run."""
+        return f"{self.experiment}.{self.arm}.{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cells of an experiment in the order of play: all arms of a seed, then those of the next."""
+
+    file: ExperimentFile
+    world: AnyWorld
+    cells: tuple[Cell, ...]
+
+
+def plan(
+    store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None, caps: Caps = NO_CAPS
+) -> Plan:
+    """Return the plan of an experiment, whose file was read from a path.
+
+    Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
+    were played before do not fit the file, or if another run has the name of a cell.
+    """
+    try:
+        made = _plan(store, file, models_file, caps)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    _check_played(store, made)
+    return made
+
+
+def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
+    """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
+    if file.origin:
+        cells = _forks(store, file, models_file, caps)
+    else:
+        copies = _copies(file, {name: _arm(store, file, name, models_file, caps) for name in _names(file)})
+        cells = [
+            Cell(file.name, name, seed, _beginning_at(new, seed, place))
+            for place, seed in enumerate(file.seeds)
+            for name, new in copies.items()
+        ]
+    return Plan(file, cells[0].new.world, tuple(cells))
+
+
+def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> list[Cell]:
+    """Return the cells whose runs fork others. Raise ValueError if something is wrong with the file."""
+    cells = []
+    for place, base in enumerate(file.origin.bases if file.origin else ()):
+        parent = with_turns(store, store.runs.find(base.run))
+        forks = {
+            name: _fork(store, file, name, (parent, base.turn), models_file, caps) for name in _names(file)
+        }
+        for name, new in _copies(file, {name: fork.new for name, fork in forks.items()}).items():
+            arm, wording, _ = parts_of(name)
+            fork = forks[_name_of(file, arm, wording)]
+            models = models_at(new.models, place) if file.options(name).model else new.models
+            rng = rng_of(name)
+            asked = {agent: with_rng(spec, rng) if rng else spec for agent, spec in fork.asked.items()}
+            of_cell = Fork(parent, base.turn, asked)
+            cells.append(Cell(file.name, name, base.number, replace(new, models=models), of_cell))
+    return cells
+
+
+def _names(file: ExperimentFile) -> list[str]:
+    """Return the names of the arms with their wordings, without the null arm."""
+    return [name for arm in file.arms for name in file.wordings(arm)]
+
+
+def _name_of(file: ExperimentFile, arm: str, wording: str) -> str:
+    """Return the name of an arm with a wording; that of the baseline for the null arm."""
+    base = file.baseline if arm == NULL else arm
+    return f"{base}{WORDING}{wording}" if wording else base
+
+
+def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, Beginning]:
+    """Return what the runs of each copy of each arm start with, from that of each arm with each wording.
+
+    Raise ValueError if something is wrong with an arm.
+    """
+    arms = {name: _with_model_settings(file, name, new) for name, new in plain.items()}
+    _check_prompts(file, arms)
+    _check_measures(file, list(arms.values()))
+    if file.factors and file.factors.design == "one-at-a-time":
+        _check_one_at_a_time(file, arms)
+    copies = dict[str, Beginning]()
+    for copy in (copy for arm in file.all_arms for copy in file.copies(arm)):
+        name = _name_of(file, *parts_of(copy)[:2])
+        copies[copy] = arms[name]
+        if rng := rng_of(copy):
+            models = {agent: with_rng(spec, rng) for agent, spec in plain[name].models.items()}
+            copies[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
+    return copies
+
+
+def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
+    """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
+    try:
+        new = beginning_of_run(store, _options(file, name), caps, models_file)
+    except UsageError as error:
+        raise ValueError(f"{file.place(name)}: {error}") from error
+    _check_nobody_is_asked(file, name, new)
+    return new
+
+
+def _fork(  # noqa: PLR0913, PLR0917  an arm of a file, and what it forks
+    store: Store,
+    file: ExperimentFile,
+    name: str,
+    at: tuple[Run, int],
+    models_file: Path | None,
+    caps: Caps,
+) -> Planned:
+    """Return what the fork of a run at a turn starts with. Raise ValueError if something is wrong with it."""
+    (parent, turn), arm = at, file.options(name)
+    options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
+    try:
+        fork = plan_of_fork(store, parent, options, caps, models_file)
+    except UsageError as error:
+        raise ValueError(f"{file.place(name)}: {error}") from error
+    _check_nobody_is_asked(file, name, fork.new)
+    return fork
+
+
+def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> None:
+    """Raise ValueError for a run that asks a person."""
+    if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
+        raise ValueError(
+            f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
+        )
+    if PlayerKind.HUMAN in new.models.values():
+        raise ValueError(
+            f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
+        )
+
+
+def _with_model_settings(file: ExperimentFile, name: str, new: Beginning) -> Beginning:
+    """Return what the runs of an arm start with, with the settings of chat models that the arm has.
+
+    A server that refuses one of them stops the run. Raise ValueError if the arm has no chat model.
+    """
+    asked = file.options(name).of_models()
+    if not asked:
+        return new
+    specs = {spec: parse_spec(new.world.policies, spec, new.model_settings) for spec in new.models.values()}
+    chats = {spec: one.settings for spec, one in specs.items() if one.settings}
+    if not chats:
+        raise ValueError(f"{file.place(name)} {next(iter(asked))}: no chat model plays in this arm")
+    changed = {**asked, "required": [*asked]}
+    settings = {spec: one.model_copy(update=changed) for spec, one in sorted(chats.items())}
+    return replace(new, model_settings=settings)
+
+
+def _options(file: ExperimentFile, name: str) -> RunOptions:
+    """Return the options of an arm's first run."""
+    arm = file.options(name)
+    lang = arm.lang or "en"
+    return RunOptions(file.world, arm.agents, file.seeds[0], arm.model, arm.prompts, lang, {**arm.settings})
+
+
+def _check_prompts(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError for a problem of an arm's prompts. The same texts are checked once."""
+    first: dict[PromptSet, str] = {}
+    for name, arm in arms.items():
+        first.setdefault(replace(arm.prompts, schema=""), name)
+    for name in first.values():
+        if problems := check_prompts(arms[name].world, arms[name].prompts):
+            key = "" if parts_of(name).wording else " prompts"
+            raise ValueError(f"{file.place(name)}{key}: {problems[0]}")
+
+
+def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) -> None:
+    """Raise ValueError for a value that the baseline has anyway: its arm would be the baseline again."""
+    baseline, *others = ([arms[name] for name in file.wordings(arm)] for arm in file.arms)
+    for arm, of_arm in zip([*file.arms][1:], others, strict=True):
+        if of_arm == baseline:
+            raise ValueError(f"{file.place(arm)}: the baseline has this value; leave it out")
+
+
+def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
+    """Raise ValueError for a measure that the world does not have."""
+    world = arms[0].world
+    agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
+    asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
+    for number, one in enumerate(file.hypotheses, start=1):
+        asked.append((f"[[hypothesis]] {number} measure", one.measure))
+    asked += [("[smallest]", measure) for measure in file.smallest]
+    for place, measure in asked:
+        name, _, agent = measure.partition("/")
+        if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
+            raise ValueError(
+                f"{place}: {world.name} has no measure {measure!r}"
+                + did_you_mean(measure, world.formulas, f"measures: {' '.join(world.formulas)}")
+            )
+
+
+def _beginning_at(new: Beginning, seed: int, place: int) -> Beginning:
+    """Return what a run of an arm with a seed starts with."""
+    return replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place))
+
+
+def _check_played(store: Store, made: Plan) -> None:
+    """Raise UsageError if runs that were played for the experiment are not those that the file asks for."""
+    name = made.file.name
+    world = world_of_experiment(store, name)
+    if world not in {None, made.world.name}:
+        raise UsageError(
+            f"the experiment {name!r} in {store.home} is one of {world}; give this one another name"
+        )
+    runs = runs_of_cells(store, name)
+    taken = run_names(store)
+    for cell in made.cells:
+        if (cell.arm, cell.seed) not in runs and cell.name in taken:
+            raise UsageError(
+                f"a run that is not of the experiment {name!r} has the name {cell.name!r}; "
+                "give the experiment another name"
+            )
+        if (cell.arm, cell.seed) in runs:
+            begun = store.runs.find(runs[cell.arm, cell.seed][0])
+            if different := list(_differences(cell, begun)):
+                raise UsageError(
+                    f"the experiment {name!r} was begun with other values of {', '.join(different)} "
+                    f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
+                )
+            begun.check_versions()
+
+
+PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
+    "set": lambda one: one.setting.config,
+    "agents": lambda one: one.setting.agents,
+    "model": lambda one: one.models,
+    "the models file": lambda one: one.model_settings,
+    "prompts": lambda one: replace(one.prompts, variant="", hash=""),
+}
+"""What a run starts with, by the words for it. Of the prompts, their texts count and not their name."""
+
+
+def _differences(cell: Cell, run: Run) -> Iterator[str]:
+    """Yield the words for what a run did not start with."""
+    yield from (words for words, part in PARTS.items() if part(cell.new) != part(run))
+    if (run.parent, run.forked_at) != ((cell.fork.parent.id, cell.fork.turn) if cell.fork else (None, 0)):
+        yield "[from]"

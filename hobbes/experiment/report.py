@@ -1,0 +1,415 @@
+"""The report of an experiment: its figures and their tests. `wording.py` says them in words."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+from hobbes.engine.world import AnyWorld
+from hobbes.errors import DamagedError
+from hobbes.experiment.arm_comparison import (
+    Compared,
+    Judged,
+    Rules,
+    Sample,
+    Tested,
+    Values,
+    halves,
+    judge,
+    of_hypothesis,
+    weighted_sum,
+)
+from hobbes.experiment.experiment_file import COPY, NULL, ExperimentFile, parse, parts_of
+from hobbes.experiment.failures import Failing, fail_equally, failing
+from hobbes.experiment.findings import Findings, findings
+from hobbes.experiment.frozen import FrozenPlan, frozen_plan
+from hobbes.experiment.misfits import fitting
+from hobbes.experiment.origins import Origin, origin_of
+from hobbes.experiment.ranking import Rankings, Seat, rankings
+from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
+from hobbes.store.experiment_tables import (
+    PlayedCell,
+    damaged_file,
+    experiment_file,
+    experiment_names,
+    played_cells,
+    runs_of_cells,
+)
+from hobbes.store.home import Store
+from hobbes.store.policy_games import with_turns
+from hobbes.store.reported import SCOPES, Figures, figures_of
+from hobbes.worlds import world_named
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """The figures of an arm by itself."""
+
+    runs: int
+    tainted: int
+    measures: dict[str, Mean]
+    worst: dict[str, dict[str, float | None]]
+    """The minimum and the 5% quantile of each measure over the runs."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as plain JSON."""
+        measures = {name: {**to_json(mean), **self.worst[name]} for name, mean in self.measures.items()}
+        return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report of an experiment."""
+
+    experiment: str
+    world: str
+    baseline: str
+    planned: int
+    """The number of cells."""
+    with_tainted: bool
+    """Whether the figures rest on tainted runs as well."""
+    plan: FrozenPlan | None
+    rules: Rules
+    measures: tuple[str, ...]
+    arms: dict[str, Arm]
+    differences: tuple[Compared, ...]
+    halves: tuple[Compared, ...]
+    cells: tuple[PlayedCell, ...]
+    values: Values
+    shown: dict[str, str]
+    """The name under which the games of each arm are shown: that of its first wording."""
+    about_one: tuple[str, ...]
+    """The arms whose prompts are one wording beside that of the baseline."""
+    hypotheses: tuple[Tested, ...]
+    failing: tuple[Failing, ...]
+    rankings: Rankings
+    """The players by wins and by score, if the design is `pairs`."""
+    findings: Findings
+    origin: Origin | None
+    """The recorded runs in which its runs begin, None if they begin at their first turn."""
+    left_out: tuple[str, ...]
+    """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
+
+    @property
+    def extended(self) -> bool:
+        """Whether seeds were added after the experiment had begun."""
+        return self.plan is not None and self.plan.extended
+
+    def failing_of(self, of: Judged) -> list[Failing]:
+        """Return how the calls of the arms of a comparison ended."""
+        return [one for one in self.failing if one.arm in of.sample.arms]
+
+    def may_be_failures(self, of: Judged) -> bool:
+        """Return whether a difference was found that is not found without the pairs in which calls failed.
+
+        If too few pairs are left to find any, it may be that of the failures only where arms differ in them.
+        """
+        left = of.without_failures
+        if not of.differs or left is None or left.differs:
+            return False
+        return left.difference.mean.n >= left.fewest or not fail_equally(self.failing_of(of))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as `hobbes report --json` prints it."""
+        return {
+            "experiment": self.experiment,
+            "plan": self.plan and self.plan.to_json(),
+            "from": self.origin and self.origin.to_json(),
+            "arms": {name: arm.to_json() for name, arm in self.arms.items()},
+            "differences": [
+                {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
+            ],
+            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
+            "detectable": self.detectable(),
+            "failures": [one.to_json() for one in self.failing],
+            "cells": [
+                {
+                    "arm": cell.arm,
+                    "seed": cell.seed,
+                    "run": cell.run,
+                    "digest": cell.digest,
+                    "tainted": cell.tainted,
+                }
+                for cell in self.cells
+            ],
+            "hypotheses": [one.to_json() for one in self.hypotheses],
+            "rankings": to_json(self.rankings),
+            **to_json(self.findings),
+        }
+
+    def detectable(self) -> dict[str, dict[str, float | None]]:
+        """Return the smallest difference that is found in 80% of experiments, by arm and measure."""
+        found: dict[str, dict[str, float | None]] = {}
+        for one in self.differences:
+            found.setdefault(one.arm, {})[one.measure] = one.judged.detectable
+        return found
+
+
+def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
+    """Return the report of the cells of an experiment that have been played.
+
+    Raise MissingError if there is no such experiment, DamagedError if its file or its plan is damaged,
+    HobbesError if the libraries of statistics are missing. Runs that are damaged are left out.
+    """
+    check_installed()
+    file = stored_file(store, experiment)
+    try:
+        plan = frozen_plan(store, file)
+    except ValueError as error:
+        raise DamagedError(f"experiment {experiment!r}: its plan is damaged: {error}") from error
+    world, measures, names = world_named(file.world), measures_of(file), file.all_arms
+    planned = [(copy, seed) for seed in file.seeds for name in names for copy in file.copies(name)]
+    left_out: list[str] = []
+    played = list(played_cells(store, experiment))
+    fits = fitting(store, file, played, left_out)
+    by_place = {(cell.arm, cell.seed): cell for cell in fits}
+    known = {
+        (one.cell.arm, one.cell.seed): one
+        for one in figures_of(store, by_place.values(), left_out, with_turns)
+    }
+    counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
+    values, used = (_values(world, games) for games in (known, counted))
+    cells = tuple(known[key].cell for key in planned if key in known)
+    games = {name: list(_independent(file, name, counted)) for name in names}
+    arms = _arms(cells, used, file)
+    begun = {(cell.arm, cell.seed) for cell in played}
+    rules = rules_of(file, known)
+    differences = tuple(_differences(used, file, plan, rules))
+    return Report(
+        experiment,
+        file.world,
+        file.baseline,
+        len(planned),
+        with_tainted,
+        plan,
+        rules,
+        measures,
+        arms,
+        differences,
+        tuple(_halves(used, file, plan, rules)),
+        cells,
+        values,
+        {name: file.wordings(name)[0] for name in names},
+        tuple(_of_one_wording(file)),
+        tuple(_hypotheses(used, file, plan, begun, known)),
+        tuple(failing(file, counted)),
+        _rankings(file, games),
+        findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
+        origin_of(store, file, [cell.id for cell in cells]),
+        tuple(left_out),
+    )
+
+
+def values_of_cells(store: Store, file: ExperimentFile) -> Values:
+    """Return the measures of the cells of an experiment that have been played."""
+    cells = fitting(store, file, played_cells(store, file.name), [])
+    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
+    return _values(world_named(file.world), games)
+
+
+def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
+    """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
+    with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
+    return Rules(file.smallest, with_failures)
+
+
+def _rankings(file: ExperimentFile, games: Mapping[str, Sequence[Figures]]) -> Rankings:
+    """Return the rankings of the players, empty unless everybody plays against everybody."""
+    if file.factors is None or file.factors.design != "pairs":
+        return {}
+    return rankings(
+        (one.cell.seed, [Seat(*seat) for seat in one.seats]) for arm in file.arms for one in games[arm]
+    )
+
+
+def overview(store: Store) -> list[dict[str, Any]]:
+    """Return the experiments of a home, the newest first, each with how much of it has been played.
+
+    Of one whose file is damaged, only the name and the damage are returned.
+    """
+    listed: list[dict[str, Any]] = []
+    for name in experiment_names(store):
+        try:
+            file = stored_file(store, name)
+        except DamagedError as error:
+            listed.append({"experiment": name, "damage": str(error)})
+            continue
+        runs = runs_of_cells(store, name)
+        planned = [(copy, s) for arm in file.all_arms for copy in file.copies(arm) for s in file.seeds]
+        listed.append(
+            {
+                "experiment": name,
+                "world": file.world,
+                "arms": list(file.all_arms),
+                "seeds": len(file.seeds),
+                "runs": len(planned),
+                "played": sum(runs.get(cell, ("", ""))[1] == "finished" for cell in planned),
+            }
+        )
+    return listed
+
+
+def stored_file(store: Store, name: str) -> ExperimentFile:
+    """Return the stored file of an experiment; raise MissingError or DamagedError if there is none."""
+    try:
+        file = parse(experiment_file(store, name))
+        world_named(file.world)
+    except ValueError as error:
+        raise damaged_file(name, f"the column experiments.file is damaged: {error}") from error
+    return file
+
+
+def measures_of(file: ExperimentFile) -> tuple[str, ...]:
+    """Return the measures that an experiment compares."""
+    asked = file.compare.measures
+    return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).headline
+
+
+def _independent(
+    file: ExperimentFile, arm: str, games: Mapping[tuple[str, int], Figures]
+) -> Iterator[Figures]:
+    """Yield games of an arm that do not depend on each other, for curves.
+
+    They are the first answers, one for each seed, by the wordings in turn.
+    """
+    names = file.wordings(arm)
+    for place, seed in enumerate(file.seeds):
+        if one := games.get((names[place % len(names)], seed)):
+            yield one
+
+
+def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
+    """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
+
+    Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
+    values is a restricted mean.
+    """
+    found: dict[tuple[str, int], list[dict[tuple[str, str], float | None]]] = {}
+    for (cell, seed), one in games.items():
+        measures = {
+            (scope, name): value
+            for name, of_scopes in one.row["measures"].items()
+            for scope, value in zip(SCOPES, of_scopes, strict=True)
+        }
+        for name in world.durations if one.could_happen(world) else ():
+            if ("run", name) in measures and measures["run", name] is None:
+                measures["run", name] = one.row["turns"]
+        found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
+    return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
+
+
+def _mean(answers: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[tuple[str, str], float | None]:
+    """Return the mean of each measure over the answers that have a value."""
+    known = {name: [v for one in answers if (v := one.get(name)) is not None] for name in answers[0]}
+    return {name: rounded(fsum(of) / len(of)) if of else None for name, of in known.items()}
+
+
+def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
+    """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
+    measures = measures_of(file)
+    samples = {
+        (name, measure): [*weighted_sum(used, file, measure, {name: 1.0}).pairs.values()]
+        for name in file.all_arms
+        for measure in measures
+    }
+    means = dict(zip(samples, means_of([*samples.values()]), strict=True))
+    runs = Counter(parts_of(cell.arm).arm for cell in cells)
+    tainted = Counter(parts_of(cell.arm).arm for cell in cells if cell.tainted)
+    return {
+        name: Arm(
+            runs[name],
+            tainted[name],
+            {measure: means[name, measure] for measure in measures},
+            {measure: worst(samples[name, measure]) for measure in measures},
+        )
+        for name in file.all_arms
+    }
+
+
+def _differences(
+    used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules
+) -> Iterator[Compared]:
+    """Yield the tested differences from the baseline. Holm's correction is over all arms and measures.
+
+    The null arm is corrected by itself: it is no question of the experiment, but a check of the test.
+    """
+    arms = [arm for arm in file.arms if arm != file.baseline]
+    for names in (arms, [NULL] if file.compare.null else []):
+        places = [(arm, measure) for arm in names for measure in measures_of(file)]
+        samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
+        yield from _compare(places, samples, file, plan, rules)
+
+
+def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
+    """Yield the tested differences between the halves of runs, corrected over all arms and measures.
+
+    Where the values of all runs of an arm are equal, they may be one game many times, so they have no p.
+    """
+    places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
+    samples = [halves(used, file, measure, arm) for arm, measure in places]
+    for one in _compare(places, samples, file, plan, rules):
+        yield replace(one, judged=one.judged.without_p()) if one.difference.spread == 0 else one
+
+
+def _compare(
+    places: Sequence[tuple[str, str]],
+    samples: Sequence[Sample],
+    file: ExperimentFile,
+    plan: FrozenPlan | None,
+    rules: Rules,
+) -> Iterator[Compared]:
+    for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
+        yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
+
+
+def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
+    """Yield the arms that have other prompts than the baseline, in one wording."""
+    baseline = file.options(file.baseline)
+    for arm in file.arms:
+        own = file.options(arm)
+        if not own.paraphrases and own.prompts != baseline.prompts:
+            yield arm
+
+
+def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure: str) -> bool:
+    """Return whether the frozen plan compares an arm by a measure, with these seeds and in this way."""
+    if plan is None:
+        return False
+    was = plan.file
+    return (
+        arm in was.all_arms
+        and measure in measures_of(was)
+        and (was.seeds, was.baseline) == (file.seeds, file.baseline)
+        and was.smallest.get(measure) == file.smallest.get(measure)
+    )
+
+
+def _hypotheses(
+    used: Values,
+    file: ExperimentFile,
+    plan: FrozenPlan | None,
+    begun: set[tuple[str, int]],
+    known: Mapping[tuple[str, int], Figures],
+) -> Iterator[Tested]:
+    """Yield the hypotheses of the frozen plan, with its seeds, then those that are not in it.
+
+    Holm's correction is over each of the two.
+    """
+    planned = plan.file if plan else None
+    if planned:
+        rules = rules_of(planned, known)
+        null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
+        needed = {
+            (copy, seed)
+            for arm in (*planned.arms, *null)
+            for copy in planned.copies(arm)
+            for seed in planned.seeds
+        }
+        complete = needed <= begun
+        asked = planned.hypotheses
+        tested = judge([of_hypothesis(used, planned, one) for one in asked], rules)
+        yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
+    asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
+    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, known))
+    yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003

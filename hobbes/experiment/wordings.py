@@ -1,0 +1,141 @@
+"""Wordings, or models, that stand for others: intervals over them as well as over games.
+
+Wordings and seeds are crossed, as items and subjects are in experiments with language: each wording is played
+with each seed. Both are samples. A difference that holds over both has an interval that is the widest of
+three: over games, over wordings, and over both at once, which is that of Clark's min F' (The
+language-as-fixed-effect fallacy, 1973). docs/calibration.md says how often it holds the truth.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from hobbes.experiment.statistics import (
+    ALPHA,
+    MIN_VALUES,
+    Difference,
+    Mean,
+    means_of,
+    rounded,
+)
+
+Crossed: TypeAlias = Mapping[str, Mapping[int, float]]
+"""What is compared, for each wording of some arms: by the name of the wording, then by seed."""
+
+Kind: TypeAlias = Literal["paraphrases", "models"]
+"""What stands for others: prompts, or models."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordingOf:
+    """One wording, with the comparison as it is with this wording alone."""
+
+    wording: str
+    mean: Mean
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The wordings of the arms that share them, and how far a comparison depends on them."""
+
+    arms: tuple[str, ...]
+    kind: Kind
+    between: float | None
+    """The standard deviation between wordings, without the part that games have in it."""
+    of_games: float | None
+    """The standard deviation between games with the same wording."""
+    each: tuple[WordingOf, ...]
+
+
+def wordings_of(arms: tuple[str, ...], kind: Kind, crossed: Crossed) -> Wordings:
+    """Return the wordings of some arms. The spreads are those of a two-way analysis of variance."""
+    import numpy as np  # noqa: PLC0415  slow to import
+
+    each = means_of([[*of_seeds.values()] for of_seeds in crossed.values()])
+    told = tuple(WordingOf(name, mean) for name, mean in zip(crossed, each, strict=True))
+    table = np.array([[*of_seeds.values()] for of_seeds in crossed.values()], float)
+    if table.shape[1] < MIN_VALUES:
+        return Wordings(arms, kind, None, None, told)
+    of_wording = table.mean(axis=1)
+    rest = table - of_wording[:, None] - table.mean(axis=0) + table.mean()
+    noise = (rest**2).sum() / ((table.shape[0] - 1) * (table.shape[1] - 1))
+    between = max(0.0, float(of_wording.var(ddof=1) - noise / table.shape[1]))
+    of_games = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
+    return Wordings(arms, kind, rounded(math.sqrt(between)), rounded(of_games), told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """A standard error of a mean with its degrees of freedom."""
+
+    size: float
+    freedom: float
+
+    @property
+    def reach(self) -> float:
+        """How far an interval reaches that misses the true mean with probability ALPHA."""
+        from scipy import special  # noqa: PLC0415  slow to import
+
+        return self.size * float(-special.stdtrit(self.freedom, ALPHA / 2))
+
+    def p_above(self, mean: float) -> float:
+        """Return the p that a mean is above 0."""
+        from scipy import special  # noqa: PLC0415  slow to import
+
+        if self.size == 0:
+            return 0.0 if mean > 0 else 1.0
+        return float(special.stdtr(self.freedom, -mean / self.size))
+
+    def detectable(self, level: float, power: float) -> float:
+        """Return the mean whose p is below a level as often as the power says."""
+        from scipy import special  # noqa: PLC0415  slow to import
+
+        limit = float(-special.stdtrit(self.freedom, level / 2))
+        return self.size * float(special.nctdtrinc(self.freedom, 1 - power, limit))
+
+
+def _errors(pairs: Mapping[int, float], tables: Sequence[Crossed]) -> tuple[_Error, _Error]:
+    """Return the standard errors over wordings, and over wordings and games (Satterthwaite, 1946)."""
+    import numpy as np  # noqa: PLC0415  slow to import
+
+    parts = [_part([np.mean([*of_seeds.values()]) for of_seeds in crossed.values()]) for crossed in tables]
+    return _together(parts), _together([*parts, _part([*pairs.values()])])
+
+
+def _part(values: Sequence[Any]) -> tuple[float, int]:
+    """Return the variance of a mean, and its degrees of freedom."""
+    import numpy as np  # noqa: PLC0415  slow to import
+
+    variance = float(np.var(values, ddof=1)) / len(values)
+    return (variance if math.sqrt(variance) > 10.0**-12 else 0.0), len(values) - 1
+
+
+def _together(parts: Sequence[tuple[float, int]]) -> _Error:
+    """Return the standard error of a mean whose variance is the sum of these."""
+    variance = math.fsum(of for of, _ in parts)
+    squares = math.fsum(of**2 / freedom for of, freedom in parts)
+    return _Error(math.sqrt(variance), variance**2 / squares if squares else parts[0][1])
+
+
+def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[Crossed]) -> Difference:
+    """Return a difference whose interval and p hold over wordings, too. A p is the largest of the three."""
+    mean, margin, p_margin = one.mean.mean, one.margin, one.p_margin
+    if mean is None or one.p is None:
+        return one
+    errors = _errors(pairs, tables)
+    if margin is not None and p_margin is not None:
+        p_margin = max(p_margin, *(of.p_above(margin - abs(mean)) for of in errors))
+    p = max(one.p, *(min(1.0, 2 * of.p_above(abs(mean))) for of in errors))
+    reach, low, high = max(of.reach for of in errors), one.mean.low, one.mean.high
+    if len(pairs) >= MIN_VALUES and reach:
+        low = rounded(mean - reach if low is None else min(low, mean - reach))
+        high = rounded(mean + reach if high is None else max(high, mean + reach))
+    return replace(one, mean=Mean(one.mean.n, mean, low, high), p=p, p_margin=p_margin)
+
+
+def detectable_over_wordings(
+    pairs: Mapping[int, float], tables: Sequence[Crossed], level: float, power: float
+) -> float:
+    """Return the smallest difference that is found with this power, by the p over wordings."""
+    return max(of.detectable(level, power) for of in _errors(pairs, tables))

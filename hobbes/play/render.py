@@ -1,0 +1,240 @@
+"""The question to an agent or observer in a turn, and its prompt: `hobbes prompts render`, `hobbes watch`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from hobbes.engine import turn as turns
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.chance import RngStream
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import JsonObject
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting
+from hobbes.errors import UsageError
+from hobbes.nodes import prompting
+from hobbes.nodes.journal import PlayerKind, Prompt, Reply
+from hobbes.nodes.models import NO_MODELS, Models
+from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.reading import read
+from hobbes.play.start import RunOptions, settle_options
+from hobbes.store.history import intents_of, memories_before, state_before, stored_turn
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+
+
+class TurnStart(NamedTuple):
+    """What a turn starts with."""
+
+    state: Any
+    """The world's state."""
+    memories: Mapping[str, Memory]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptQuestion:
+    """What an agent or the observer is asked in a turn, apart from the texts of the prompt files.
+
+    People edit these files, so each method is given what `load_prompts` has read.
+    """
+
+    world: AnyWorld
+    setting: Setting[Any]
+    variant: str
+    lang: str
+    start: TurnStart
+    agent: str
+    view: JsonObject
+    """What the agent sees; for the observer, the requests of the turn."""
+    player: str
+    """The spec of the player that answers."""
+    models: Models
+    """The settings of the models that the spec may name."""
+
+    def load_prompts(self) -> prompting.PromptSet:
+        """Return the prompt files as they are now; raise UsageError if they are wrong."""
+        return prompts_for(self.world, self.variant, self.lang, self.setting)
+
+    def render(self, prompts: prompting.PromptSet) -> Prompt:
+        """Return the prompt; raise UsageError if the templates cannot be rendered under these settings."""
+        if self.agent == OBSERVER:
+            return Prompt(prompts.observer, prompting.one_line_json(self.view))
+        try:
+            return Prompt(
+                prompting.system_text(prompts, self.setting), prompting.turn_text(prompts, self.view)
+            )
+        except prompting.PromptError as error:
+            raise UsageError(str(error)) from error
+
+    def fixed_words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
+        """Return the beginning of the turn text that is the same for all agents and turns."""
+        return "" if self.agent == OBSERVER else prompting.fixed_words(prompts, prompt.turn)
+
+
+def question_in_run(  # noqa: PLR0913  what decides a question
+    store: Store, run: Run, turn: int, agent: str, *, variant: str | None = None, lang: str | None = None
+) -> PromptQuestion:
+    """Return the question to an agent or the observer in a turn of a run.
+
+    Without a variant or language, it is the run's own.
+    """
+    if turn > run.turns:
+        raise UsageError(f"--turn {turn}: run {run.id} has {run.turns} turns so far, and the first is turn 0")
+    run_at_turn = run.at(turn)
+    return _question(
+        run.world,
+        run_at_turn.setting,
+        TurnStart(state_before(store, run, turn), memories_before(store, run, turn)),
+        agent,
+        variant=variant or run_at_turn.prompts.variant,
+        lang=lang or run_at_turn.prompts.lang,
+        intents=intents_of(run, stored_turn(store, run, turn)) if agent == OBSERVER else {},
+        players=run_at_turn.models,
+        models=run_at_turn.model_settings,
+    )
+
+
+def question_in_new_run(
+    options: RunOptions, turn: int, agent: str, models: Models = NO_MODELS
+) -> PromptQuestion:
+    """Return the question to an agent or the observer in a turn of a run with these options.
+
+    `models` has the models of the models file, which `options` may name.
+
+    Scripted policies play the turns before it. No model is called: the world's default policy answers in its
+    place, and in the place of an observer that is a model or a person.
+    """
+    try:
+        world, setting = settle_options(options)
+        players = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, models)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    last = 0
+    for last, start in enumerate(_play_scripted(world, setting, players)):
+        if last == turn:
+            return _question(
+                world,
+                setting,
+                start,
+                agent,
+                variant=options.prompts or world.prompts(setting.config),
+                lang=options.lang,
+                intents=_judge_scripted(world, setting, players, start).intents,
+                players=players,
+                models=models,
+            )
+    raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
+
+
+def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
+    """Return the approximate tokens of a prompt: of both texts, and of each section.
+
+    `fixed_words` is the beginning of the turn text that is the same for all agents and turns
+    (`PromptQuestion.fixed_words`). `shared` is the share of the prompt, from 0 to 1, that is the same for all
+    agents and turns: all sections but the last, the view. `cacheable` is the share that a provider can keep
+    in its cache: the same, or 0 if that is too short for a cache.
+    """
+    per_message = prompting.approximate_tokens("")
+    sections: list[dict[str, Any]] = [
+        {"text": text, "section": title, "tokens": prompting.approximate_tokens(section) - per_message}
+        for text, title, section in prompting.sections(prompt.system, prompt.turn, fixed_words)
+    ]
+    total = sum(section["tokens"] for section in sections)
+    shared = total - sections[-1]["tokens"]
+    return {
+        "system": prompting.approximate_tokens(prompt.system),
+        "turn": prompting.approximate_tokens(prompt.turn),
+        "sections": sections,
+        "shared": shared / total,
+        "cacheable": prompting.cacheable(shared) / total,
+    }
+
+
+def prompts_for(
+    world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None
+) -> prompting.PromptSet:
+    """Return the prompts of a variant and language; raise UsageError if there are none or they are wrong."""
+    try:
+        return prompting.load_prompts(world, variant, lang, setting)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _question(  # noqa: PLR0913  what decides a question
+    world: AnyWorld,
+    setting: Setting[Any],
+    start: TurnStart,
+    agent: str,
+    *,
+    variant: str,
+    lang: str,
+    intents: Mapping[str, Any],
+    players: Mapping[str, str],
+    models: Models,
+) -> PromptQuestion:
+    """Return a question. Raise UsageError if this agent or observer is not asked in the turn."""
+    state = start.state
+    if agent == OBSERVER:
+        view = _requests(world, state, intents)
+        player = world.observer.asks(state) if world.observer else ""
+    else:
+        agents = world.actors(state)
+        if world.over(state) or agent not in agents:
+            raise UsageError(
+                f"{agent!r} does not act in turn {state.turn}; "
+                f"the agents that act: {', '.join(agents) or 'none'}"
+            )
+        view = turns.view_of(world, state, start.memories, agent)
+        player = players[world.owner(state, agent)]
+    return PromptQuestion(world, setting, variant, lang, start, agent, view, player, models)
+
+
+def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonObject:  # noqa: ANN401  a world's own state
+    """Return what the observer is asked; raise UsageError if no observer that is a model is asked."""
+    if world.observer is None:
+        raise UsageError(f"{world.name} has no observer; name an agent")
+    if world.observer.asks(state) in {"", PlayerKind.HUMAN}:
+        raise UsageError(
+            "the observer is no model and reads no prompt; a run may have --observer openai:NAME"
+        )
+    question = turns.question_of(world, state, intents)
+    if question is None:
+        raise UsageError(f"no agent requests anything in turn {state.turn}, so the observer is not asked")
+    return question
+
+
+def _play_scripted(world: AnyWorld, setting: Setting[Any], players: Mapping[str, str]) -> Iterator[TurnStart]:
+    """Yield the start of each turn of a run that scripted policies play."""
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    while not world.over(state):
+        start = TurnStart(state, memories)
+        yield start
+        judged = _judge_scripted(world, setting, players, start)
+        question, ruling = turns.question_of(world, state, judged.intents), None
+        if world.observer and question and (spec := world.observer.asks(state)):
+            ruling = _scripted_answer(world, spec, setting, OBSERVER, question)
+        played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
+        state, memories = played.resolved.state, played.memories
+
+
+def _judge_scripted(
+    world: AnyWorld, setting: Setting[Any], players: Mapping[str, str], start: TurnStart
+) -> turns.Judged[Any]:
+    """Return what the rules accept of the answers that scripted policies give in a turn."""
+    answers = {
+        agent: _scripted_answer(world, players[world.owner(start.state, agent)], setting, agent, view)
+        for agent, view in turns.views(world, start.state, start.memories).items()
+    }
+    return turns.judge(world, start.state, answers)
+
+
+def _scripted_answer(
+    world: AnyWorld, spec: str, setting: Setting[Any], agent: str, view: JsonObject
+) -> ParsedAnswer:
+    """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
+    policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
+    scripted = spec if spec.startswith(PlayerKind.POLICY) else f"{PlayerKind.POLICY}:{policies.default}"
+    parsed = parse_spec(policies, scripted)
+    rng = RngStream(setting.seed, int(str(view["turn"])), agent, parsed.rng)
+    reply = Reply(parsed.speak(policies, view, rng), spec)
+    return read(agent, reply, turns.answer_fields(world, setting, agent))

@@ -1,0 +1,110 @@
+"""The graph of a recorded run, for LangGraph's own API: its history, and playing on from a checkpoint.
+
+Nothing that is played here enters the run database. LangGraph adds new checkpoints to the run's thread, whose
+metadata say that they are no part of the run.
+"""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, TypeAlias
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+
+from hobbes.engine.record import sha256
+from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints, saver_on
+from hobbes.graphs.turn import build, ring
+from hobbes.nodes.journal import Address, Call, Logged, MemoryJournal, Prompt
+from hobbes.nodes.players import RunPlayers
+from hobbes.nodes.state import TurnState
+from hobbes.play.start import CHECKPOINTS, meter_of, states_of
+from hobbes.store.history import past_turns
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+
+RunGraph: TypeAlias = CompiledStateGraph[TurnState, Any, TurnState, TurnState]
+"""The graph of a run, with its checkpoints."""
+
+
+@asynccontextmanager
+async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, RunnableConfig]]:
+    """Yield the graph of a run with its checkpoints, and the config of its thread.
+
+    If the run has no checkpoints, they are written first, from the run database.
+    """
+    stretches = Stretches(store, run)
+    nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
+    config: RunnableConfig = {"configurable": {"thread_id": run.id}}
+    try:
+        async with open_checkpoints(store.home / CHECKPOINTS) as connection:
+            graph = build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name)
+            await keep_history(graph, config, states_of(store, run))
+            yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
+    finally:
+        await stretches.close()
+
+
+class Stretches:
+    """The players of a run. A fork may have others before the turn of the fork."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._run = run
+        self._meter = meter_of(store, run)
+        self._past = partial(past_turns, store, run.id)
+        self._opened: dict[int, RunPlayers] = {}
+
+    @asynccontextmanager
+    async def players(self, state: TurnState) -> AsyncIterator[RunPlayers]:
+        """Yield the players of a turn."""
+        first = next((one.until for one in self._run.earlier if state["turn"] < one.until), 0)
+        if first not in self._opened:
+            run_at_turn = self._run.at(state["turn"])
+            self._opened[first] = RunPlayers(
+                run_at_turn.world,
+                run_at_turn.setting,
+                run_at_turn.prompts,
+                self._meter,
+                models=run_at_turn.model_settings,
+                past=self._past,
+            )
+        yield self._opened[first]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for players in self._opened.values():
+            await players.close()
+
+
+class RecordedAnswers(MemoryJournal):
+    """A journal that has the recorded calls of a run, and keeps new ones in memory."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        super().__init__(lambda: run.id)
+        self._store = store
+        self._run = run.id
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Return the last call to this question with this prompt, None if it has to be asked."""
+        return super().answered(turn, agent, question, prompt) or self._recorded(
+            turn, agent, question, prompt
+        )
+
+    def _recorded(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        texts = {sha256(text): text for text in prompt}
+        rows = [
+            row
+            for row in self._store.calls.rows(self._run, turn, agent)
+            if row["question"] == question and [row["system"], row["prompt"]] == [*map(sha256, prompt)]
+        ]
+        return self._store.calls.read(rows[-1], texts) if rows else None
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Return the address of this agent's next call, after all that were recorded."""
+        last = self._store.calls.attempts_since(self._run, turn).get((turn, agent), 0)
+        new = super().free(turn, agent)
+        return new._replace(attempt=last + new.attempt)
+
+    def turn(self, turn: Logged) -> None:
+        """Keep the calls: the same turn may be played again."""

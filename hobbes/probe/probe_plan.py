@@ -1,0 +1,233 @@
+"""The plan of a probe: its cells, each with the prompt that is sent, and what asking them will cost."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, NamedTuple
+
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import Json
+from hobbes.engine.telling import counted
+from hobbes.engine.turn import view_of
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.errors import UsageError
+from hobbes.nodes.caps import Caps, Spent
+from hobbes.nodes.journal import Prompt, Reply
+from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.players import parse_spec
+from hobbes.nodes.prompting import PromptSet, approximate_tokens
+from hobbes.play.fork import ForkOptions, beginning_of_fork, prompts_of_fork, setting_of_fork
+from hobbes.play.models_file import read_models
+from hobbes.play.render import PromptQuestion, TurnStart
+from hobbes.play.start import absolute_variant, check_players
+from hobbes.probe.situations import ProbeFile, Situation, find
+from hobbes.store.experiment_tables import tokens_per_call
+from hobbes.store.home import Store
+from hobbes.store.prices import prices_of, usd
+from hobbes.store.recorded_run import Run
+
+RECORDED = "recorded"
+"""The name of the column with the prompt that the run itself used."""
+
+TIMES = 10
+"""How often each question is asked, unless somebody says otherwise."""
+
+NOTHING_COMPARED = "nothing is compared; --prompts FOLDER adds a column"
+"""What is said of a probe with one column."""
+
+MAX_CELLS = 10_000
+"""More cells than this are a slip of the keyboard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A way of asking: what is not as in the run, None or empty for what is."""
+
+    name: str
+    prompts: str | None = None
+    lang: str | None = None
+    model: str | None = None
+    settings: dict[str, Json] = field(default_factory=dict)
+    model_settings: dict[str, ModelSettings] = field(default_factory=dict)
+    """The settings of its model, if a models file has it, by name."""
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it has the prompt of the run itself."""
+        return self.prompts is None and self.lang is None and not self.settings
+
+
+class Place(NamedTuple):
+    """Where a cell is asked: what the world and the agent are in, under the settings of the column."""
+
+    way: Run
+    """The run with the setting, players and prompts of the turn."""
+    setting: Setting[Any]
+    state: Any
+    memories: Mapping[str, Memory]
+    spec: str
+    """The player that is asked."""
+    model: ModelSettings | None
+    """How it is asked, None if it is no chat model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A situation in a column, ready to be asked."""
+
+    situation: int
+    """The number of the situation in its probe, from 1."""
+    column: str
+    question: PromptQuestion
+    prompts: PromptSet
+    prompt: Prompt
+    model: ModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A probe: what is asked, in which ways, and how often."""
+
+    name: str
+    world: AnyWorld
+    situations: tuple[Situation, ...]
+    columns: tuple[Column, ...]
+    cells: tuple[Cell, ...]
+    """Those of the first situation in all columns, then those of the second, and so on."""
+    times: int
+    answered: frozenset[str] = frozenset()
+    """The players that have answered in the runs of the situations, so that many may be asked at once."""
+    notes: tuple[str, ...] = ()
+    """What people have to know about its columns, in words."""
+
+
+def plan(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
+    """Return the plan of a probe; raise UsageError if it cannot be asked as it stands."""
+    situations = tuple(find(store, one) for one in asked.situation)
+    if not situations:
+        raise UsageError(
+            "there is no situation to ask about; `hobbes probe add RUN TURN AGENT --to FILE` adds one"
+        )
+    if len(set(situations)) < len(situations):
+        raise UsageError("a situation is listed twice; list it once")
+    columns = tuple(_columns(asked, read_models(store.home)))
+    if len(situations) * len(columns) > MAX_CELLS:
+        asked_for = f"{counted(len(situations), 'situation')} in {counted(len(columns), 'column')}"
+        raise UsageError(f"{asked_for} are too many; choose fewer")
+    if len({one.name for one in columns}) < len(columns):
+        raise UsageError("two columns would be the same; name each of --prompts, --lang and --model once")
+    worlds = {store.runs.find(one.run).world.name: store.runs.find(one.run).world for one in situations}
+    if len(worlds) > 1:
+        raise UsageError(f"a probe is about one world, not about {' and '.join(worlds)}; make one of each")
+    (world,) = worlds.values()
+    cells = tuple(
+        _cell(store, number, one, column, caps)
+        for number, one in enumerate(situations, start=1)
+        for column in columns
+    )
+    answered = frozenset().union(*(store.calls.answered(one.run) for one in situations))
+    return Plan(asked.name or "", world, situations, columns, cells, asked.times or TIMES, answered)
+
+
+def _columns(asked: ProbeFile, known: Models) -> Iterator[Column]:
+    """Yield the columns that are asked for: that of the run first, then each prompt in each language."""
+    prompts: list[str | None] = [*asked.prompts] or ([None] if asked.lang or asked.settings else [])
+    langs: list[str | None] = [*asked.lang] or [None]
+    models: list[str | None] = [*asked.model] or [None]
+    for model in models:
+        settings = {model: known[model]} if model is not None and model in known else {}
+        of = f" {model}" if len(asked.model) > 1 else ""
+        yield Column(f"{RECORDED}{of}", model=model, model_settings=settings)
+        for variant, lang in product(prompts, langs):
+            values = (f"{key}={json.dumps(value)}" for key, value in asked.settings.items())
+            name = " ".join(filter(None, [variant, lang, *values])) + of
+            yield Column(
+                name, variant and absolute_variant(variant), lang, model, dict(asked.settings), settings
+            )
+
+
+def place(store: Store, situation: Situation, column: Column) -> Place:
+    """Return where a cell is asked; raise UsageError if the settings of the column do not fit the run."""
+    run, turn = store.runs.find(situation.run), situation.turn
+    way = run.at(turn)
+    try:
+        setting = setting_of_fork(way, ForkOptions(turn, values=column.settings))
+        state, memories = beginning_of_fork(store, run, turn, setting)
+    except ValueError as error:
+        raise UsageError(f"{column.name}: {error}") from error
+    models = {**way.model_settings, **column.model_settings}
+    spec = column.model or way.models[way.world.owner(state, situation.agent)]
+    try:
+        model = parse_spec(way.world.policies, spec, models).settings
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return Place(way, setting, state, memories, spec, model)
+
+
+def _cell(store: Store, number: int, situation: Situation, column: Column, caps: Caps) -> Cell:
+    """Return a cell; raise UsageError if it cannot be asked."""
+    way, setting, state, memories, spec, model = place(store, situation, column)
+    agent, world = situation.agent, way.world
+    if model is None:
+        raise UsageError(
+            f"a probe needs a model, but {spec} "
+            f"{'' if column.model else f'plays {agent} in run {way.name or way.id} and '}reads no prompt; "
+            "name a chat model with --model openai:NAME"
+        )
+    if agent not in world.actors(state):
+        raise UsageError(
+            f"{column.name}: {agent} does not act in turn {situation.turn} of run {way.name or way.id}"
+        )
+    models = {**way.model_settings, **column.model_settings}
+    try:
+        check_players(store, world, setting, {agent: spec}, models, caps)
+        options = ForkOptions(situation.turn, None, column.prompts, column.lang, column.settings)
+        prompts = way.prompts if column.is_recorded else prompts_of_fork(way, setting, options)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    view = view_of(world, state, memories, agent)
+    question = PromptQuestion(
+        world,
+        setting,
+        prompts.variant,
+        prompts.lang,
+        TurnStart(state, memories),
+        agent,
+        view,
+        player=spec,
+        models=models,
+    )
+    return Cell(number, column.name, question, prompts, question.render(prompts), model)
+
+
+class Cost(NamedTuple):
+    """The calls that are missing, and the tokens and dollars that they will take about; None if unknown."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int | None
+    usd: float | None
+
+
+def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) -> Cost:
+    """Return what the missing answers will cost, given how many are missing in each cell.
+
+    An answer has the mean tokens of the recorded answers of the same player in the same world.
+    """
+    prices, recorded = prices_of(store.home), tokens_per_call(store, planned.world.name)
+    total = Spent()
+    tokens_in, tokens_out = 0, 0
+    out_known = True
+    for cell in planned.cells:
+        n = missing[cell.situation, cell.column]
+        into = approximate_tokens(cell.prompt.system) + approximate_tokens(cell.prompt.turn)
+        mean = recorded.get(cell.question.player)
+        out = None if mean is None else round(mean[1])
+        each = usd(prices, Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
+        total.calls += n
+        total.add(None, None if each is None else n * each)
+        tokens_in += n * into
+        tokens_out += n * (out or 0)
+        out_known &= out is not None
+    return Cost(total.calls, tokens_in, tokens_out if out_known else None, total.usd)

@@ -1,0 +1,230 @@
+"""`hobbes make-test --probe`: answers to a probe in a file, and whether they are still as expected.
+
+The file holds, for each situation of an agent, what the agent was in and the answers that it gave. They are
+judged by today's reading and rules, without a network. If the prompt is not the one that they were given to,
+that is told; only `pytest --hobbes-record` asks again.
+"""
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.telling import counted
+from hobbes.engine.turn import answer_fields, view_of
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.errors import HobbesError, UsageError
+from hobbes.files import CASSETTE_SUFFIX
+from hobbes.loop import play_out
+from hobbes.nodes.caps import NO_CAPS
+from hobbes.nodes.journal import Call, Prompt, Reply
+from hobbes.nodes.players import parse_spec
+from hobbes.nodes.reading import deciding, read
+from hobbes.play.render import PromptQuestion, TurnStart
+from hobbes.probe.asker import Asker, as_kept
+from hobbes.probe.probe_plan import Cell, Column, Plan, place
+from hobbes.probe.situations import Situation
+from hobbes.probe.table import ProbeTold
+from hobbes.prove.pins import FORMAT, FrequencyPin, PinnedSituation, given, kept_variant, variant_kept
+from hobbes.store.home import Store, open_store
+from hobbes.store.probe_tables import KeptAnswer, answers_of
+from hobbes.store.recorded_run import HOBBES
+from hobbes.temporary import temporary
+from hobbes.wire.cassettes import record_cassette
+from hobbes.worlds import world_named
+
+EXPECTED = re.compile(
+    r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
+    r" of (?P<of>[0-9]{1,4})"
+)
+
+
+class Expectation(NamedTuple):
+    """In how many of an agent's answers to a situation an act is expected, or its absence."""
+
+    agent: str
+    absent: bool
+    act: str
+    bound: Literal["least", "most"]
+    n: int
+    of: int
+
+    def __str__(self) -> str:
+        """Return the expectation as people write it."""
+        return f"{self.agent}: {'no ' * self.absent}{self.act} in at {self.bound} {self.n} of {self.of}"
+
+
+def expectation(text: str) -> Expectation:
+    """Return what a text expects; raise UsageError if it says nothing of the kind."""
+    found = EXPECTED.fullmatch(text.strip())
+    if found is None or int(found["n"]) > int(found["of"]):
+        raise UsageError(
+            f"--expect {text!r}: write AGENT: ACT in at least N of M; also `no ACT`, and `at most`"
+        )
+    bound: Any = found["bound"]
+    return Expectation(
+        found["agent"], bool(found["no"]), found["act"], bound, int(found["n"]), int(found["of"])
+    )
+
+
+def pin_frequency(
+    store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
+) -> FrequencyPin:
+    """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
+
+    Raise UsageError if there are too few answers, or if they are not as expected.
+    """
+    situations = []
+    for number, situation in enumerate(told.situations, start=1):
+        if situation.agent != expect.agent:
+            continue
+        answers = told.cell(number, column).answers[: expect.of]
+        if len(answers) < expect.of:
+            raise UsageError(
+                f"situation {number} has {counted(len(answers), 'answer')}; ask more with --times {expect.of}"
+            )
+        (of_column,) = (one.column for one in told.columns if one.column.name == column)
+        calls = [one.call for one in answers]
+        situations.append(_situation(store, situation, of_column, calls, folder))
+    if not situations:
+        raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
+    made = FrequencyPin(
+        format=FORMAT,
+        about=f"{expect}. Answers of the column {column} of the probe {told.name}.",
+        hobbes=HOBBES,
+        world=told.world.name,
+        expect=str(expect),
+        situations=situations,
+    )
+    if problems := judge(made):
+        raise UsageError(f"the recorded answers are not as expected: {problems[0]}")
+    return made
+
+
+def _situation(
+    store: Store, situation: Situation, column: Column, calls: Sequence[Call], folder: Path
+) -> PinnedSituation:
+    """Return a situation as the file holds it."""
+    at = place(store, situation, column)
+    models = {**at.way.model_settings, **column.model_settings}
+    system, prompt = calls[0].prompt
+    return PinnedSituation(
+        run=situation.run,
+        turn=situation.turn,
+        agents=list(at.setting.agents),
+        seed=at.setting.seed,
+        settings=at.setting.config.model_dump(mode="json"),
+        state=at.way.world.state.to_json(at.state),
+        memories={agent: dict(memory.to_json()) for agent, memory in at.memories.items()},
+        prompts=kept_variant(folder, column.prompts or at.way.prompts.variant),
+        lang=column.lang or at.way.prompts.lang,
+        player=at.spec,
+        models={at.spec: models[at.spec]} if at.spec in models else {},
+        system=system.split("\n"),
+        prompt=prompt.split("\n"),
+        answers=[given(call.reply) for call in calls],
+    )
+
+
+def judge(file: FrequencyPin) -> list[str]:
+    """Return what is not as expected, in a sentence for each situation.
+
+    A failed call neither has an act nor lacks one.
+    """
+    expect, problems = expectation(file.expect), []
+    for one in file.situations:
+        world, setting, start = _begin(file, one)
+        fields = answer_fields(world, setting, expect.agent)
+        parsed = [
+            read(expect.agent, Reply(answer.text, "", failure=answer.failure, error=answer.error), fields)
+            for answer in one.answers
+        ]
+        decided = [
+            world.acts(world.validate(start.state, expect.agent, answer.said).intent)
+            for answer in parsed
+            if answer.outcome in DECISIONS
+        ]
+        n = sum((expect.act in acts) != expect.absent for acts in decided)
+        if n < expect.n if expect.bound == "least" else n > expect.n:
+            what = f"{'no ' * expect.absent}{expect.act}"
+            failed = len(parsed) - len(decided)
+            more = f", and {failed} failed" if failed else ""
+            problems.append(
+                f"{expect.agent}, turn {one.turn} of {one.run}: {what} in {n} of "
+                f"{counted(len(parsed), 'answer')}{more}, expected in at {expect.bound} {expect.n}"
+            )
+    return problems
+
+
+def _begin(file: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[Any], TurnStart]:
+    return file.begin(one.agents, one.seed, one.settings, one.state, one.memories)
+
+
+def cells(file: FrequencyPin, folder: Path) -> list[Cell]:
+    """Return the situations as they would be asked now; raise UsageError if a prompt cannot be loaded."""
+    agent, found = expectation(file.expect).agent, []
+    for number, one in enumerate(file.situations, start=1):
+        world, setting, start = _begin(file, one)
+        view = view_of(world, start.state, start.memories, agent)
+        variant, models = variant_kept(folder, one.prompts), one.models
+        question = PromptQuestion(
+            world, setting, variant, one.lang, start, agent, view, player=one.player, models=models
+        )
+        model = parse_spec(world.policies, one.player, models).settings
+        if model is None:
+            raise UsageError(f"{one.player} is not a chat model; make the test anew")
+        prompts = question.load_prompts()
+        found.append(Cell(number, COLUMN, question, prompts, question.render(prompts), model))
+    return found
+
+
+COLUMN = "test"
+"""The name of the only column in which a test asks."""
+
+
+def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
+    """Return whether a prompt is not the one that the answers were given to."""
+    then = [Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations]
+    return [cell.prompt for cell in cells(file, folder)] != then
+
+
+def asked_again(file: FrequencyPin, path: Path) -> FrequencyPin:
+    """Ask all situations again over the network; return the file with the new answers, and keep a cassette.
+
+    The exchanges are in the cassette beside the file. Raise HobbesError if the model cannot be asked.
+    """
+    expect, now = expectation(file.expect), cells(file, path.parent)
+    asked = tuple(Situation(run=one.run, turn=one.turn, agent=expect.agent) for one in file.situations)
+    planned = Plan(COLUMN, world_named(file.world), asked, (Column(COLUMN),), tuple(now), expect.of)
+    with (
+        tempfile.TemporaryDirectory(dir=temporary()) as home,
+        open_store(Path(home)) as store,
+        record_cassette(path.with_suffix(CASSETTE_SUFFIX)),
+    ):
+        try:
+            play_out(Asker(store, planned, {}, NO_CAPS).ask_all(lambda: None))
+        except ValueError as error:
+            raise HobbesError(str(error)) from error
+        kept = list(answers_of(store, as_kept(planned)))
+    situations = [
+        one.model_copy(
+            update={
+                "system": cell.prompt.system.split("\n"),
+                "prompt": cell.prompt.turn.split("\n"),
+                "answers": [given(call.reply) for call in _counting(kept, cell.situation)],
+            }
+        )
+        for one, cell in zip(file.situations, now, strict=True)
+    ]
+    return file.model_copy(update={"situations": situations})
+
+
+def _counting(kept: Sequence[KeptAnswer], situation: int) -> Iterator[Call]:
+    """Yield the call that counts for each number of a situation."""
+    own = [one for one in kept if one.situation == situation]
+    for _, of_number in groupby(own, key=lambda one: one.number):
+        if (call := deciding(one.call for one in of_number)) is not None:
+            yield call

@@ -1,0 +1,295 @@
+"""`hobbes compare`: two runs of one world side by side, and their first divergence.
+
+The settings are part of the hash chain, so runs with different settings have different digests even where
+their turns are equal. For this reason turns are compared by their records. Random draws alone are no
+divergence: with another seed they differ from the start, while all that anybody sees may be equal.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from hobbes.engine.record import JsonObject, canonical, sha256
+from hobbes.engine.turn import Layer
+from hobbes.engine.world import OBSERVER
+from hobbes.errors import UsageError
+from hobbes.nodes.journal import TURN_QUESTION, Call
+from hobbes.nodes.reading import deciding
+from hobbes.prove.difference import Difference, diff_of, first_differing_part
+from hobbes.prove.word_diff import CHANGE, lines_of, word_diff
+from hobbes.store.history import reports, stored_turn
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+
+Comparison: TypeAlias = dict[str, Any]
+
+SIDES = ("A", "B")
+"""The names of the two runs."""
+
+COUNTED = ("outcomes", "drops", "mends", "events")
+"""The counts that are compared; a key that only one run has counts 0 in the other."""
+
+DRAWS = "draws"
+"""The part of a record that is compared apart from the others."""
+
+CALL_LAYERS: tuple[tuple[Layer, Callable[[Call], str]], ...] = (
+    ("prompt", lambda call: f"{call.prompt.system}\n\n{call.prompt.turn}"),
+    ("answer", lambda call: call.reply.text or f"none: {call.reply.failure}"),
+    ("reading", lambda call: f"{call.outcome}, found as {call.found_as}"),
+)
+"""The layers of a call that are compared, in the order in which they arise."""
+
+ASKED_OTHERWISE = "One was asked in words, the other as JSON: their prompts are not compared."
+"""What is said in place of the diff of the prompts of two kinds of players: programs are sent their view."""
+
+
+def compare(store: Store, a: Run, b: Run) -> Comparison:
+    """Return two runs side by side; raise UsageError if they are runs of different worlds."""
+    check_same_world(a, b)
+    runs = (a, b)
+    measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
+    one, other = (
+        {**store.figures.result(run), "events": store.figures.counts(run.id, "events", "type")}
+        for run in runs
+    )
+    divergence = _first_divergence(store, a, b)
+    return {
+        "world": a.world.name,
+        "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
+        "settings": settings_that_differ(a, b),
+        "divergence": divergence,
+        "draws": first_differing_draws(store, a, b, divergence["turn"] if divergence else None),
+        "prompt": None if divergence else _first_prompt(store, a, b),
+        "decision": first_decision(store, a, b),
+        "scores": beside(one["scores"], other["scores"], None),
+        **{name: beside(one[name], other[name], 0) for name in COUNTED},
+        **{name: [one[name], other[name]] for name in ("calls", "tokens", "usd", "failures")},
+        "measures": {
+            name: {"values": values, "difference": None if None in values else values[1] - values[0]}
+            for name, values in measures.items()
+        },
+        "reports": [reports(stored_turn(store, run, run.turns - 1)) if run.turns else {} for run in runs],
+    }
+
+
+def check_same_world(a: Run, b: Run) -> None:
+    """Raise UsageError if two runs are runs of different worlds."""
+    if a.world.name != b.world.name:
+        raise UsageError(
+            f"run {a.id} is a run of {a.world.name} and run {b.id} one of {b.world.name}; "
+            "choose two runs of the same world"
+        )
+
+
+def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None) -> dict[Any, list[Any]]:
+    """Return the values of both for every key that one of them has."""
+    return {key: [one.get(key, absent), other.get(key, absent)] for key in dict.fromkeys([*one, *other])}
+
+
+def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
+    """Return what identifies a run."""
+    return {
+        "run": run.id,
+        "name": run.name,
+        "status": run.status,
+        "turns": run.turns,
+        "digest": run.digest,
+        "tainted": tainted,
+        "models": dict(Counter(run.models.values())),
+        "prompts": run.prompts.variant,
+        "lang": run.prompts.lang,
+        "seed": run.setting.seed,
+    }
+
+
+def settings_that_differ(a: Run, b: Run) -> dict[str, list[Any]]:
+    """Return the settings that differ; of settings of models, only those of models that both runs have."""
+    one, other = (
+        {
+            **run.setting.config.model_dump(mode="json"),
+            "agents": list(run.setting.agents),
+            "seed": run.setting.seed,
+            "prompts": run.prompts.variant,
+            "lang": run.prompts.lang,
+        }
+        for run in (a, b)
+    )
+    settings = {name: [one[name], other[name]] for name in one if one[name] != other[name]}
+    named = [{name: model.to_json() for name, model in run.model_settings.items()} for run in (a, b)]
+    parts: dict[str, Sequence[Mapping[str, Any]]] = {"model_settings": named}
+    if not {"prompts", "lang"} & settings.keys():
+        prompts = (a.prompts, b.prompts)
+        parts["prompt_texts"] = [{"system": sha256(one.system), "turn": sha256(one.turn)} for one in prompts]
+    differing = {
+        "models": _differing_values(a.models, b.models, of_one_alone=True),
+        **{name: _differing_values(*values) for name, values in parts.items()},
+    }
+    return settings | {name: values for name, values in differing.items() if any(values)}
+
+
+def _differing_values(
+    one: Mapping[str, Any], other: Mapping[str, Any], *, of_one_alone: bool = False
+) -> list[dict[str, Any]]:
+    """Return, for each side, the values of the keys that both have, or also one alone, and that differ."""
+    pairs = beside(one, other, None)
+    keys = [key for key, (a, b) in pairs.items() if a != b and (of_one_alone or None not in (a, b))]
+    return [{key: side[key] for key in keys if key in side} for side in (one, other)]
+
+
+def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn whose records differ, or that only one run has; None if there is none."""
+    turn = first_differing_turn(store, a, b, differing_turns(store, a, b))
+    if turn is None:
+        return None
+    if (difference := _difference(store, a, b, turn)) is not None:
+        found = difference.agent, difference.layer, diff_of(difference.before, difference.now, SIDES)
+        agent, layer, diff = _in_the_calls(store, (a, b), turn) or found
+        return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
+    has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
+    turns = f"with turns 0 to {run.turns - 1}" if run.turns else "without turns"
+    diff = f"only run {has} has turn {run.turns}; run {lacks} is {run.status}, {turns}\n"
+    return {"turn": run.turns, "agent": "", "layer": "engine", "diff": diff}
+
+
+def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
+    """Return the turns whose records, but for draws, are stored otherwise, and those of one run alone."""
+    differing = _turns_that_differ(store, a, b, f"json_remove(record, '$.{DRAWS}')")
+    return {*differing, *range(*sorted((a.turns, b.turns)))}
+
+
+def first_differing_draws(store: Store, a: Run, b: Run, divergence: int | None) -> int | None:
+    """Return the first turn before the divergence in which random draws alone differ; None without one."""
+    first = min(_turns_that_differ(store, a, b, f"json_extract(record, '$.{DRAWS}')"), default=None)
+    return first if first is not None and (divergence is None or first < divergence) else None
+
+
+def _turns_that_differ(store: Store, a: Run, b: Run, compared: str) -> set[int]:
+    """Return the turns of both runs in which that SQL gives another value; a damaged record is its own."""
+    value = f"iif(json_valid(record), {compared}, record)"
+    sql = (
+        f"select turn from (select turn, {value} as one, record as a from turns where run = ?)"  # noqa: S608
+        f" join (select turn, {value} as other, record as b from turns where run = ?) using (turn)"
+        " where a is not b and one is not other"
+    )
+    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
+    return {turn for turn in found if turn < min(a.turns, b.turns)}
+
+
+def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
+    """Return the first of these turns whose records, once read, differ; None if none do."""
+    both = min(a.turns, b.turns)
+    return next((turn for turn in sorted(differing) if turn >= both or _difference(store, a, b, turn)), None)
+
+
+def _difference(store: Store, a: Run, b: Run, turn: int) -> Difference | None:
+    """Return the first part of a turn's records that differs, but for draws; None if a run lacks the turn."""
+    if turn >= min(a.turns, b.turns):
+        return None
+    one, other = (stored_turn(store, run, turn).record for run in (a, b))
+    return first_differing_part(one, other, {DRAWS})
+
+
+def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first prompt that differs between runs whose records are equal; None if there is none.
+
+    If nobody was sent a prompt that differs, the templates are compared: scripted policies read none of them.
+    """
+    for turn in range(a.turns):
+        one, other = (_calls(store, run, turn) for run in (a, b))
+        for address in sorted(one.keys() & other.keys()):
+            if diff := _diff_of_calls("prompt", one[address], other[address]):
+                return {"turn": turn, "agent": address[-1], "diff": diff}
+    templates = [f"{run.prompts.system}\n\n{run.prompts.turn}" for run in (a, b)]
+    if templates[0] != templates[1]:
+        return {"turn": None, "agent": None, "diff": _diff(*templates)}
+    return None
+
+
+def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn and agent that acted in both runs and decided otherwise; None if there is none.
+
+    Reflections are not compared: the reasons of a decision differ more often than the decision itself.
+    """
+    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
+        records = (one.record, other.record)
+        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+            intents = [record.intents[agent] for record in records]
+            if canonical(moves(intents[0])) != canonical(moves(intents[1])):
+                return {
+                    "turn": one.turn,
+                    "agent": agent,
+                    "intents": intents,
+                    "outcomes": [record.outcomes.get(agent) for record in records],
+                    **_words_of_call(store, (a, b), one.turn, agent),
+                }
+    return None
+
+
+def _words_of_call(
+    store: Store, runs: tuple[Run, Run], turn: int, agent: str
+) -> dict[str, list[tuple[CHANGE, str]]]:
+    """Return the word diffs of prompt and answer of an agent's calls that count; empty if a run has none."""
+    calls = [store.calls.of_turn(run.id, turn, agent) for run in runs]
+    if not all(calls):
+        return {"prompt": [], "answer": []}
+    one, other = (call for (call,) in calls)
+    texts = {layer: (text_of(one), text_of(other)) for layer, text_of in CALL_LAYERS}
+    return {
+        "prompt": word_diff(*texts["prompt"]) if asked_alike(one, other) else [(" ", ASKED_OTHERWISE)],
+        "answer": word_diff(*texts["answer"]),
+    }
+
+
+def asked_alike(one: Call | None, other: Call | None) -> bool:
+    """Return whether two calls asked alike: in words, or with the view as JSON, which has no system text.
+
+    A call that is missing is like any other.
+    """
+    return one is None or other is None or bool(one.prompt.system) == bool(other.prompt.system)
+
+
+def moves(intent: JsonObject) -> JsonObject:
+    """Return an intent without its reflection: what an agent does."""
+    return {field: value for field, value in intent.items() if field != "reflection"}
+
+
+def _in_the_calls(store: Store, runs: Iterable[Run], turn: int) -> tuple[str, Layer, str] | None:
+    """Return agent, layer and diff of the first call of a turn that differs; None if none does.
+
+    The order is that of cause and effect: the first questions to all agents, then the follow-up questions,
+    then the question to the observer.
+    """
+    one, other = (_calls(store, run, turn) for run in runs)
+    for _, of_question in groupby(sorted({*one, *other}), key=lambda address: address[:2]):
+        addresses = list(of_question)
+        for layer, _ in CALL_LAYERS:
+            for address in addresses:
+                if diff := _diff_of_calls(layer, one.get(address), other.get(address)):
+                    return address[-1], layer, diff
+    return None
+
+
+def _diff_of_calls(layer: Layer, one: Call | None, other: Call | None) -> str:
+    """Return the diff of a layer of two calls, of which one may be missing; empty if they are equal there."""
+    text_of = dict(CALL_LAYERS)[layer]
+    texts = [text_of(call) if call else "" for call in (one, other)]
+    if texts[0] == texts[1]:
+        return ""
+    return _diff(*texts) if layer != "prompt" or asked_alike(one, other) else f"{ASKED_OTHERWISE}\n"
+
+
+def _calls(store: Store, run: Run, turn: int) -> dict[tuple[bool, int, str], Call]:
+    """Return the calls that led to a turn's record, keyed by (is the observer's, question, agent)."""
+    return {
+        (agent == OBSERVER, call.question, agent): call
+        for agent, calls in store.calls.attempts(run.id, turn).items()
+        for call in (deciding(call for call in calls if call.question == TURN_QUESTION), deciding(calls))
+        if call is not None
+    }
+
+
+def _diff(one: str, other: str) -> str:
+    """Return the diff of two texts, with lines of JSON broken into several lines."""
+    a, b = ("\n".join(lines_of(text)) for text in (one, other))
+    return diff_of(a, b, SIDES) or "only spaces or line ends differ\n"

@@ -1,0 +1,88 @@
+"""Notes as people write and list them: in the terminal, on a page, in Python."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hobbes.errors import HobbesError, MissingError
+from hobbes.show.palette import Look, looks_of
+from hobbes.show.terminal import OUT, table
+from hobbes.show.trace import check_names, names_in
+from hobbes.store.history import missing_turn, stored_turn
+from hobbes.store.home import Store
+from hobbes.store.notes import Note, Place
+from hobbes.store.policy_games import with_turns
+
+
+def place_of(
+    store: Store, reference: str, turn: int | None = None, agent: str | None = None, event: int | None = None
+) -> Place:
+    """Return a place that a note can be about. Raise MissingError if there is no such run, turn or agent."""
+    run = store.runs.find(reference)
+    if turn is not None and not 0 <= turn <= run.turns:
+        raise missing_turn(run, turn)
+    if agent is not None:
+        check_names(run, names_in(store, run), [agent])
+    if event is not None:
+        events = stored_turn(store, with_turns(store, run), turn or 0).record.events
+        if not 0 <= event < len(events):
+            raise MissingError(f"turn {turn} of run {run.id} has no event {event}; it has {len(events)}")
+    return Place(run.id, turn, agent, event)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is written into a note; what is None or empty leaves it as it is."""
+
+    text: str | None = None
+    star: bool | None = None
+    tags: Collection[str] = ()
+    untag: Collection[str] = ()
+    """The tags that are taken away."""
+
+
+def change_note(store: Store, place: Place, change: Change) -> Note:
+    """Write a change into the note of a place."""
+    before = store.notes.at(place)
+    return store.notes.keep(
+        place,
+        star=before.star if change.star is None else change.star,
+        tags=({*before.tags} - {*change.untag}) | {*change.tags},
+        text=before.note if change.text is None else change.text,
+    )
+
+
+def show(store: Store, notes: Sequence[Note]) -> None:
+    """Print notes, one per row."""
+    about = _runs(store, notes)
+    rows = []
+    looks: dict[str, Look] = {}
+    for note in notes:
+        name, agents = about[note.run]
+        looks |= looks_of(agents)
+        what = note.agent or ("" if note.event is None else f"event {note.event}")
+        star, text = "★" * note.star, " ".join(note.note.split())
+        rows.append((name, note.turn, what, star, " ".join(note.tags), text))
+    OUT.print(table("", ("run", "turn", "about", "star", "tags", "note"), rows, looks))
+
+
+def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return the name and the agents of each run that has notes, by its id; the id of one that is gone."""
+    about: dict[str, tuple[str, Sequence[str]]] = {}
+    for run in {note.run for note in notes}:
+        try:
+            stored = store.runs.find(run)
+            about[run] = stored.name or run, stored.setting.agents
+        except HobbesError:  # it is damaged, or notes.db has been put beside other runs
+            about[run] = run, ()
+    return about
+
+
+def notes_page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page of all notes shows; its address may ask for a `tag`."""
+    tag = str(at.get("tag", "")).strip()
+    found = store.notes.of(tag=tag)
+    about = _runs(store, found)
+    notes = [(note, about[note.run][0], looks_of(about[note.run][1])) for note in found]
+    words = ("notes", *(["--tag", tag] if tag else []))
+    return {"notes": notes, "tags": store.notes.tags(), "tag": tag, "command": store.command(*words)}

@@ -1,0 +1,266 @@
+"""Charts of reports as small SVG images: curves with their bands, and differences as dots with an interval.
+
+Lengths are pixels. Texts and axes have the colour of the page: dark on light, or light on dark.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import count, groupby, pairwise
+from typing import TypeAlias
+
+from hobbes.show.palette import COLOURS, MARKS
+
+WIDTH = 640
+"""How wide a chart is."""
+
+LETTER = 7
+"""How wide a letter is."""
+
+LINE = 15
+"""How high a line of text is."""
+
+STYLE = "svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#e6e6e6}}"
+"""The colour of an image that stands in a file of its own."""
+
+AXIS = 'fill="none" stroke="currentColor"'
+
+Point: TypeAlias = tuple[float, float, float | None, float | None]
+"""A point of a line: x, y, and the ends of its band, None where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line by its points. Its `look` is that of its arm: it is the same in all pictures of a report."""
+
+    name: str
+    points: Sequence[Point]
+    look: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Lines over the same axes. `null` has the ends of the null arm's band, if there is one.
+
+    In a panel of `steps`, a value lasts until the next point.
+    """
+
+    title: str
+    x: str
+    y: str
+    lines: Sequence[Line]
+    null: tuple[float, float] | None = None
+    steps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The differences of an arm from the baseline by seed, and their mean with its interval."""
+
+    name: str
+    values: Mapping[int, float]
+    mean: float
+    low: float | None
+    high: float | None
+    look: int | None
+    """None for an arm that has no line in the pictures of its report, since there are too many arms."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Where values stand between two places: those from `low` to `high`, between `start` and `end`."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> str:
+        """Return the place of a value."""
+        share = (value - self.low) / ((self.high - self.low) or 1)
+        return f"{self.start + share * (self.end - self.start):.1f}"
+
+    def ticks(self, *, whole: bool = False) -> Iterator[tuple[str, str]]:
+        """Yield about five round values as they are written, each with its place."""
+        reach = (self.high - self.low) or 1
+        size = 10.0 ** math.floor(math.log10(reach / 5))
+        step = next(size * by for by in (1, 2, 5, 10) if reach / (size * by) <= 5)  # noqa: PLR2004
+        step = max(1.0, step) if whole else step
+        for n in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1):
+            yield f"{n * step:.6g}", self(n * step)
+
+
+def _colour(look: int | None) -> str:
+    return "currentColor" if look is None else COLOURS[look % len(COLOURS)]
+
+
+def _text(words: str, x: object, y: object, anchor: str = "start", short: int = 0) -> str:
+    """Return a text with its start, middle or end at x. One that is cut is whole as its title."""
+    cut = words if not short or len(words) <= short else f"{words[: short - 1]}…"
+    whole = f"<title>{escape(words)}</title>" if cut != words else ""
+    return f'<text text-anchor="{anchor}" x="{x}" y="{y}">{whole}{escape(cut)}</text>'
+
+
+def _image(parts: Iterable[str], width: int, height: float) -> str:
+    size = f'width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
+    font = 'fill="currentColor" font-family="system-ui,sans-serif" font-size="12"'
+    inside = "\n".join(parts)
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}><style>{STYLE}</style>\n{inside}\n</svg>\n'
+
+
+DOT, ROW = 4, 44
+"""The radius of a point, and the height of an arm."""
+
+SPREAD = 14
+"""How far from the middle of its row a point may stand, so that it does not cover another one."""
+
+MAX_NAME = 30
+"""How many letters of an arm's name are shown."""
+
+
+def draw_differences(title: str, axis: str, arms: Sequence[Pairs]) -> str:
+    """Return a chart of the differences of arms from the baseline by one measure, below its title."""
+    lines = textwrap.wrap(title, WIDTH // LETTER - 2)
+    words = [_text(line, 4, LINE * (place + 1)) for place, line in enumerate(lines)]
+    rows, height = rows_of_differences(axis, arms)
+    above = LINE * len(lines) + 8
+    return _image([*words, f'<g transform="translate(0 {above})">', *rows, "</g>"], WIDTH, above + height)
+
+
+def rows_of_differences(
+    axis: str, arms: Sequence[Pairs], link: Callable[[str, int], str] | None = None
+) -> tuple[list[str], float]:
+    """Return the parts of a chart of differences without its title, and their height.
+
+    Each arm has a row: its pairs as dots, of which equal ones stand above each other, and below them their
+    mean with its interval. With `link`, from an arm and a seed to an address, a dot leads to its pair.
+    """
+    figures = [
+        v for one in arms for v in (*one.values.values(), one.mean, one.low, one.high) if v is not None
+    ]
+    left = 12 + LETTER * min(MAX_NAME, max(len(one.name) for one in arms))
+    scale = _Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
+    bottom = ROW * len(arms)
+    drawn = [f'<path {AXIS} stroke-dasharray="2 3" d="M{scale(0)} 0V{bottom}"/>']
+    for place, one in enumerate(arms):
+        drawn += _row(one, ROW * (place + 0.5), left, scale, link)
+    drawn.append(f'<path {AXIS} d="M{left} {bottom}H{WIDTH - 8}"/>')
+    drawn += (_text(words, x, bottom + LINE, "middle") for words, x in scale.ticks())
+    drawn.append(_text(axis, (left + WIDTH) / 2, bottom + 2 * LINE + 2, "middle"))
+    return drawn, bottom + 2 * LINE + 10
+
+
+def _row(
+    one: Pairs, middle: float, left: float, scale: _Scale, link: Callable[[str, int], str] | None
+) -> Iterator[str]:
+    """Yield the dots of an arm, and its mean with its interval."""
+    ink, of_mean = _colour(one.look), middle + ROW * 0.4
+    yield _text(one.name, left, middle + 4, "end", MAX_NAME)
+    rows = rows_of_points([float(scale(value)) for value in one.values.values()], 2 * DOT)
+    step = min(2 * DOT, SPREAD / max(1, *map(abs, rows)))
+    for (seed, value), row in zip(one.values.items(), rows, strict=True):
+        words = f"seed {seed}: {value:.3g}"
+        dot = (
+            f'<circle cx="{scale(value)}" cy="{middle - step * row:.1f}" r="{DOT}" fill="{ink}" '
+            f'fill-opacity=".6" stroke="currentColor" stroke-width=".7"><title>{words}</title></circle>'
+        )
+        yield f'<a href="{escape(link(one.name, seed))}" aria-label="{words}">{dot}</a>' if link else dot
+    if one.low is not None and one.high is not None:
+        ends = f"M{scale(one.low)} {of_mean:.1f}H{scale(one.high)}"
+        yield f'<path stroke="{ink}" stroke-width="3" d="{ends}"/>'
+    yield _text("◆", scale(one.mean), f"{of_mean + 4:.1f}", "middle")
+
+
+def rows_of_points(values: Sequence[float], width: float) -> list[int]:
+    """Return in which row each point is drawn, so that points of this width do not cover each other.
+
+    The rows are 0, which is the middle one, then 1, -1, 2, -2 and so on. Tied values are spread over them.
+    """
+    rows = [0] * len(values)
+    ends: dict[int, float] = {}
+    for place in sorted(range(len(values)), key=lambda place: values[place]):
+        value = values[place]
+        row = next(row for row in _from_the_middle() if row not in ends or ends[row] <= value)
+        rows[place], ends[row] = row, value + width
+    return rows
+
+
+def _from_the_middle() -> Iterator[int]:
+    """Yield the rows, the middle one first."""
+    for place in count():
+        yield (place + 1) // 2 * (1 if place % 2 else -1)
+
+
+PANEL, HIGH = 320, 220
+"""The width and the height of a panel; two stand side by side."""
+
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 42, 38
+"""The margins of a panel, for its texts."""
+
+
+def draw_curves(panels: Sequence[Panel]) -> str:
+    """Return panels side by side, above the names of their lines. A line looks the same in all of them."""
+    drawn = []
+    for place, panel in enumerate(panels):
+        inside = "\n".join(_panel(panel))
+        drawn.append(f'<g transform="translate({place % 2 * PANEL} {place // 2 * HIGH})">{inside}</g>')
+    lines = {line.name: line.look for panel in panels for line in panel.lines if line.points}
+    names = [(f"{MARKS[look % len(MARKS)]} {name or 'mean'}", _colour(look)) for name, look in lines.items()]
+    if any(panel.null for panel in panels):
+        names.append(("▒ null arm", "currentColor"))
+    width = PANEL * min(2, len(panels))
+    x, y = 8, HIGH * math.ceil(len(panels) / 2) + LINE
+    for words, ink in names if names and [*lines] != [""] else ():
+        wide = LETTER * (len(words) + 4)
+        if x > 8 and x + wide > width:  # noqa: PLR2004  the margin
+            x, y = 8, y + LINE
+        drawn.append(
+            f'<text x="{x}" y="{y}"><tspan fill="{ink}">{words[0]}</tspan>{escape(words[1:])}</text>'
+        )
+        x += wide
+    return _image(drawn, width, y + 8)
+
+
+def _panel(panel: Panel) -> Iterator[str]:
+    """Yield the parts of a panel: its texts and axes, the null arm's band, and its lines."""
+    points = [point for line in panel.lines for point in line.points]
+    xs = [x for x, *_ in points] or [0.0]
+    ys = [y for _, *of in points for y in of if y is not None] + [*(panel.null or ())] or [0.0]
+    across = _Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
+    up = _Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
+    yield _text(panel.title, PANEL / 2, LINE, "middle", PANEL // LETTER - 2)
+    if panel.y != panel.title:
+        yield _text(panel.y, 4, 2 * LINE + 2, "start", PANEL // LETTER - 2)
+    yield _text(panel.x, (LEFT + PANEL) / 2, HIGH - 6, "middle", PANEL // LETTER - 8)
+    yield f'<path {AXIS} d="M{LEFT} {TOP}V{HIGH - BOTTOM}H{PANEL - RIGHT}"/>'
+    for words, x in across.ticks(whole=all(float(x).is_integer() for x in xs)):
+        yield _text(words, x, HIGH - BOTTOM + 14, "middle")
+    for words, y in up.ticks():
+        yield _text(words, LEFT - 4, f"{float(y) + 4:.1f}", "end")
+    if panel.null:
+        low, high = map(up, panel.null)
+        yield f'<path fill="#999999" fill-opacity=".25" d="M{LEFT} {low}V{high}H{PANEL - RIGHT}V{low}z"/>'
+    for line in panel.lines:
+        if line.points:
+            yield from _line(line, across, up, steps=panel.steps)
+
+
+def _line(line: Line, across: _Scale, up: _Scale, *, steps: bool) -> Iterator[str]:
+    """Yield a line with its band, and its mark on some of its points."""
+    ink, points = _colour(line.look), line.points
+    if steps:
+        points = [p for one, after in pairwise(points) for p in (one, (after[0], *one[1:]))] + [points[-1]]
+    for known, part in groupby(points, key=lambda point: None not in point):
+        if known:
+            of_band = list(part)
+            lows = [f"{across(x)},{up(low or 0)}" for x, _, low, _ in of_band]
+            highs = [f"{across(x)},{up(high or 0)}" for x, _, _, high in of_band]
+            band = f'fill="{ink}" stroke="{ink}" opacity=".2"'  # of one point, it is its interval
+            yield f'<polygon {band} points="{" ".join((*lows, *highs[::-1]))}"/>'
+    along = " ".join(f"{across(x)},{up(y)}" for x, y, *_ in points)
+    yield f'<polyline fill="none" stroke="{ink}" stroke-width="1.5" points="{along}"/>'
+    look, mark = f'font-size="8" text-anchor="middle" fill="{ink}"', MARKS[line.look % len(MARKS)]
+    for x, y, *_ in line.points[:: max(1, len(line.points) // 8)]:
+        yield f'<text {look} x="{across(x)}" y="{float(up(y)) + 3:.1f}">{mark}</text>'

@@ -1,0 +1,154 @@
+"""Ratings and deeds on the page of a run: how agents rate each other, beside what they did to each other."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.reflection import REPORTS
+from hobbes.engine.world import AnyWorld, fields_of
+from hobbes.show.palette import Looks
+from hobbes.show.timeline import sample
+from hobbes.show.trace import named_by
+from hobbes.store.exchanges import events_until
+from hobbes.store.history import reports, stored_turn
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+
+SMALL = 8
+"""How many turns are shown at a glance."""
+
+SHADES = 5
+"""How many shades show how much was done."""
+
+BETWEEN = {MESSAGE: "how often the row wrote to the column"}
+"""What a table of all pairs counts of the events that all worlds have."""
+
+Ratings = Mapping[str, Mapping[str, int]]
+"""Rater to ratee to a rating from 1 to 10."""
+
+
+@dataclass(slots=True)
+class Deeds:
+    """What agents did to each other: one type of event, summed up."""
+
+    type: str
+    role: str
+    """The field of the event that names the other one."""
+    counted: str
+    """What is summed up: a field of the event, or `times`."""
+    words: str
+    """What a number in the table of all pairs says."""
+    done: dict[str, Counter[str]] = field(default_factory=dict)
+    """Agent to other to the sum."""
+
+    @property
+    def most(self) -> int:
+        """The largest sum."""
+        return max((n for of_one in self.done.values() for n in of_one.values()), default=0)
+
+    def by(self, agent: str) -> int:
+        """Return the sum of what an agent did."""
+        return self.done.get(agent, Counter()).total()
+
+    def to(self, agent: str) -> int:
+        """Return the sum of what was done to an agent."""
+        return sum(of_one[agent] for of_one in self.done.values())
+
+
+def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
+    """Return what an event counts, and how much: the first number that its world declares, else 1 time."""
+    for name in fields_of(world, event.type):
+        value = event.facts.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return name, value
+    return "times", 1
+
+
+def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[str]) -> list[Deeds]:
+    """Return what agents did and wrote to each other, a sum for each pair and type of event."""
+    by_type: dict[tuple[str, str, str], Deeds] = {}
+    for event in events:
+        counted, amount = amount_of(world, event)
+        for role, other in named_by(event, names):
+            words = BETWEEN.get(event.type) or world.telling.between.get(event.type, f"{role}, {counted}")
+            deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted, words))
+            deeds.done.setdefault(event.agent, Counter())[other] += amount
+    order = {name: place for place, name in enumerate(world.events)}
+    return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
+
+
+def without_effects(world: AnyWorld, events: Sequence[Event]) -> list[Event]:
+    """Return the events of a turn without those of which another one is the cause: that one tells both."""
+    caused = {(event.agent, world.causes[event.type]) for event in events if event.type in world.causes}
+    return [event for event in events if (event.agent, event.type) not in caused]
+
+
+def shade(total: int, most: int) -> int:
+    """Return how dark a sum is shown, from 0; the largest is the darkest."""
+    return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
+
+
+def mean_received(ratings: Ratings, agent: str) -> float | None:
+    """Return the mean of the others' ratings of an agent, None if nobody rates it."""
+    given = [report[agent] for rater, report in ratings.items() if rater != agent and agent in report]
+    return sum(given) / len(given) if given else None
+
+
+def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
+    """Return what is shown of ratings and deeds after this turn, or after the last one.
+
+    Raise MissingError if there is no such turn.
+    """
+    number = run.turns - 1 if turn is None else turn
+    ratings = reports(stored_turn(store, run, number))
+    happened = events_until(store, run, number)
+    told = (
+        event
+        for _, of_turn in groupby(happened, attrgetter("turn"))
+        for event in without_effects(run.world, [one.event for one in of_turn])
+    )
+    deeds = deeds_by_type(run.world, told, looks)
+    named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
+    named |= {name for one in deeds for pair in one.done.items() for name in (pair[0], *pair[1])}
+    agents = sorted(named, key=lambda name: looks[name].place if name in looks else len(looks))
+    measures = store.figures.measures(run.id)
+    calibrated = [
+        name for kind in REPORTS if (name := f"{kind.removesuffix('report')}calibration") in measures
+    ]
+    return {
+        "turn": number,
+        "ratings": {_words(kind): of_kind for kind, of_kind in ratings.items()},
+        "deeds": deeds,
+        "agents": agents,
+        "shade": shade,
+        "most_done": [max(map(one.by, agents), default=0) for one in deeds],
+        "glance": {_words(kind): turns for kind, turns in _glance(store, run).items()},
+        "calibrated": calibrated,
+        "calibration": [
+            (
+                agent,
+                [mean_received(of_kind, agent) for of_kind in ratings.values()],
+                [(one.by(agent), one.to(agent)) for one in deeds],
+                [measures.get(f"{name}/{agent}") for name in calibrated],
+            )
+            for agent in agents
+        ],
+    }
+
+
+def _words(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
+    """Return the ratings of each kind after some turns, where there are any."""
+    by_kind: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
+    for number in sample(run.turns, SMALL):
+        for kind, ratings in reports(stored_turn(store, run, number)).items():
+            if ratings:
+                by_kind[kind].append((number, ratings))
+    return by_kind

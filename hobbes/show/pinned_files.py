@@ -1,0 +1,110 @@
+"""A pinned test: the two files that `hobbes make-test` writes, and what a failure of the test prints."""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from hobbes.engine.world import MAX_NAME
+from hobbes.errors import HobbesError, UsageError
+from hobbes.files import check_path
+from hobbes.prove.pinned_turns import Failure
+from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
+from hobbes.show.both_runs import words
+from hobbes.show.terminal import escape_invisible
+
+WIDTH = 98
+"""The length of a line of the test file."""
+
+NAME = re.compile(r"[\w-]+")
+"""What a test may be called, as a part of the name of a file."""
+
+
+class Files(NamedTuple):
+    """The files of a pinned test."""
+
+    test: Path
+    cassette: Path
+
+
+def files_for(name: str, folder: Path) -> Files:
+    """Return the files of a test with this name; raise UsageError if there cannot be such files."""
+    files = Files(folder / f"test_{name}.py", folder / f"{name}.json")
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME or not _function(files).isidentifier():
+        raise UsageError(
+            f"--name {name!r} cannot be part of a file's name and of a function's; write letters, digits, - "
+            f"and _, {MAX_NAME} at most"
+        )
+    for path in files:
+        if check_path(path, "--to").exists():
+            raise UsageError(f"{path} already exists; choose another --name or --to, or remove it")
+    return files
+
+
+def write(pin: Pin, files: Files, text: str) -> None:
+    """Write both files. Raise UsageError if their folder is none, HobbesError if they cannot be written."""
+    try:
+        files.test.parent.mkdir(parents=True, exist_ok=True)
+        save(pin, files.cassette)
+        files.test.write_text(text, encoding="utf-8")
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(f"--to {files.test.parent} is not a folder; choose another one") from error
+    except OSError as error:
+        raise HobbesError(
+            f"cannot write {files.test}: {error.strerror}; choose another folder with --to"
+        ) from error
+
+
+def text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: bool = True) -> str:
+    """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
+    file = files.cassette.name
+    compared = "how answers are read, intents, rejections, corrections and digests"
+    given = ""
+    if agent is not None:
+        compared = f"how the answers of {agent} are read, its intents, rejections and corrections"
+        given = f", agent={json.dumps(agent)}"
+    compared = f"prompts, {compared}" if prompts else f"{compared}, and no prompts"
+    given += "" if prompts else ', ignore="prompts"'
+    held = f"{file} holds the state before these turns, the recorded answers and what is expected."
+    played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
+    paragraphs = (
+        pin.about,
+        f"{held} {played}",
+        "`pytest --hobbes-update` accepts a change that is meant.",
+    )
+    return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
+
+
+def text_of_expectation(made: FrequencyPin, files: Files) -> str:
+    """Return the text of a test that judges the answers to a probe."""
+    file = files.cassette.name
+    held = f"{file} holds the situations and the answers."
+    judged = "The test judges them by today's reading and rules, and asks no model."
+    paragraphs = (made.about, f"{held} {judged} `pytest --hobbes-record` asks again.")
+    return _test(paragraphs, files, f'hobbes_expects("{file}")')
+
+
+def _test(paragraphs: Iterable[str], files: Files, call: str) -> str:
+    """Return the text of a test that makes one call of a fixture."""
+    about = "\n\n".join(textwrap.fill(one, WIDTH, break_on_hyphens=False) for one in paragraphs)
+    about = about.replace("\\", "/").replace('"', "'")  # the name of a model may have any letters
+    fixture = call.partition("(")[0]
+    return f'"""{about}\n"""\n\n\ndef {_function(files)}({fixture}):\n    {call}\n'
+
+
+def _function(files: Files) -> str:
+    """Return the name of the function of a test."""
+    return re.sub(r"\W", "_", files.test.stem)
+
+
+def failure_text(failed: Failure, path: Path, test: str) -> str:
+    """Return what a failure prints; `test` is what pytest is told to run this test alone."""
+    lines = "\n".join(line.plain for line in words(failed.pieces, ""))
+    sentence = f"{escape_invisible(failed.sentence)}\n\n" if failed.sentence else ""
+    differ = "\n{} of the {} prompts of these turns differ.".format(*failed.prompts) if failed.prompts else ""
+    return (
+        f"{sentence}{failed.where} is not as in {path.name} ([-expected-], {{+now+}})\n\n{lines}\n{differ}\n"
+        f"If this is meant: pytest {test} --hobbes-update"
+    )

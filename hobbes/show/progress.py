@@ -1,0 +1,165 @@
+"""What people see while a run is played: a progress bar, and in a terminal the picture of the world.
+
+A line below the bar says whose answers are still awaited, what the run has cost so far, and the time left.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+from rich import progress
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from hobbes.nodes.caps import Meter
+from hobbes.nodes.state import TurnState
+from hobbes.play import side_by_side
+from hobbes.show.palette import looks_now, words_of
+from hobbes.show.terminal import ERR, picture, plain
+from hobbes.store.recorded_run import Run
+
+NAMED = 4
+"""How many of the agents that are waited for are named."""
+
+MINUTE, HOUR = 60, 3600
+
+
+class Watch:
+    """Follows a run while it is played, and shows where it stands."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._bar = _progress()
+        self._task = self._bar.add_task(run.world.name, total=run.setting.config.rounds)
+        self._meter: Meter | None = None
+        self._world: dict[str, Any] | None = None
+        self._last: tuple[int, float] | None = None
+        self._seconds: list[float] = []
+
+    def on_meter(self, meter: Meter) -> None:
+        """Take the meter that counts the run's calls."""
+        self._meter = meter
+
+    def on_turn(self, state: TurnState) -> None:
+        """Take the state that the run starts from, and then the state after each turn."""
+        self._bar.update(self._task, completed=state["turn"])
+        self._world = state["world"]
+        now = time.monotonic()
+        if self._last and self._last[0] < state["turn"]:  # damaged checkpoints make it say a turn twice
+            self._seconds.append(now - self._last[1])
+        self._last = state["turn"], now
+
+    def screen(self) -> RenderableType:
+        """Return what is shown now."""
+        if not self._world:
+            return Group(self._bar, self.line())
+        state = self._run.world.load(self._run.setting, self._world)
+        words = words_of(self._run, looks_now(self._run, state))
+        return Group(picture(self._run.world.picture(state), words), self._bar, self.line())
+
+    def line(self) -> Text:
+        """Return the line below the bar: who is waited for, tokens, dollars, time left."""
+        parts = [*(costs(self._meter) if self._meter else ()), *self._time_left()]
+        return plain(" · ".join(parts))
+
+    def _time_left(self) -> Iterator[str]:
+        """Yield the time that the remaining turns take if they take as long as most of those played so far.
+
+        This is the median, since one turn may have taken a night, in which the machine slept.
+        """
+        if self._last and self._seconds:
+            turn, ended = self._last
+            whole = median(self._seconds) * (self._run.setting.config.rounds - turn)
+            yield f"about {duration(max(whole - (time.monotonic() - ended), 0))} left"
+
+
+def costs(meter: Meter) -> Iterator[str]:
+    """Yield who is waited for, and what a run has cost so far if it asks models."""
+    waiting = list(meter.waiting)
+    if waiting:
+        more = f" and {len(waiting) - NAMED} more" if len(waiting) > NAMED else ""
+        yield f"waiting for {', '.join(waiting[:NAMED])}{more}"
+    yield from spent(meter)
+
+
+def spent(meter: Meter) -> Iterator[str]:
+    """Yield the tokens and dollars that calls have cost so far, if they cost any."""
+    total = meter.spent
+    if total.tokens != 0:
+        yield "tokens unknown" if total.tokens is None else f"{total.tokens:,} tokens"
+        yield "price unknown" if total.usd is None else f"${total.usd:,.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words, in the two largest units at most."""
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    minutes = round(seconds / MINUTE)
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+class CellsWatch(side_by_side.Progress):
+    """Follows an experiment while it is played: a bar of its runs, and one for each run under way."""
+
+    def __init__(self, bar: progress.Progress, runs: int, played: int) -> None:
+        self._bar = bar
+        self._runs = bar.add_task("runs", total=runs, completed=played)
+        self._turns: dict[str, progress.TaskID] = {}
+
+    def on_cell(self, run: Run) -> None:
+        """Take a run that is played now."""
+        self._turns[run.id] = self._bar.add_task(run.name or run.id, total=run.setting.config.rounds)
+
+    def on_turn(self, run: str, turns: int) -> None:
+        """Take how many turns of a run have been played."""
+        self._bar.update(self._turns[run], completed=turns)
+
+    def on_ended(self, run: str) -> None:
+        """Take that a run has ended."""
+        self._bar.remove_task(self._turns.pop(run))
+        self._bar.advance(self._runs)
+
+
+@contextmanager
+def show_experiment_progress(runs: int, missing: int) -> Iterator[CellsWatch]:
+    """Show the progress of an experiment on stderr; yield what has to be told about it."""
+    with _progress(progress.TextColumn("left"), progress.TimeRemainingColumn()) as bar:
+        yield CellsWatch(bar, runs, runs - missing)
+
+
+@contextmanager
+def watched_answers(meter: Meter, answers: int) -> Iterator[Callable[[], None]]:
+    """Show the progress of a probe on stderr; yield what is called for each answer."""
+    with _progress(progress.TextColumn("{task.fields[cost]}")) as bar:
+        task = bar.add_task("answers", total=answers, cost="")
+
+        def on_answer() -> None:
+            bar.update(task, advance=1, cost=" · ".join(spent(meter)))
+
+        yield on_answer
+
+
+def _progress(*more: progress.ProgressColumn) -> progress.Progress:
+    """Return a progress bar on stderr, with more columns if they are given."""
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        *more,
+        console=ERR,
+        transient=True,
+    )
+
+
+@contextmanager
+def show_run_progress(run: Run) -> Iterator[Watch]:
+    """Show the progress of a run on stderr while it is played; yield what has to be told about it."""
+    watch = Watch(run)
+    with Live(get_renderable=watch.screen, console=ERR, refresh_per_second=8, transient=True):
+        yield watch

@@ -1,0 +1,576 @@
+"""`hobbes trace`: a run, a turn, or one agent's turn as a card."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
+
+from hobbes.engine.board import Board
+from hobbes.engine.memory import EMPTY_MEMORY, Memory
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.said import TEXT_LIMIT
+from hobbes.engine.telling import counted
+from hobbes.engine.turn import TurnRecord, question_of
+from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
+from hobbes.errors import MissingError
+from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
+from hobbes.nodes.reading import deciding
+from hobbes.prove.word_diff import CHANGE, whole_word_diff
+from hobbes.show.terminal import percent
+from hobbes.store.calls import Decision
+from hobbes.store.damage import damage_error
+from hobbes.store.figures import failures_among
+from hobbes.store.history import (
+    intents_of,
+    memories_before,
+    played_turn,
+    reports,
+    state_before,
+    stored_turn,
+)
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.store.turns import LoggedTurn
+
+MAX_SHOWN = 20_000
+"""How many characters of an answer or of a reasoning a card shows to people."""
+
+Card = dict[str, Any]
+
+NOTHING: Card = {
+    **{part: [] for part in ("agents", "events", "draws")},
+    **{part: {} for part in ("ledgers", "arithmetic", "reports")},
+    **dict.fromkeys(("observer", "digest")),
+}
+"""What is known of a turn that has not ended."""
+
+Arithmetic = Mapping[str, Mapping[str, str]]
+"""Each agent's figures, each written as a sum."""
+
+
+def overview(
+    store: Store, run: Run, agents: Collection[str] = (), *, first: int = 0, most: int | None = None
+) -> list[Card]:
+    """Return one line per turn: outcomes of calls, rejections, corrections, events, and who did what to whom.
+
+    The lines are those of `most` turns from the first; without them, of all. With agents, only their calls,
+    and only the events that name one of them, are counted. The last line may be of a turn that has calls and
+    has not ended: it has no digest.
+    """
+    names = names_in(store, run)
+    turns = islice(turns_so_far(store, run, agents, first), most)
+    return [_line(each, names, run.world.causes) for each in turns]
+
+
+def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
+    """Say which events among those of these types have two of them: a cause and its effect."""
+    return [
+        f"Each {world.telling.causes.get(cause, cause)} is counted twice: as {cause} and as {effect}."
+        for cause, effect in world.causes.items()
+        if cause in there
+    ]
+
+
+class Headline(NamedTuple):
+    """What is said of a run before all else: how far it is, its tokens, and what went wrong."""
+
+    state: str
+    """Its status, its turns and, if it has finished, how the game ended."""
+    tokens: Mapping[str, int | None]
+    """As `Figures.tokens` returns them."""
+    failures: Mapping[str, Any]
+    """As `failures_among` returns them."""
+    rejected: int
+    """How many parts of answers were rejected."""
+    corrected: int
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether any tokens are known; programs use none."""
+        return bool(self.tokens["in"] or self.tokens["out"])
+
+    @property
+    def went_wrong(self) -> list[str]:
+        """How much went wrong, in words; that nothing was corrected is not worth a word."""
+        failed, share = self.failures["total"], percent(self.failures["share"])
+        return [
+            f"{counted(failed, 'failed call')} ({share})" if failed else "no failed calls",
+            counted(self.rejected, "rejection") if self.rejected else "no rejections",
+            *([counted(self.corrected, "correction")] if self.corrected else []),
+        ]
+
+
+def headline(store: Store, run: Run) -> Headline:
+    """Return what is said of a run before all else."""
+    failures = failures_among(store.calls.counts(run.id))
+    row = store.runs.row(run.id)
+    counts = row if run.status == "finished" else store.turns.counts(run.id)
+    ended = f": {row['ending']}" if row["ending"] else ""
+    state = f"{run.status}, {counted(run.turns, 'turn')}{ended}"
+    return Headline(state, store.figures.tokens(run), failures, counts["rejected"], counts["corrected"])
+
+
+def names_in(store: Store, run: Run) -> set[str]:
+    """Return the names of all agents of a run, and of everybody else who was asked."""
+    return {*run.setting.agents, *store.calls.first_asked(run.id)}
+
+
+def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None:
+    """Raise MissingError if one of these agents is not among the names of a run."""
+    for agent in agents:
+        if agent not in names:
+            near = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
+            raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
+
+
+class TurnSoFar(NamedTuple):
+    """A turn that has begun, with the calls that count in it; record and digest are None before its end."""
+
+    number: int
+    record: TurnRecord | None
+    digest: str | None
+    decisions: Sequence[Decision]
+
+
+def turns_so_far(store: Store, run: Run, agents: Collection[str] = (), first: int = 0) -> Iterator[TurnSoFar]:
+    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one.
+
+    With agents, the calls are theirs, and the record holds only what is their own or names one of them.
+    """
+    decided: dict[int, list[Decision]] = {}
+    for decision in store.calls.decisions(run.id, first=first):
+        if not agents or decision.agent in agents:
+            decided.setdefault(decision.turn, []).append(decision)
+    last = first - 1
+    for turn in store.turns.of(run, first):
+        last = turn.turn
+        record = _of(turn.record, agents) if agents else turn.record
+        yield TurnSoFar(last, record, turn.digest, decided.get(last, []))
+    for number in sorted(decided):
+        if number > last:
+            yield TurnSoFar(number, None, None, decided[number])
+
+
+def _of(record: TurnRecord, agents: Collection[str]) -> TurnRecord:
+    """Return a record with only those rejections, corrections and events that are of agents or name one."""
+    return replace(
+        record,
+        drops=tuple(drop for drop in record.drops if drop.agent in agents),
+        mends=tuple(mend for mend in record.mends if mend.agent in agents),
+        events=tuple(
+            event for event in record.events if any(agent in event.to_json().values() for agent in agents)
+        ),
+    )
+
+
+class Deed(NamedTuple):
+    """What one agent did to another."""
+
+    type: str
+    """The type of the event."""
+    agent: str
+    other: str
+    role: str
+    """The field of the event that names the other one, such as `target`."""
+    result: str
+    """What the event says in single words, such as `captured` or `blocked`."""
+
+
+def deeds(
+    events: Sequence[Event], names: Collection[str], causes: Mapping[str, str]
+) -> tuple[Counter[Deed], Counter[str]]:
+    """Return who did what to whom, and the types of the events that name nobody else, each with its number.
+
+    Messages are not counted as deeds. `causes` are those of the world: the result of a deed names its cause.
+    """
+    done: Counter[Deed] = Counter()
+    alone: Counter[str] = Counter()
+    why = {(event.agent, causes[event.type]): event.type for event in events if event.type in causes}
+    for event in events:
+        if event.type in causes:
+            continue
+        others = [] if event.type == MESSAGE else list(named_by(event, names))
+        if not others:
+            alone[event.type] += 1
+        result = " ".join(filter(None, [why.get((event.agent, event.type)), _words(event, names)]))
+        done.update(Deed(event.type, event.agent, other, role, result) for role, other in others)
+    return done, alone
+
+
+def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield whom an event names besides its agent, each behind the field that names it."""
+    for role, other in event.facts.items():
+        if isinstance(other, str) and other in names:
+            yield role, other
+
+
+def _words(event: Event, names: Collection[str]) -> str:
+    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
+    facts = event.facts.items()
+    words = [value for _, value in facts if isinstance(value, str) and value.isalpha() and value not in names]
+    return " ".join([*words, *(key for key, value in facts if value is True)])
+
+
+def came_out(event: Event) -> list[str]:
+    """Return how an event came out, in the words of its world: its `result`, and each field that is true."""
+    result = event.facts.get("result")
+    return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
+
+
+def details(event: Mapping[str, Any], names: Collection[str]) -> str:
+    """Return what an event says besides its type and agent, in one line; all but names is JSON."""
+    facts = [(key, value) for key, value in event.items() if key not in {"type", "agent"}]
+    said = [
+        value if isinstance(value, str) and value in names else json.dumps(value, ensure_ascii=False)
+        for _, value in facts
+    ]
+    return ", ".join(f"{key} {words}" for (key, _), words in zip(facts, said, strict=True))
+
+
+def counts(counted: Mapping[str, int]) -> str:
+    """Return counts in one line."""
+    return ", ".join(f"{name} {count}" for name, count in counted.items())
+
+
+def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return how events came out that name nobody else, such as ends of games, by type and agent.
+
+    A type of which an agent has several is left out.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for event in events:
+        if "result" in event.facts and not any(named_by(event, names)):
+            found.setdefault(event.type, []).append((event.agent, str(event.facts["result"])))
+    return {kind: dict(pairs) for kind, pairs in found.items() if len(dict(pairs)) == len(pairs)}
+
+
+def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
+    """Return the line of a turn, or of one that has not ended."""
+    record = turn.record
+    done: Mapping[Deed, int] = deeds(record.events, names, causes)[0] if record else {}
+    return {
+        "turn": turn.number,
+        "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
+        "failures": sum(decision.failed for decision in turn.decisions),
+        "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
+        "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
+        "events": dict(Counter(event.type for event in record.events)) if record else {},
+        "results": results_alone(record.events, names) if record else {},
+        "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
+        "digest": turn.digest,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FullTurn:
+    """A completed turn with what is known from the turn before it, and each agent's figures after it."""
+
+    turn: LoggedTurn
+    played: PlayedTurn[Any, Any]
+    memories: Mapping[str, Memory]
+    arithmetic: Arithmetic
+
+
+def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
+    """Return a completed turn; None if it has not ended, but has calls.
+
+    Raise MissingError if there is no such turn, DamagedError if it is damaged.
+    """
+    if number == run.turns and store.calls.attempts(run.id, number):
+        return None
+    turn = stored_turn(store, run, number)
+    played = played_turn(run, state_before(store, run, number), turn)
+    return FullTurn(turn, played, memories_before(store, run, number), run.world.arithmetic(played))
+
+
+def board_in(run: Run, full: FullTurn | None) -> Board | None:
+    """Return the board of a completed turn; None if the turn has not ended."""
+    return None if full is None else board_of(run.world, full.played)
+
+
+def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:
+    """Return a turn: each agent's card, then what happened to all. Before its end, its calls only.
+
+    `full` is what `full_turn` returns of it.
+    """
+    if full is None:
+        return {"run": run.id, "turn": number, **NOTHING, "calls": _outcomes_by_agent(store, run, number)}
+    record = full.turn.record.to_json()
+    return {
+        "run": run.id,
+        "turn": number,
+        "agents": [_agent_card(store, run, full, agent) for agent in full.turn.record.intents],
+        "calls": _outcomes_by_agent(store, run, number),
+        "observer": observer_card(store, run, full),
+        "events": record["events"],
+        "draws": record["draws"],
+        "ledgers": full.turn.ledgers,
+        "arithmetic": full.arithmetic,
+        "reports": reports(full.turn),
+        "digest": full.turn.digest,
+    }
+
+
+def _outcomes_by_agent(store: Store, run: Run, number: int) -> dict[str, list[Card]]:
+    """Return how each call of a turn ended, by agent."""
+    attempts = store.calls.attempts(run.id, number).items()
+    return {agent: [_attempt_json(call) for call in calls] for agent, calls in attempts}
+
+
+def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn | None) -> Card:
+    """Return all that is known of one agent's turn, or of the observer's; without a record, its calls.
+
+    `full` is what `full_turn` returns of the turn.
+    """
+    if full is None:
+        called = _call_card(store, run, number, agent)
+        if called is None:
+            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.id}")
+        return {**called, "drops": [], "mends": []}
+    if agent == OBSERVER and (ruled := observer_card(store, run, full)):
+        return ruled
+    return _agent_card(store, run, full, agent)
+
+
+def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
+    """Return the call that counts for one agent, or for the observer, with all attempts; None without one."""
+    attempts = store.calls.attempts(run.id, number, agent).get(agent, [])
+    call = deciding(attempts)
+    if call is None:
+        return None
+    address = {"run": run.id, "turn": number, "agent": agent}
+    return {**address, **_call_json(call), "attempts": [_attempt_json(attempt) for attempt in attempts]}
+
+
+def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
+    """Return an agent's card of a turn."""
+    turn, record = full.turn, full.turn.record
+    number = turn.turn
+    if agent not in record.intents:
+        there = did_you_mean(agent, record.intents, f"these did: {', '.join(record.intents)}")
+        raise MissingError(f"{agent!r} did not act in turn {number}{there}")
+    called = _call_card(store, run, number, agent)
+    if called is None:
+        raise damage_error(run.id, f", turn {number}, {agent}", "the table calls has no call that counts")
+    return {
+        **called,
+        "view": run.world.observe(full.played.before, agent),
+        "intent": record.intents[agent],
+        **_rejections_and_corrections(turn, agent),
+        "events": [fields for event in record.events if agent in (fields := event.to_json()).values()],
+        "draws": [draw.to_json() for draw in record.draws if agent in draw.participants],
+        "arithmetic": full.arithmetic.get(agent, {}),
+        "memory_before": full.memories.get(agent, EMPTY_MEMORY).to_json(),
+        "memory_after": record.memories[agent].to_json(),
+    }
+
+
+def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
+    """Return what an observer was asked in a turn and ruled; None if it was asked nothing."""
+    turn = full.turn
+    called = _call_card(store, run, turn.turn, OBSERVER)
+    if called is None or run.world.observer is None:
+        return None
+    intents = intents_of(run, turn)
+    return {
+        **called,
+        "view": question_of(run.world, full.played.before, intents),
+        **_rejections_and_corrections(turn, OBSERVER),
+        "rulings": run.world.observer.ruled(intents),
+    }
+
+
+def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
+    """Return the rejections and corrections of one agent's answer."""
+    return {
+        "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
+        "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
+    }
+
+
+REASONING_SOURCES: Mapping[str, str] = {
+    ReasoningSource.NONE: "",
+    ReasoningSource.TRACE: "the model's own reasoning",
+    ReasoningSource.SUMMARY: "the provider's summary of the model's reasoning",
+    ReasoningSource.ANSWER: "the answer's own field, no reasoning came with it",
+}
+"""What people are told of where a reasoning comes from."""
+
+SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER: "from the answer"}
+"""The same beside a reasoning that is told first."""
+
+
+def beginning(text: str, most: int = MAX_SHOWN) -> str:
+    """Return a text for people: all of it, or its first characters and how many more there are."""
+    more = len(text) - most
+    return text if more <= 0 else f"{text[:most]}\n… and {more:,} more characters; --json prints all"
+
+
+def for_people(card: Card) -> Card:
+    """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
+    return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
+
+
+def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long.
+
+    Of a trace, it is as much as an answer's own may have.
+    """
+    own = card.get("intent", {}).get("reflection", {}).get("reasoning")
+    if own:
+        return own, ReasoningSource.ANSWER.value
+    return beginning(card["reasoning"], TEXT_LIMIT), card["reasoning_source"]
+
+
+def reasoning_title(card: Mapping[str, Any]) -> str:
+    """Return the title of the reasoning of a call, which says where it comes from."""
+    source = REASONING_SOURCES[card["reasoning_source"]]
+    return f"reasoning ({source})" if source else "reasoning"
+
+
+def sent_to(card: Mapping[str, Any]) -> str:
+    """Say of the card of a program that it was sent only its view; empty if a prompt was sent."""
+    return "" if card["system"] else sent_only_view(card["model"])
+
+
+def usage_line(card: Mapping[str, Any]) -> str:
+    """Return the tokens of a call and what else its provider says about it, in one line."""
+    tokens, provider = card["tokens"], card["provider"]
+    kinds = {
+        "in": f"({tokens['cached']} cached, {tokens['cache_written']} written to the cache)",
+        "out": f"({tokens['reasoning']} reasoning)",
+    }
+    known = {"in": {*map(tokens.get, ("cached", "cache_written"))}, "out": {tokens["reasoning"]}}
+    counts = [
+        f"{tokens[kind]} tokens {kind}{f' {parts}' if known[kind] != {None} else ''}"
+        for kind, parts in kinds.items()
+    ]
+    said = [
+        f"{name.replace('_', ' ')} {provider[name]}"
+        for name in ("finish_reason", "service_tier", "fingerprint", "id")
+        if provider[name]
+    ]
+    cost = [] if provider["usd"] is None else [f"${provider['usd']:.6g} by its provider's account"]
+    return ", ".join(counts + said + cost)
+
+
+Pieces: TypeAlias = list[tuple[CHANGE, str]]
+"""A word diff."""
+
+MAX_SAME_LENGTH = 200
+"""How many characters that did not change stand together in a diff of values; the middle of more is cut."""
+
+
+def memory_diffs(card: Card) -> dict[str, Pieces]:
+    """Return each field of the memory of an agent's card as the word diff of before and after the turn.
+
+    Fields that are empty before and after are left out.
+    """
+    before, after = (
+        {field: value for field, value in card[memory].items() if value}
+        for memory in ("memory_before", "memory_after")
+    )
+    return _field_diffs(before, after)
+
+
+def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
+    """Return what changed from one prompt to another as word diffs; empty if nothing did.
+
+    The prompt of a scripted policy or a person is a view as JSON: then each field that changed has its diff.
+    """
+    if before == now:
+        return {}
+    try:
+        views = [json.loads(prompt) for prompt in (before, now)]
+    except ValueError:
+        return {"": _shorten_diff(whole_word_diff(before, now))}
+    return {
+        field: _shorten_diff(pieces)
+        for field, pieces in _field_diffs(*views).items()
+        if any(change != " " for change, _ in pieces)
+    }
+
+
+def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Pieces]:
+    """Return the word diff of each field of two JSON objects."""
+    texts = [
+        {
+            field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for field, value in of.items()
+        }
+        for of in (before, after)
+    ]
+    return {field: whole_word_diff(*(of.get(field, "") for of in texts)) for field in {**before, **after}}
+
+
+def _shorten_diff(pieces: Pieces) -> Pieces:
+    """Return a word diff in which only the ends of long pieces that did not change are left."""
+    half = MAX_SAME_LENGTH // 2
+    short: Pieces = []
+    for place, (change, text) in enumerate(pieces):
+        if change != " " or len(text) <= MAX_SAME_LENGTH:
+            short.append((change, text))
+            continue
+        begin = text[:half] if place else ""
+        end = text[-half:] if place + 1 < len(pieces) else ""
+        short.append((change, f"{begin} … {end}"))
+    return short
+
+
+def changed_in_memory(card: Mapping[str, Any]) -> Card:
+    """Return what changed in the memory of an agent's card."""
+    return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
+
+
+def all_calls(card: Card) -> list[Card]:
+    """Return the calls of a turn's card in one list, each with its agent."""
+    return [{"agent": agent, **call} for agent, calls in card["calls"].items() for call in calls]
+
+
+def _call_json(call: Call) -> Card:
+    """Return what is known of a call."""
+    reply, details = call.reply, call.reply.details
+    return {
+        "attempt": call.address.attempt,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "system": call.prompt.system,
+        "prompt": call.prompt.turn,
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens": {
+            "in": reply.tokens_in,
+            "out": reply.tokens_out,
+            "cached": details.tokens_cached,
+            "cache_written": details.tokens_cache_written,
+            "reasoning": details.tokens_reasoning,
+        },
+        "provider": {
+            "finish_reason": details.finish_reason,
+            "service_tier": details.service_tier,
+            "fingerprint": details.fingerprint,
+            "id": details.provider_id,
+            "usd": details.provider_usd,
+            "usage": None if details.usage is None else json.loads(details.usage),
+        },
+        "milliseconds": reply.milliseconds,
+    }
+
+
+def _attempt_json(call: Call) -> Card:
+    """Return how one attempt ended, whether it counted or not."""
+    return {
+        "attempt": call.address.attempt,
+        "question": call.question,
+        "tries": call.reply.tries,
+        "outcome": call.outcome,
+        "model": call.reply.model,
+        "milliseconds": call.reply.milliseconds,
+        "error": call.reply.error,
+    }

@@ -1,0 +1,582 @@
+"""What `hobbes trace` prints: a run, a turn, one agent's turn, or the observer's."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.telling import counted, quoted
+from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import AnyWorld
+from hobbes.show import boards, diary, trace
+from hobbes.show.diary import Entry, First, Promised
+from hobbes.show.matches import search_for, search_run
+from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
+from hobbes.show.palette import Looks, looks_in, words_of
+from hobbes.show.rejections import (
+    REFUSED,
+    Reason,
+    Refused,
+    reasons_of,
+    refused_in,
+    refused_of,
+    refused_rows,
+)
+from hobbes.show.terminal import (
+    ERR,
+    GAP,
+    OUT,
+    UNLIMITED,
+    Trimmed,
+    card,
+    escape_invisible,
+    json_text,
+    matrix,
+    next_step,
+    picture,
+    plain,
+    styled_name,
+    table,
+    tokens_text,
+    told_text,
+)
+from hobbes.show.trace import Headline, TurnSoFar
+from hobbes.store.history import first_of, state_before
+from hobbes.store.home import Store
+from hobbes.store.marked_turns import marks_in
+from hobbes.store.recorded_run import Run
+
+UNFINISHED = "not finished"
+"""What is said of a turn that has not finished."""
+
+MAX_SAID = 200
+"""How many characters of what was said are listed with a rejection; the card has all that is kept."""
+
+MAX_DEEDS = 8
+"""How many pairs of agents are listed for each type of event in a turn."""
+
+
+class Shown(NamedTuple):
+    """What `hobbes trace` shows: as a JSON document, or printed for people."""
+
+    document: Callable[[], object]
+    show: Callable[[], None]
+
+
+def trace_run(
+    store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
+) -> Shown:
+    """Return a run turn by turn or, with types of events or a pattern, what they find in it."""
+    search = search_for(store, run, events, agents, grep)
+    if events or grep is not None:
+        matches, looks = search_run(store, run, search), looks_in(store, run)
+        return Shown(lambda: list(matches), lambda: show_found(matches, search.pattern, looks))
+
+    def show() -> None:
+        if not agents:
+            show_headline(run, trace.headline(store, run))
+        first = run.world.state.to_json(first_of(run))
+        show_overview(trace.turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
+
+    return Shown(lambda: trace.overview(store, run, agents), show)
+
+
+def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
+    """Return what was rejected or corrected in the answers of a run."""
+    found = list(refused_in(store, run, search_for(store, run, (), agents, None).agents))
+    return Shown(lambda: [one._asdict() for one in found], lambda: show_refused(found, looks_in(store, run)))
+
+
+def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
+    """Return a turn agent by agent and the world after it, or everything about one agent in it."""
+    full = trace.full_turn(store, run, number)
+    if agent is not None:
+        card = trace.agent_card(store, run, number, agent, full)
+        shown = trace.for_people(card)
+        return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
+    turn = trace.turn_card(store, run, number, full)
+
+    def show() -> None:
+        looks, board = looks_in(store, run), trace.board_in(run, full)
+        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        twice = trace.counted_twice(run.world, [event["type"] for event in turn["events"]])
+        show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
+        OUT.print(picture(after, words_of(run, looks)), end="")
+        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+
+    return Shown(lambda: turn, show)
+
+
+def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
+    store: Store,
+    run: Run,
+    agents: list[str],
+    events: Collection[str],
+    grep: str | None,
+    filters: Mapping[str, str | None],
+) -> Shown:
+    """Return the diary of these agents. The filters are of those that a diary can be asked for."""
+    search = search_for(store, run, events, (), grep)
+    looks, tags = looks_in(store, run), diary.tags_in(store, run)
+    named = diary.chosen(run, looks, agents)
+    wanted = {name: value or "" for name, value in filters.items()}
+    diary.check_choices(run, tags, wanted, "--{}")
+    choice = diary.Choice(named, events=search.events, words=search.pattern, **wanted)
+    entries = diary.diary(store, run, choice, tags)
+
+    def show() -> None:
+        if not events:
+            show_diary(entries, diary.firsts(marks_in(store, run), looks, named), search.pattern, looks)
+            return
+        found = list(entries)
+        show_diary(found, [], search.pattern, looks)
+        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            next_step(store.command("trace", run.name or run.id, *reply))
+
+    return Shown(lambda: [entry.to_json() for entry in entries], show)
+
+
+def show_headline(run: Run, headline: Headline) -> None:
+    """Print the first line about a run."""
+    name = f" ({run.name})" if run.name else ""
+    parts = [
+        f"run {run.id}{name}: {run.world.name}, {headline.state}",
+        *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
+        ", ".join(headline.went_wrong),
+    ]
+    OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
+
+
+def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, before: JsonObject) -> None:
+    """Print a run: for each turn who did what to whom, the number of other events, and failed calls.
+
+    `before` is the state before the first of these turns, as JSON. The last line has the number of all events
+    of each type, and of those that came out in each way. An event that is the cause of another one is told
+    with that.
+    """
+    happened: dict[str, Counter[str]] = {}
+    for number, record, _, decisions in turns:
+        parts = [Text(UNFINISHED)]
+        if record:
+            for event in record.events:
+                happened.setdefault(event.type, Counter()).update(["", *trace.came_out(event)])
+            parts = [
+                *_summarize_events(record.events, looks, world.causes),
+                *_changes(world, before, record.state, looks),
+                *_count_rejections(record),
+            ]
+            before = record.state
+        failed = Counter(decision.outcome for decision in decisions if decision.failed)
+        if failed:
+            parts.append(Text(f"✗ {failed.total()} failed: {trace.counts(failed)}", style="bold red"))
+        _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
+    if happened:
+        told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
+        _print_line("all", Text(", ").join(told))
+
+
+def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
+    """Yield of which agents what they hold has changed in a turn: `territories A 5→10, C 5→0`."""
+    for what, count in world.held.items():
+        was, now = count(before), count(after)
+        changed = [
+            Text.assemble(styled_name(agent, looks), f" {was[agent]}→{n}")
+            for agent, n in now.items()
+            if n != was[agent]
+        ]
+        if changed:
+            yield Text.assemble((what, "bold"), " ", Text(", ").join(changed))
+
+
+def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> Text:
+    """Return how often events of a type happened, from which causes, and how they came out."""
+    ways = happened[kind]
+    told = [
+        f"{counted(happened[cause][''], world.telling.causes.get(cause, cause))} among them"
+        for cause, effect in world.causes.items()
+        if effect == kind and cause in happened
+    ]
+    if came_out_so := {way: n for way, n in ways.most_common() if way}:
+        told.append(trace.counts(came_out_so))
+    return Text.assemble((kind, "bold"), f" {ways['']}", f" ({', '.join(told)})" if told else "")
+
+
+def show_refused(found: Sequence[Refused], looks: Looks) -> None:
+    """Print why parts of answers were rejected and corrected, and each of them with what was said."""
+    if not found:
+        ERR.print(Text("nothing was rejected or corrected", style="dim"))
+        return
+    OUT.print(table("", Reason._fields, reasons_of(found)))
+    OUT.print()
+    for one in found:
+        _print_line(one.turn, _refused_text(one, looks))
+
+
+def _refused_text(one: Refused, looks: Looks) -> Text:
+    """Return what was rejected or corrected, and why, in one line."""
+    said = plain(shortened(one.said, MAX_SAID))
+    kept = Text(" → ").append_text(plain(shortened(one.kept, MAX_SAID))) if one.is_changed else Text()
+    name = styled_name(one.agent, looks)
+    what = f"{one.kind} {one.code}"
+    return Text.assemble(name, "  ", (what, "dim"), "  ", plain(one.why), ": ", said, kept)
+
+
+def _print_line(turn: int | str, text: Text) -> None:
+    """Print what is said about a turn beside its number, without breaking words where that is possible."""
+    line = Table.grid(padding=(0, 2))
+    line.add_column(justify="right", min_width=4)
+    line.add_column(overflow="fold")
+    line.add_row(str(turn), text)
+    OUT.print(Trimmed(line))
+
+
+def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
+    """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
+    all_deeds, alone = trace.deeds(events, looks, causes)
+    done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
+    for deed, times in all_deeds.items():
+        by = deed.agent, "←" if deed.role == "from" else "→"
+        done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
+    for kind, of_kind in done.items():
+        yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
+    results = trace.results_alone(events, looks)
+    for kind, by_agent in results.items():
+        told = [styled_name(agent, looks) + f" {result}" for agent, result in by_agent.items()]
+        yield Text.assemble((kind, "bold"), " ", Text(", ").join(told))
+    if rest := {kind: n for kind, n in alone.items() if kind not in results}:
+        yield Text(trace.counts(rest))
+
+
+def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
+    """Yield, for each agent, those to whom it did something, with what came of it and how often."""
+    left = MAX_DEEDS
+    for (agent, arrow), others in done.items():
+        to = [
+            Text(" ").join(
+                [styled_name(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))]
+            )
+            for (other, words), n in islice(others.items(), left)
+        ]
+        if to:
+            yield Text.assemble(styled_name(agent, looks), f" {arrow} ", Text(", ").join(to))
+        left -= len(to)
+    if more := sum(map(len, done.values())) - (MAX_DEEDS - left):
+        yield Text(f"and {more} more")
+
+
+def _count_rejections(record: TurnRecord) -> Iterator[Text]:
+    """Yield the numbers of rejections and corrections, if there are any."""
+    for what, of in (("rejection", record.drops), ("correction", record.mends)):
+        if of:
+            yield Text(counted(len(of), what), style="dim")
+
+
+def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:
+    """Print what a search found, one line each, with what the pattern matches marked."""
+    _print_marked(((match["turn"], _match_text(match, looks)) for match in matches), pattern)
+
+
+def _match_text(match: Mapping[str, Any], looks: Looks) -> Text:
+    """Return what a search found, in one line."""
+    if "event" in match:
+        where, text = match["event"]["type"], details_text(match["event"], looks)
+    else:
+        where, text = match["found_in"], plain(" ".join(match["text"].split()))
+        where += f" ({match['source']})" if match["source"] else ""
+    return Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
+
+
+def show_diary(
+    entries: Iterable[Entry], firsts: Sequence[First], words: re.Pattern[str] | None, looks: Looks
+) -> None:
+    """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
+    for first in firsts:
+        agents = [styled_name(agent, looks) for agent in first.agents]
+        told = f"first {first.mark}: turn {first.turn}"
+        if first.is_own:
+            OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
+        else:
+            OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
+    lines = (
+        (entry.turn, Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text))
+        for entry in entries
+        for kind, text in _of_entry(entry, looks)
+    )
+    _print_marked(lines, words)
+
+
+def _print_marked(lines: Iterable[tuple[int, Text]], pattern: re.Pattern[str] | None) -> None:
+    """Print what was found beside its turns, with what the pattern matches marked."""
+    none = True
+    for turn, line in lines:
+        none = False
+        if pattern is not None:
+            line.highlight_regex(pattern, "reverse")
+        _print_line(turn, line)
+    if none:
+        ERR.print(Text("nothing found", style="dim"))
+
+
+def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
+    """Yield each thing that an entry tells, behind the word for its kind."""
+    if entry.tags:
+        yield "tagged", plain(", ".join(entry.tags))
+    if entry.lost:
+        yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
+    if entry.thought:
+        yield "thought", plain(trace.beginning(entry.thought))
+    for message in entry.said:
+        to = styled_name(message.to, looks) if message.to else EVERYBODY
+        yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
+    for deed in entry.done:
+        did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
+        yield did[0], told_text(did[1], looks)
+        for before in map(_written_before, deed.promised):
+            yield "", Text("  ").append_text(told_text(f"({before})", looks))
+
+
+def _written_before(promised: Promised) -> str:
+    """Return what an agent had written before to another one to which it did something."""
+    other, last = promised.to, promised.last
+    if last is None:
+        return f"it had never written to {other}"
+    more = f"; {counted(promised.earlier, 'earlier message')} to {other} or all" if promised.earlier else ""
+    return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
+
+
+def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, twice: Iterable[str]) -> None:
+    """Print a turn: agents, events, calls, draws, what was `refused`, arithmetic, and reports.
+
+    `twice` says which events have two rows.
+
+    Before the end of the turn, only its calls are printed.
+    """
+    title = f"run {turn['run']}, turn {turn['turn']}"
+    if turn["digest"] is None:
+        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
+        OUT.print(_calls("", trace.all_calls(turn), looks))
+        return
+    columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
+    asked = [*turn["agents"], *([turn["observer"]] if turn["observer"] else [])]
+    OUT.print(table(title, columns, [_agent_row(one) for one in asked], looks))
+    events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
+    OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
+    for line in twice:
+        OUT.print(plain(line))
+    OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
+    if draws := [_draw_row(draw) for draw in turn["draws"]]:
+        OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
+    if found := [*refused]:
+        OUT.print(Text("\nrejections and corrections", style="italic"))
+        for one in found:
+            OUT.print(_refused_text(one, looks))
+    for agent, figures in turn["arithmetic"].items():
+        OUT.print(Text("\n").append_text(styled_name(agent, looks)))
+        OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
+    for kind, ratings in turn["reports"].items():
+        if ratings:
+            OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings, looks))
+    OUT.print(Text(f"digest {turn['digest']}", style="dim"))
+
+
+def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
+    """Return a random draw's row in the table of a turn."""
+    subject = draw["subject"]
+    named = subject if isinstance(subject, str) else json.dumps(subject, ensure_ascii=False)
+    return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
+
+
+def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
+    """Return an agent's row in the table of a turn."""
+    found = [len(agent["drops"]), len(agent["mends"])]
+    return [agent["agent"], agent["outcome"], agent["model"], *found, *trace.short_reasoning(agent)]
+
+
+def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
+    """Return what an event says besides its type and agent."""
+    return told_text(trace.details(event, looks), looks)
+
+
+MAX_LINES = {
+    "": 3,
+    "why": 4,
+    "wanted": 3,
+    "refused": 1,
+    "codes": 1,
+    "heard": 4,
+    "done to it": 2,
+    "gained": 1,
+    "noted": 3,
+    "wrote down": 2,
+}
+"""How many lines each part of a card has in a terminal before what is raw.
+
+What the others do not need, what was done to the agent has, and then what it gained.
+"""
+
+MAX_TOLD = 25
+"""How many lines of a card stand before what is raw, with its title."""
+
+
+RAW = "── raw"
+"""The title of all that is raw on a card."""
+
+IN_FULL = "what is cut short above, in full"
+"""The title of the parts in words that have more lines than there is room for."""
+
+
+def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
+    title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
+        styled_name(data["agent"], looks)
+    )
+    title.stylize("bold")
+    OUT.print(title)
+    parts = _in_words(data, told, looks)
+    width = OUT.width - max(map(len, parts)) - GAP
+    most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
+    room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
+    OUT.print(Trimmed(_fitted_parts(parts, width, room)))
+    cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
+    in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
+    line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
+    whole = [(IN_FULL, Text("\n").join(in_full))] if in_full else []
+    OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
+
+
+def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Sequence[Text]]:
+    """Return what a card says in words, by the name of each part."""
+    why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
+    written = f" in turn {data['turn'] - 1}: "
+    heard = [
+        Text.assemble(
+            styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
+        )
+        for one in told.knew.heard
+    ]
+    befell = [
+        Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
+        for one in told.knew.befell or ()
+    ]
+    if told.knew.befell is not None and not befell:
+        befell = [Text(NOTHING_DONE)]
+    return {
+        "": [told_text(told.sentence, looks)],
+        "why": [why],
+        "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
+        "refused": [plain("; ".join(told.refused))] if told.refused else [],
+        "heard": heard,
+        "done to it": befell,
+        "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],
+        "noted": [_noted_text(one) for one in told.noted],
+        "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
+    }
+
+
+def _lines(texts: Sequence[Text], width: int) -> int:
+    """Return how many lines texts have at a width."""
+    return sum(len(text.wrap(OUT, width)) for text in texts)
+
+
+def _room(parts: Mapping[str, Sequence[Text]], width: int, harms: int, most: int) -> dict[str, int]:
+    """Return how many lines each part of a card has, `most` together.
+
+    The first `harms` of what was done to an agent were directed against it: for these, the longest of the
+    other parts are cut short, down to a line.
+    """
+    done, needs = "done to it", {name: _lines(texts, width) for name, texts in parts.items()}
+    room = {name: min(needs[name], MAX_LINES[name]) for name in parts if name != done}
+    needed = _lines(parts[done][:harms], width) + (len(parts[done]) > harms)
+    while most - sum(room.values()) < needed and max(room.values()) > 1:
+        room[max(room, key=room.__getitem__)] -= 1
+    for name in (done, "gained"):
+        left = most - sum(room.values())
+        room[name] = min(needs[name], room.get(name, 0) + left)
+    return room
+
+
+def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping[str, int]) -> Table:
+    """Return the parts of a card in words, each behind its name, in as many lines as there is room for."""
+    lines = Table.grid(padding=(0, GAP, 0, 0))
+    lines.add_column(style="bold")
+    lines.add_column(no_wrap=True)
+    for name, texts in parts.items():
+        for place, line in enumerate(_fitted(texts, width, room[name])):
+            lines.add_row("" if place else name, line)
+    return lines
+
+
+def _noted_text(noted: Noted) -> Text:
+    """Return what an agent noted to itself, behind what it is about."""
+    about, words = noted
+    return Text.assemble((f"{about}: ", "dim"), plain(words))
+
+
+def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
+    """Return texts wrapped to a width, in at most so many lines; where something is cut, a line says so."""
+    if len(texts) > most:
+        more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
+        return [*_fitted(texts[: most - 1], width, most - 1), more]
+    if _lines(texts, width) <= most:
+        return [line for text in texts for line in text.wrap(OUT, width)]
+    fitted: list[Text] = []
+    for place, text in enumerate(texts):
+        lines = text.wrap(OUT, width)
+        room = (most - len(fitted)) // (len(texts) - place)
+        if len(lines) > room:
+            lines[room - 1].truncate(width - 1)
+            lines[room - 1].append("…")
+        fitted += lines[:room]
+    return fitted
+
+
+def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
+    """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
+    data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
+    parts: list[tuple[str, RenderableType]] = [
+        *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
+        (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
+        ("answer", plain(data["answer"])),
+        ("outcome", plain(_outcome(data))),
+        ("attempts", _calls("", data["attempts"], looks)),
+        (trace.reasoning_title(data), plain(data["reasoning"] or "none")),
+        ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
+    ]
+    if "view" in data:
+        parts.append(("view", json_text(data["view"])))
+    if "rulings" in data:
+        parts.append(("rulings", json_text(data["rulings"])))
+    if "intent" in data:
+        changed = trace.changed_in_memory(data)
+        events = [
+            Text.assemble(
+                event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
+            )
+            for event in data["events"]
+        ]
+        parts += [
+            ("intent", json_text(data["intent"])),
+            ("events", Text("\n").join(events) if events else Text("none")),
+            ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
+            ("changes in memory", json_text(changed) if changed else Text("none")),
+        ]
+    return parts
+
+
+def _outcome(data: Mapping[str, Any]) -> str:
+    """Return outcome, model, time and tokens of a call, and its error if it has one."""
+    outcome = f"{data['outcome']}, found as {data['found_as']}, attempt {data['attempt']}, {data['model']}"
+    cost = f"{data['milliseconds']} ms, {trace.usage_line(data)}"
+    return f"{outcome}; {cost}\n{data['error']}".strip()
+
+
+def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
+    """Return a table of calls, one per row."""
+    return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)

@@ -1,0 +1,115 @@
+"""`/experiments` of `hobbes view`: which experiments there are, how far each is, and what it found."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from hobbes.errors import HobbesError
+from hobbes.experiment import report as results
+from hobbes.experiment.sentences import short
+from hobbes.show.charts import WIDTH, rows_of_differences
+from hobbes.show.curves import MAX_LINES, definition_of, with_unit
+from hobbes.show.documents import Document, Section
+from hobbes.show.judgements import SHADES
+from hobbes.show.report_text import pairs_of, told
+from hobbes.store.experiment_tables import CellSoFar, cells_so_far
+from hobbes.store.home import Store
+
+
+def experiments(store: Store) -> dict[str, Any]:
+    """Return what the list of experiments shows."""
+    listed = results.overview(store)
+    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in listed)
+    return {"experiments": listed, "played": played}
+
+
+def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
+    """Return whether one of these cells is being played now."""
+    return any(cell.status == "unfinished" and store.is_played(cell.run) for cell in cells)
+
+
+def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, Any]:
+    """Return what the page of an experiment shows: its cells, and the report as far as it goes.
+
+    `link` returns the address of a page.
+
+    Raise MissingError if no experiment has this name, DamagedError if its file is damaged.
+    """
+    file = results.stored_file(store, name)
+    measures = results.measures_of(file)
+    arms = [copy for arm in file.all_arms for copy in file.copies(arm)]
+    cells = cells_so_far(store, name)
+    planned = [(arm, seed) for seed in file.seeds for arm in arms]
+    try:
+        full_report, problem = results.report(store, name), ""
+    except HobbesError as error:  # the libraries of statistics are missing
+        full_report, problem = None, str(error)
+    values = _values(full_report, measures)
+    played = _is_played(store, cells.values())
+    done = sum(cells[key].status == "finished" for key in planned if key in cells)
+    return {
+        "experiment": name,
+        "document": told(store, full_report)
+        if full_report
+        else Document(name, (), [Section("Runs", own="runs")]),
+        "problem": problem,
+        "arms": arms,
+        "seeds": file.seeds,
+        "baseline": file.baseline,
+        "cells": cells,
+        "measures": measures,
+        "values": values,
+        "ranks": {measure: _ranks(values, measure) for measure in measures},
+        "short": short,
+        "done": done,
+        "planned": len(planned),
+        "unfinished": done < len(planned),
+        "plots": list(_plots(full_report, cells, link)) if full_report else [],
+        "played": played,
+        "drawn": not played and len(arms) <= MAX_LINES,
+        "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
+    }
+
+
+Values = Mapping[tuple[str, int], Mapping[str, float | None]]
+"""The measures of each cell that has been played, by arm and seed."""
+
+
+def _values(full_report: results.Report | None, measures: Sequence[str]) -> Values:
+    return {
+        cell: {measure: of_cell.get(("run", measure)) for measure in measures}
+        for cell, of_cell in (full_report.values.items() if full_report else ())
+    }
+
+
+def _ranks(values: Values, measure: str) -> dict[float, int]:
+    """Return the shade of each value of a measure: the largest is the darkest."""
+    there = [value for of_cell in values.values() if (value := of_cell[measure]) is not None]
+    low, high = min(there, default=0.0), max(there, default=0.0)
+    return {value: min(SHADES - 1, int(SHADES * (value - low) / ((high - low) or 1))) for value in there}
+
+
+def _plots(
+    full_report: results.Report, cells: Mapping[tuple[str, int], CellSoFar], link: Callable[..., str]
+) -> Iterator[dict[str, Any]]:
+    """Yield, for each measure in which there are pairs, its differences from the baseline as a chart.
+
+    A dot leads to the comparison of its pair of runs.
+    """
+    shown = full_report.shown
+
+    def pair(arm: str, seed: int) -> str:
+        return link("compare", a=cells[shown[full_report.baseline], seed].run, b=cells[shown[arm], seed].run)
+
+    for measure in full_report.measures:
+        if arms := pairs_of(full_report, measure):
+            axis = f"difference in {with_unit(full_report, measure)}"
+            parts, height = rows_of_differences(axis, arms, pair)
+            yield {
+                "measure": measure,
+                "definition": definition_of(full_report, measure),
+                "parts": Markup("\n".join(parts)),  # noqa: S704  charts escape what they are given
+                "width": WIDTH,
+                "height": height,
+            }

@@ -1,0 +1,127 @@
+"""How pages are made from their templates, which are in `templates/`: what they may use, and their style.
+
+Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
+content security policy lets the browser run only our own script, which is a file, and load nothing from
+elsewhere.
+"""
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.telling import counted
+from hobbes.show.diary import found_in
+from hobbes.show.documents import in_html
+from hobbes.show.narrative import NOTHING_DONE
+from hobbes.show.palette import PALETTE, with_names
+from hobbes.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
+from hobbes.show.terminal import (
+    columns_and_rows,
+    cost_text,
+    escape_invisible,
+    json_lines,
+    percent,
+    players_texts,
+    ratees_of,
+    shade_of,
+    tokens_text,
+)
+from hobbes.show.trace import beginning, counts, details, reasoning_title, usage_line
+
+MAX_CHOICES = 24
+"""How many choices the graph and the map of a timeline have at most."""
+
+TEMPLATES = Path(__file__).with_name("templates")
+STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
+    f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }} .i{k} {{ fill: {colour}; }}\n"
+    for k, colour in enumerate(PALETTE)
+)
+STYLE += "".join(  # a choice of the graph or the map shows what it names, without the script, too
+    f'main:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
+    for what in ("graph", "map")
+    for k in range(MAX_CHOICES)
+)
+SCRIPT_ADDRESS = "/static/hobbes.js"
+"""The address of the script."""
+
+SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
+"""The script of all pages, which is served or exported as a file."""
+
+_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_POLICY = {
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "connect-src": "'self'",
+    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
+    "img-src": "data:",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+}
+POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
+"""The content security policy: only our style sheets, our script, embedded images, and the same site."""
+
+
+def _to_text(value: object) -> object:
+    """Return a value of a template as text: floats rounded, invisible characters spelled out."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, float):
+        return round(value, 3)
+    return "" if value is None else escape_invisible(str(value))
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment of the templates, which escapes every value."""
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_to_text,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters["counted"] = counted
+    templates.globals |= {
+        "style": Markup(STYLE),  # noqa: S704  our own file
+        "policy": POLICY,
+        "decisions": DECISIONS,
+        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑", "note": "★"},
+        "counts": counts,
+        "details": details,
+        "found_in": found_in,
+        "json": lambda value: json.dumps(value, ensure_ascii=False),
+        "lines": json_lines,
+        "percent": percent,
+        "tokens_text": tokens_text,
+        "cost_text": cost_text,
+        "players_texts": players_texts,
+        "ratees_of": ratees_of,
+        "shade_of": shade_of,
+        "columns_and_rows": columns_and_rows,
+        "reasoning_title": reasoning_title,
+        "beginning": beginning,
+        "nothing_done": NOTHING_DONE,
+        "usage_line": usage_line,
+        "with_names": with_names,
+        "in_html": in_html,
+    }
+    return templates
+
+
+def compile_templates() -> None:
+    """Compile all templates, so that no reader waits for it."""
+    for name in environment().list_templates(extensions=["html"]):
+        environment().get_template(name)
+
+
+def part(name: str, *values: object) -> str:
+    """Return the HTML that a macro of `parts.html`, such as `table`, makes of its arguments."""
+    parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
+    return str(getattr(parts, name)(*values))

@@ -1,0 +1,174 @@
+"""`hobbes view`: the runs of a home as web pages on this machine.
+
+An address of a page is a decision's own: /run/turn/agent. The pages run one script, which is our own; what
+another site's page asks for is refused, since it would be read there.
+`hobbes.wire.guard` says who may see the pages, `hobbes.wire.body_limits` how much a request may send.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote, urlencode
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from hobbes.errors import HobbesError, UsageError
+from hobbes.play.step import MAX_DIGITS
+from hobbes.show.terminal import remark
+from hobbes.show.web.live import Shown, events
+from hobbes.show.web.page_templates import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
+from hobbes.show.web.pages import Pages
+from hobbes.store.history import missing_turn
+from hobbes.store.home import open_store
+from hobbes.store.policy_games import with_turns
+from hobbes.store.recorded_run import Run
+from hobbes.wire.body_limits import server_config
+from hobbes.wire.guard import TOKEN, Guard, names_of
+from hobbes.wire.listener import is_open, listener, url
+
+HEADERS = {
+    "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cache-control": "no-store",
+}
+"""The headers of every response, also of the errors of Starlette and uvicorn."""
+
+
+def link(*parts: object, **query: object) -> str:
+    """Return the address of a page, with what it is asked for."""
+    path = "/" + "/".join(quote(str(part), safe="") for part in parts)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+class _Turn(IntegerConvertor):
+    """The number of a turn in an address. One that Python does not convert leads to no page."""
+
+    regex = f"[0-9]{{1,{MAX_DIGITS}}}"
+
+
+register_url_convertor("number", _Turn())
+
+At: TypeAlias = Mapping[str, Any]
+"""What an address names: run, turn, agent; or a and b."""
+
+PAGES: Mapping[str, Callable[[Pages, At], str]] = {
+    "/": lambda pages, at: pages.runs(at),
+    "/compare": lambda pages, at: pages.compare(
+        _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
+    ),
+    "/search": lambda pages, at: pages.search(at),
+    "/notes": lambda pages, at: pages.notes(at),
+    "/experiments": lambda pages, _: pages.experiments(),
+    "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
+    "/probes": lambda pages, _: pages.probes(),
+    "/probes/{name}": lambda pages, at: pages.probe(
+        at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
+    ),
+    "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
+    "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
+    "/{run}/rejections": lambda pages, at: pages.rejections(_run(pages, at), at),
+    "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
+    # A turn at a glance, which the script puts into the page of its run.
+    "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
+    # No agent can have a name that makes this the address of its page.
+    "/{run}/{turn:number}.svg": lambda pages, at: pages.board(_run(pages, at), at["turn"]),
+    "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
+}
+
+LIVE: Mapping[str, Callable[[Pages, At], Shown]] = {
+    "/experiments/{name}/now": lambda pages, at: pages.now_in_experiment(at["name"]),
+    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.find(at["run"])]),
+}
+"""What is sent as server-sent events while runs are played."""
+
+
+def _run(pages: Pages, at: At, which: str = "run") -> Run:
+    """Return the run that an address names."""
+    return with_turns(pages.store, pages.store.runs.find(at.get(which, "")))
+
+
+def _number(at: At, name: str) -> int | None:
+    """Return the number that an address asks for under a name, None if it asks for none."""
+    try:
+        return int(at[name]) if name in at else None
+    except ValueError as error:
+        what = "situation" if name == "situation" else "turn"
+        raise UsageError(f"`{name}` in the address is not the number of a {what}") from error
+
+
+def site(home: Path, host: str, token: str | None = None) -> Starlette:
+    """Return the web site of a home. With a token, it is shown only to those who know the token."""
+
+    def page(show: Callable[[Pages, At], str], request: Request) -> Response:
+        """Return a page. Starlette calls this in a thread, with a connection of its own."""
+        at = {**request.query_params, **request.path_params}
+        with open_store(home, writes=False) as opened, opened.as_of_now():
+            text = show(Pages(opened, link, live=True), at)
+        return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
+
+    def turn(request: Request) -> Response:
+        """Lead to the page of a run, at a turn."""
+        number = request.path_params["turn"]
+        with open_store(home, writes=False) as opened:
+            run = opened.runs.find(request.path_params["run"])
+            if number > run.turns:
+                raise missing_turn(run, number)
+        return RedirectResponse(f"{link(run.id)}#{number}")
+
+    def live(show: Callable[[Pages, At], Shown], request: Request) -> Response:
+        """Return a stream of what happens now. Raise HobbesError if there is no such run or experiment."""
+
+        def shown() -> Shown:
+            with open_store(home, writes=False) as opened, opened.as_of_now():
+                return show(Pages(opened, link, live=True), request.path_params)
+
+        shown()
+        return StreamingResponse(events(shown), media_type="text/event-stream")
+
+    routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
+    routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
+    routes.append(Route("/{run}/{turn:number}", turn))
+    routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
+        exception_handlers={HobbesError: _told},
+    )
+
+
+def _told(_: Request, error: Exception) -> Response:
+    """Return a page that says in one line what is wrong."""
+    missing = 404 if isinstance(error, UsageError) else 500
+    return PlainTextResponse(f"hobbes: {error}\n", missing)
+
+
+def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:
+    """Return uvicorn's configuration of the web site of a home, and prepare this process for it."""
+    compile_templates()
+    return server_config(site(home, host, token), headers=list(HEADERS.items()))
+
+
+def view(home: Path, host: str, port: int) -> None:
+    """Serve the pages until stopped; the first line on stdout says where.
+
+    If other machines can reach them, the pages need a token, which is in that line.
+    """
+    with listener(host, port) as listening:
+        token = secrets.token_urlsafe() if is_open(listening) else None
+        query = f"?{TOKEN}={token}" if token else ""
+        print(f"{url(host, listening)}/{query}", flush=True)  # noqa: T201  for people and scripts
+        if token:
+            remark(
+                "other machines reach the pages by this machine's name or address; whoever has the token can "
+                "read all runs; nothing is encrypted"
+            )
+        uvicorn.Server(server(home, host, token)).run(sockets=[listening])

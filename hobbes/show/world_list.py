@@ -1,0 +1,158 @@
+"""`hobbes worlds`: what there is in each world. All of it is read from the world itself."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from hobbes.engine.measuring import meaning_of
+from hobbes.engine.policy import parameters_of
+from hobbes.engine.world import AnyWorld
+from hobbes.nodes.prompting import ROOT, languages, variants
+from hobbes.show.terminal import table
+
+Schema: TypeAlias = Mapping[str, Any]
+"""A JSON schema."""
+
+SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NAME={\"FIELD\": VALUE}'"
+
+
+def about(world: AnyWorld) -> dict[str, Any]:
+    """Return the rules, settings, policies, prompts, measures and events of a world."""
+    page = ROOT.parent / "docs" / "rules" / f"{world.name}.md"
+    return {
+        "world": world.name,
+        "rules": {"version": world.rules_version, "page": str(page) if page.exists() else None},
+        "agents": world.default_agents,
+        "settings": list(fields_of(world.config.model_json_schema())),
+        "policies": [
+            {
+                "name": name,
+                "meaning": meaning_of(policy),
+                "parameters": parameters_of(policy),
+                "default": name == world.policies.default,
+            }
+            for name, policy in world.policies.by_name.items()
+        ],
+        "prompts": [
+            {"variant": variant, "languages": list(languages(world.name, variant))}
+            for variant in variants(world)
+        ],
+        "measures": [
+            {"name": name, "meaning": meaning_of(formula), "headline": name in world.headline}
+            for name, formula in world.formulas.items()
+        ],
+        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
+    }
+
+
+def meaning_of_measure(world: AnyWorld, measure: str) -> str:
+    """Return in one line what a measure is, or that of an agent (`sats/unit-a`)."""
+    return meaning_of(world.formulas[of_anybody(measure)])
+
+
+def of_anybody(measure: str) -> str:
+    """Return a measure with AGENT in place of the name of an agent."""
+    name, of_agent, _ = measure.partition("/")
+    return f"{name}/AGENT" if of_agent else name
+
+
+def fields_of(schema: Schema, path: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the fields of a JSON schema, such as settings; those of an object stand below it."""
+    definitions = schema.get("$defs", {})
+    for name, field in schema["properties"].items():
+        inner = _resolved(field, definitions)
+        yield {
+            "name": f"{path}{name}",
+            "values": values_of(field, definitions),
+            "default": field.get("default"),
+            "meaning": field.get("description", ""),
+        }
+        if "properties" in inner:
+            yield from fields_of({**inner, "$defs": definitions}, f"{path}{name}.")
+
+
+def _resolved(schema: Schema, definitions: Schema) -> Schema:
+    """Return a schema with its reference replaced by what is meant; what stands beside it has precedence."""
+    while "$ref" in schema:
+        meant = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = {**meant, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def values_of(schema: Schema, definitions: Schema) -> str:  # noqa: PLR0911  one for each kind of schema
+    """Return in words which values a JSON schema allows."""
+    match _resolved(schema, definitions):
+        case {"anyOf": options}:
+            return " | ".join(values_of(option, definitions) for option in options)
+        case {"enum": choices}:
+            return " | ".join(map(str, choices))
+        case {"const": value}:
+            return json.dumps(value)
+        case {"type": "boolean"}:
+            return "true | false"
+        case {"type": "integer" | "number" as kind} as number:
+            least, most = number.get("minimum"), number.get("maximum")
+            words = "whole number" if kind == "integer" else "number"
+            ends = [f" from {least}"] * (least is not None) + [f" to {most}"] * (most is not None)
+            return words + "".join(ends)
+        case {"type": "array"} as array:
+            items = array.get("items") or {"anyOf": array.get("prefixItems", [])}
+            return f"list of {values_of(items, definitions)}"
+        case {"type": "object", "properties": fields}:
+            return "{" + ", ".join(fields) + "}"
+        case {"type": "object", "additionalProperties": Mapping() as values}:
+            return f"{{NAME: {values_of(values, definitions)}}}"
+        case {"type": str(kind)}:
+            return {"string": "text", "object": "{}"}.get(kind, kind)
+    return "JSON"
+
+
+def show_all(worlds: list[dict[str, Any]]) -> RenderableType:
+    """Return a table of all worlds."""
+    parts = ("settings", "policies", "measures")
+    rows = [
+        (
+            world["world"],
+            world["agents"],
+            *(len(world[part]) for part in parts),
+            " ".join(prompt["variant"] for prompt in world["prompts"]),
+        )
+        for world in worlds
+    ]
+    return table("", ("world", "agents", *parts, "prompts"), rows)
+
+
+def show_one(world: dict[str, Any]) -> RenderableType:
+    """Return all about one world."""
+    rules = world["rules"]
+    settings = [
+        (one["name"], one["values"], _default(one["default"]), one["meaning"]) for one in world["settings"]
+    ]
+    policies = [(one["name"] + " (default)" * one["default"], one["meaning"]) for one in world["policies"]]
+    prompts = [(one["variant"], " ".join(one["languages"])) for one in world["prompts"]]
+    return Group(
+        Text(
+            f"{world['world']}: rules version {rules['version']}, {rules['page'] or 'no page'}", style="bold"
+        ),
+        table(SETTINGS_TITLE, ("name", "values", "default", "meaning"), settings),
+        table(
+            "\npolicies: --model 'policy:NAME' or 'policy:NAME?noise=0.1&tremble=0.1' (shares from 0 to 1)",
+            ("name", "meaning"),
+            policies,
+        ),
+        table("\nprompts: --prompts VARIANT --lang LANGUAGE", ("variant", "languages"), prompts),
+        table(
+            "\nmeasures; an experiment compares those marked * unless it names others",
+            ("name", "meaning"),
+            [(one["name"] + " *" * one["headline"], one["meaning"]) for one in world["measures"]],
+        ),
+        table("\nevents", ("type", "fields: meaning"), [tuple(one.values()) for one in world["events"]]),
+    )
+
+
+def _default(value: object) -> str:
+    """Return a default as JSON; that of an object is left to its fields."""
+    return "" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,292 @@
+"""The calls of the runs of a home: the table `calls`, with the texts of their prompts."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import AfterValidator, Field, Json
+from sqlite_utils import Database
+
+from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
+from hobbes.engine.measuring import ratio
+from hobbes.errors import DamagedError
+from hobbes.nodes.journal import (
+    FOLLOW_UP_QUESTION,
+    TURN_QUESTION,
+    Address,
+    Call,
+    CallDetails,
+    Prompt,
+    ReasoningSource,
+    Reply,
+    is_program,
+)
+from hobbes.nodes.reading import deciding
+from hobbes.store.columns import Table
+from hobbes.store.damage import damage_error
+from hobbes.store.recorded_run import with_time_zone
+from hobbes.store.row_hashes import CALL_COLUMNS, call_hash
+from hobbes.store.runs import Runs
+from hobbes.store.turns import Turns
+
+Row = dict[str, Any]
+
+DECIDING = (
+    "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
+    " and agent = coalesce(?, agent) and turn >= ? and (question = 1 or question = 2 and outcome in (?, ?))"
+    " group by turn, agent"
+)
+"""The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
+
+CALL_TYPES: Mapping[str, Any] = {
+    "question": Annotated[int, Field(ge=TURN_QUESTION, le=FOLLOW_UP_QUESTION)],
+    "outcome": Annotated[str, AfterValidator(Outcome)],
+    "found_as": Annotated[str, AfterValidator(FoundAs)],
+    "reasoning_source": Annotated[str, AfterValidator(ReasoningSource)],
+    **dict.fromkeys(("model", "system", "prompt", "answer", "reasoning", "error"), str),
+    "arrived": Annotated[str, AfterValidator(with_time_zone)],
+    **dict.fromkeys(("tries", "milliseconds"), int),
+    **dict.fromkeys(("player", "finish_reason", "service_tier", "fingerprint", "provider_id"), str | None),
+    **dict.fromkeys(("tokens_in", "tokens_out"), int | None),
+    **dict.fromkeys(("tokens_cached", "tokens_cache_written", "tokens_reasoning"), int | None),
+    "provider_usd": float | None,
+}
+"""The types of the columns of a call, except those that say which one it is."""
+
+CALL_JSON: Mapping[str, Any] = {"usage": Json[dict[str, Any]] | None}
+"""Those of its columns that hold JSON."""
+
+
+def _damage_error(row: Mapping[str, Any], problem: str) -> DamagedError:
+    """Return the error for the damaged row of a call."""
+    return damage_error(
+        row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
+    )
+
+
+CALLS = Table(
+    "calls",
+    {"run": str, "turn": int, "agent": str, "attempt": int, **CALL_TYPES},
+    CALL_JSON,
+    _damage_error,
+)
+
+STORED = ", ".join((*CALL_COLUMNS, "row_hash"))
+"""SQL for the columns of a call."""
+
+
+class Decision(NamedTuple):
+    """The outcome of the call that counts for an agent in a turn."""
+
+    turn: int
+    agent: str
+    attempt: int
+    outcome: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed, so that the default action was taken."""
+        return self.outcome not in DECISIONS
+
+
+class OfTurn(NamedTuple):
+    """How many of the calls that count had an outcome in a turn."""
+
+    turn: int
+    outcome: str
+    calls: int
+
+
+OUTCOMES = frozenset(Outcome)
+"""The outcomes that there are."""
+
+Counted = TypeVar("Counted", Decision, OfTurn)
+
+
+def _of_an_outcome(run: str, counted: Counted) -> Counted:
+    """Return what is counted of a run. Raise DamagedError if it has an outcome that there is not."""
+    if counted.outcome not in OUTCOMES:
+        problem = f"the column calls.outcome is damaged: there is no outcome {counted.outcome!r}"
+        raise damage_error(run, f", turn {counted.turn}", problem)
+    return counted
+
+
+def by_turn(outcomes: Iterable[OfTurn]) -> tuple[Counter[int], Counter[int]]:
+    """Return two counts by turn: of all decisions, and of the failed calls among them."""
+    decided, failed = Counter[int](), Counter[int]()
+    for one in outcomes:
+        decided[one.turn] += one.calls
+        if one.outcome not in DECISIONS:
+            failed[one.turn] += one.calls
+    return decided, failed
+
+
+class Calls:
+    """The calls of the runs of a home."""
+
+    def __init__(self, db: Database, runs: Runs, turns: Turns) -> None:
+        self._db = db
+        self._runs = runs
+        self._turns = turns
+        # Each call of a turn needs the views of all its agents, and a card also those of the turn before.
+        self.views_sent = lru_cache(maxsize=2)(self._views_sent)
+
+    def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
+        """Return the view that each agent was shown in a turn, as text."""
+        return self._turns.views_sent(self._runs.find(run), turn)
+
+    def of_turn(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
+        """Return the calls of a turn that count, one per agent, sorted by agent."""
+        return [call for calls in self.attempts(run, turn, agent).values() if (call := deciding(calls))]
+
+    def attempts(self, run: str, turn: int, agent: str | None = None) -> dict[str, list[Call]]:
+        """Return all calls of a turn by agent, each agent's in the order of their attempts.
+
+        Raise DamagedError at a damaged one.
+        """
+        calls: dict[str, list[Call]] = {}
+        for row in self.rows(run, turn, agent):
+            call = self.read(row)
+            calls.setdefault(call.address.agent, []).append(call)
+        return calls
+
+    def rows(self, run: str, turn: int | None = None, agent: str | None = None) -> Iterator[Row]:
+        """Yield the calls of a run, of one turn or of all, for `read`: by turn, agent and attempt.
+
+        Raise DamagedError at one that was changed.
+        """
+        for row in self.rows_unchecked(run, turn, agent):
+            if is_changed(row):
+                raise _damage_error(row, "its row in the table calls was changed")
+            yield row
+
+    def rows_unchecked(self, run: str, turn: int | None = None, agent: str | None = None) -> Iterator[Row]:
+        """Yield the calls of a run as they are, by turn, agent and attempt."""
+        only = {"run": run, "turn": turn, "agent": agent}
+        at = " and ".join(f"{column} = :{column}" for column, value in only.items() if value is not None)
+        sql = f"select {STORED} from calls where {at} order by turn, agent, attempt"  # noqa: S608  names are ours
+        return self._db.query(sql, only)
+
+    def read(self, row: Row, known: Mapping[str, str] | None = None) -> Call:
+        """Return the call of a row; raise DamagedError if it is damaged.
+
+        `known` are texts by hash, which need not be read again.
+        """
+        CALLS.values(row)
+        return self.call(row, known)
+
+    def call(self, row: Row, known: Mapping[str, str] | None = None) -> Call:
+        """Return the call of a row whose columns hold what they should."""
+        outcome = Outcome(row["outcome"])
+        failure = None if outcome in DECISIONS or outcome is Outcome.UNREADABLE else outcome
+        return Call(
+            Address(row["turn"], row["agent"], row["attempt"]),
+            Prompt(self._text(row, "system", known), self._text(row, "prompt", known)),
+            Reply(
+                row["answer"],
+                row["model"],
+                row["reasoning"],
+                failure,
+                row["error"],
+                row["tokens_in"],
+                row["tokens_out"],
+                row["milliseconds"],
+                row["tries"],
+                row["player"] or "",
+                ReasoningSource(row["reasoning_source"]),
+                CallDetails(*(row[column] for column in CallDetails._fields)),
+            ),
+            outcome,
+            FoundAs(row["found_as"]),
+            row["question"],
+        )
+
+    def _text(self, row: Row, column: str, known: Mapping[str, str] | None) -> str:
+        """Return a text of a call's prompt. That of a program follows from the turn before."""
+        name = row[column]
+        if known and name in known:
+            return known[name]
+        if column == "prompt" and is_program(row["player"] or ""):
+            return self.views_sent(row["run"], row["turn"]).get(row["agent"], "")
+        text = self._runs.text(name)
+        if text is None:
+            raise _damage_error(
+                row, f"the text of the column calls.{column} is missing or was changed in the table texts"
+            )
+        return text
+
+    def answers(self, run: str, turn: int) -> list[tuple[str, str, str, str]]:
+        """Return agent, raw answer, reasoning and its source of all calls of a turn, by agent and attempt."""
+        columns = ("agent", "answer", "reasoning", "reasoning_source")
+        return [tuple(row[column] for column in columns) for row in self.rows(run, turn)]
+
+    def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
+        """Return the last stored attempt of each turn and agent, from this turn on."""
+        sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
+        return {(at, agent): attempt for at, agent, attempt in self._db.conn.execute(sql, [run, turn])}
+
+    def decisions(self, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn from the first and each agent, or one."""
+        rows = self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)])
+        return (_of_an_outcome(run, Decision(*row[1:])) for row in rows)
+
+    def outcomes(self, run: str) -> Iterator[OfTurn]:
+        """Yield how many of the calls that count had an outcome in a turn."""
+        sql = f"select turn, outcome, count(*) from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
+        rows = self._db.conn.execute(sql, [run, None, 0, *sorted(DECISIONS)])
+        return (_of_an_outcome(run, OfTurn(*row)) for row in rows)
+
+    def counts(self, run: str) -> Counter[str]:
+        """Count the calls of a run that count by their outcomes."""
+        counts = Counter[str]()
+        for one in self.outcomes(run):
+            counts[one.outcome] += one.calls
+        return counts
+
+    def failures(self, run: str) -> Row:
+        """Count the failed calls of a run, one per agent and turn at most: the call that counts failed.
+
+        The observer counts as an agent. `share` is the share of all decisions, None if there are none yet.
+        """
+        by_turn, by_agent, by_outcome = Counter[int](), Counter[str](), Counter[str]()
+        for decision in self.decisions(run):
+            by_outcome[decision.outcome] += 1
+            if decision.failed:
+                by_turn[decision.turn] += 1
+                by_agent[decision.agent] += 1
+        failed = by_turn.total()
+        return {
+            "total": failed,
+            "share": ratio(failed, by_outcome.total()),
+            "by_turn": dict(by_turn),
+            "by_agent": dict(by_agent.most_common()),
+            "by_cause": {cause: n for cause, n in by_outcome.most_common() if cause not in DECISIONS},
+        }
+
+    def first_asked(self, run: str) -> dict[str, int]:
+        """Return the first turn in which each agent was asked, in the order of these turns."""
+        sql = "select agent, min(turn) from calls where run = ? group by agent order by 2, 1"
+        return dict(self._db.conn.execute(sql, [run]).fetchall())
+
+    def answered(self, run: str) -> set[str]:
+        """Return the specs of the players that have answered a call of a run."""
+        sql = "select distinct player from calls where run = ? and outcome in (?, ?) and player is not null"
+        return {player for (player,) in self._db.conn.execute(sql, [run, *sorted(DECISIONS)])}
+
+    def copy(self, parent: str, turns: int, run: str) -> None:
+        """Copy the calls of the first turns of a run to its fork; raise DamagedError at a changed one."""
+        copies = ({**row, "run": run} for turn in range(turns) for row in self.rows(parent, turn))
+        marks = ", ".join(f":{column}" for column in (*CALL_COLUMNS, "row_hash"))
+        self._db.conn.executemany(
+            f"insert into calls ({STORED}) values ({marks})",  # noqa: S608  names are ours
+            [{**copy, "row_hash": call_hash(copy)} for copy in copies],
+        )
+
+
+def is_changed(row: Row) -> bool:
+    """Return whether the row of a call is not as it was written."""
+    try:
+        return bool(row["row_hash"] != call_hash(row))
+    except (TypeError, ValueError):  # damaged bytes can make of a value what no row is written with
+        return True

@@ -1,0 +1,61 @@
+"""What the columns of a table hold, and the one reader of them.
+
+Whoever can write the file of a home can write anything into it. A value that does not belong into its column
+leads to one error, which names the row and the column.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+
+from hobbes.engine.world import in_one_line
+from hobbes.errors import DamagedError
+
+Row = Mapping[str, Any]
+
+_adapter = cache(TypeAdapter[Any])
+
+
+class Table:
+    """The columns of a table, each with the type of its values: those that hold JSON, and all others."""
+
+    def __init__(
+        self,
+        name: str,
+        columns: Mapping[str, Any],
+        json_columns: Mapping[str, Any],
+        damage: Callable[[Row, str], DamagedError],
+    ) -> None:
+        """`damage` makes the error for a row from what is wrong with it."""
+        self.json_columns = tuple(json_columns)
+        self._name = name
+        self._types = {**columns, **json_columns}
+        strict = ConfigDict(strict=True, protected_namespaces=())
+        fields: dict[str, Any] = {column: (kind, ...) for column, kind in self._types.items()}
+        self._rows = cache(lambda: create_model(name, __config__=strict, **fields))  # when a row is read
+        self._damage = damage
+
+    def value(self, row: Row, column: str) -> Any:  # noqa: ANN401  a column's value
+        """Return the value of a column, JSON as values of its type. Raise DamagedError if it has another."""
+        try:
+            return _adapter(self._types[column]).validate_python(row[column], strict=True)
+        except ValidationError as error:
+            problem = f"the column {self._name}.{column} is damaged: {in_one_line(error, depth=3)}"
+            raise self._damage(row, problem) from error
+
+    def plain(self, row: Row, column: str) -> Any:  # noqa: ANN401  a column's value
+        """Return the value of a column, JSON as plain values. Raise DamagedError as `value` does."""
+        value = self.value(row, column)
+        return value if value is None or column not in self.json_columns else json.loads(row[column])
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """Return the values of all columns, as `value` does; one validator reads a row in half the time."""
+        try:
+            return dict(self._rows().model_validate(row))
+        except ValidationError as error:
+            for problem in error.errors():
+                self.value(row, str(problem["loc"][0]))
+            raise

@@ -1,0 +1,59 @@
+"""Copy a run from one run database to another: with Ray, runs are played in homes of their own."""
+
+import json
+
+from hobbes.store.home import Store
+from hobbes.store.runs import RUNS
+from hobbes.store.schema import TEMPLATES, ensure_agent_turns
+
+NOT_OF_THE_RUN = {"cells"}
+"""Tables with a column `run` that do not describe it: which cell of an experiment it plays."""
+
+
+def copy_run(source: Store, target: Store, run: str) -> None:
+    """Copy a run with all its rows, in place of what the target has of it.
+
+    `verify`, `trace`, `export` and reports find the same in the copy as in the run. A parent is not copied.
+    The caller must ensure that nobody plays the run in the target meanwhile. Raise
+    sqlite3.IntegrityError if another run of the target has its name.
+    """
+    with source.as_of_now(), target.db.atomic():
+        _copy_texts(source, target, run)
+        _copy_rows(source, target, "runs", "id", run)
+        ensure_agent_turns(target.db, source.runs.find(run).world)
+        tables = source.db.execute(
+            "select name from sqlite_master where type = 'table'"
+            " and exists (select 1 from pragma_table_info(sqlite_master.name) where name = 'run')"
+        ).fetchall()
+        for (table,) in tables:
+            if table not in NOT_OF_THE_RUN:
+                target.db.execute(f"delete from {table} where run = ?", [run])  # noqa: S608  names are ours
+                _copy_rows(source, target, table, "run", run)
+
+
+def _copy_texts(source: Store, target: Store, run: str) -> None:
+    """Store the texts that the rows of a run name by their hashes."""
+    row = source.db.table("runs").get(run)
+    stretches = [row, *(RUNS.value(row, "earlier") or ())]
+    templates = {stretch[column] for stretch in stretches for column in TEMPLATES}
+    texts = source.db.execute(
+        "select text from texts where hash in (select value from json_each(:templates))"
+        " or hash in (select system from calls where run = :run)"
+        " or hash in (select prompt from calls where run = :run)",
+        {"templates": json.dumps(sorted(templates)), "run": run},
+    )
+    for (text,) in texts:
+        target.runs.add_text(text)
+
+
+def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:
+    """Copy the rows of a run in one table, in their order."""
+    columns = [name for (name,) in source.db.execute("select name from pragma_table_info(?)", [table])]
+    names, marks = ", ".join(columns), ", ".join("?" * len(columns))
+    # If the target has the run, its row is updated in place, because the order of rows is that of runs.
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    on_conflict = f" on conflict (id) do update set {updates}" if table == "runs" else ""
+    target.db.conn.executemany(
+        f"insert into {table} ({names}) values ({marks}){on_conflict}",  # noqa: S608  names are ours
+        source.db.execute(f"select {names} from {table} where {key} = ? order by rowid", [run]),  # noqa: S608  names are ours
+    )

@@ -1,0 +1,231 @@
+"""A home folder and its run database: one SQLite file that anyone can open (Datasette, pandas, DuckDB).
+
+Everything is addressed by run, turn, agent and attempt. The rows of a turn are written in one transaction.
+"""
+
+import errno
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from filelock import BaseFileLock, FileLock, Timeout
+from sqlite_utils import Database
+
+from hobbes.errors import HobbesError, MissingError, UsageError
+from hobbes.files import check_path
+from hobbes.graphs.database import BUSY_SECONDS, connect
+from hobbes.store.calls import Calls
+from hobbes.store.command_line import command
+from hobbes.store.figures import Figures
+from hobbes.store.notes import NAME as NOTES
+from hobbes.store.notes import Notes
+from hobbes.store.runs import Runs
+from hobbes.store.schema import check_schema, create
+from hobbes.store.turns import Turns
+from hobbes.temporary import temporary
+
+LOCK_SECONDS = 0.2
+"""How long to wait for the lock of a run, which `Store.is_played` holds for a moment."""
+
+BROKEN = {
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_BUSY,
+}
+"""Errors of the database that are not bugs: the user can do something about them."""
+
+PARTS = ("", "-wal", "-journal")
+"""How the names of the files of a database end: the database, and what is not in it yet or not any more."""
+
+UNWRITABLE = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    *(errno.EISDIR, errno.ELOOP),
+}
+"""Errors of the file system that are not bugs: the user can do something about them."""
+
+
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""The errors that SQLite raises for a file with damaged bytes; it quotes the bytes of a damaged schema."""
+
+
+def may_be_damage(error: Exception) -> bool:
+    """Return whether an error may come from damaged bytes, rather than from a full disk or a busy file.
+
+    A damaged header may make a file read-only for SQLite.
+    """
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code not in BROKEN - {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY}
+
+
+class Store:
+    """The open run database of a home folder: its runs, their turns, calls and figures, and its notes.
+
+    `folder` has the files of the databases: it is the home, or a copy of one that is read-only.
+    """
+
+    def __init__(self, home: Path, folder: Path, db: Database) -> None:
+        self.home = home
+        self.folder = folder
+        self.db = db
+        self.runs = Runs(home, db)
+        self.turns = Turns(db)
+        self.notes = Notes(folder)
+        self.calls = Calls(db, self.runs, self.turns)
+        self.figures = Figures(home, db, self.runs, self.turns, self.calls)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.db.conn.close()
+
+    def command(self, *words: object) -> str:
+        """Return a `hobbes` command line for this home folder, quoted for a shell."""
+        return command(self.home, *words)
+
+    @contextmanager
+    def as_of_now(self) -> Iterator[None]:
+        """Read everything as of one moment, also while other processes write."""
+        self.db.conn.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.conn.rollback()
+
+    def playing(self, run: str) -> AbstractContextManager[None]:
+        """Lock a run against other processes."""
+        return self.locked(run, f"run {run} is being played")
+
+    @contextmanager
+    def locked(self, name: str, words: str) -> Iterator[None]:
+        """Hold a lock of the home against other processes; it is released when this process ends.
+
+        Raise HobbesError if another one holds it; `words` say what that does.
+        """
+        lock = self._lock(name)
+        try:
+            lock.acquire(timeout=LOCK_SECONDS)
+        except Timeout as error:
+            raise HobbesError(f"{words} by another process; wait for it to end") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _lock(self, name: str) -> BaseFileLock:
+        """Return the lock of a name."""
+        return FileLock(self.home / "locks" / f"{name}.lock", mode=0o644)
+
+    def is_played(self, run: str) -> bool:
+        """Return whether a process is playing a run now."""
+        lock = self._lock(run)
+        try:
+            with lock.acquire(timeout=0):
+                return False
+        except Timeout:
+            return True
+        except OSError:  # in a read-only home
+            return False
+
+
+@contextmanager
+def open_store(home: Path, *, writes: bool = True) -> Iterator[Store]:
+    """Open the run database of a home folder; create it if it is new.
+
+    Without `writes`, runs are only read. Then a home that is missing or read-only is fine, and stays as it
+    is: what it holds is read from a copy. Raise UsageError if it is a file.
+    """
+    if home.exists() and not home.is_dir():
+        raise UsageError(f"{home} is not a folder; choose another folder with --home")
+    with nullcontext(home) if writes or is_writable(home) else _copy_of(home) as folder:
+        yield from _open(home, folder)
+
+
+def is_writable(home: Path) -> bool:
+    """Return whether this process may write to the run database of a home."""
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(path, os.W_OK, effective_ids=effective) for path in (home, home / "runs.db"))
+
+
+@contextmanager
+def _copy_of(home: Path) -> Iterator[Path]:
+    """Yield a temporary folder with the databases of a home, as SQLite needs to write to read them."""
+    with TemporaryDirectory(dir=temporary()) as folder:
+        for name in (f"{database}{part}" for database in ("runs.db", NOTES) for part in PARTS):
+            if (home / name).exists():
+                shutil.copyfile(home / name, Path(folder) / name)
+        yield Path(folder)
+
+
+def _open(home: Path, folder: Path) -> Iterator[Store]:
+    """Yield the store of a home folder, whose files are in `folder`."""
+    path = folder / "runs.db"
+    try:
+        (folder / "locks").mkdir(parents=True, exist_ok=True)
+        connection = connect(path)
+    except NotADirectoryError as error:
+        raise UsageError(f"{home} is not a folder; choose another folder with --home") from error
+    except (OSError, sqlite3.Error) as error:
+        raise HobbesError(
+            f"cannot store runs in {home}: {error}; choose another folder with --home"
+        ) from error
+    try:
+        db = Database(connection)
+        # SQLite does not wait for another process that switches the same new file to WAL.
+        with FileLock(folder / "locks" / "runs.lock", timeout=BUSY_SECONDS):
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
+            if not check_schema(db, home):
+                create(db)
+        connection.execute("pragma foreign_keys = on")
+        yield Store(home, folder, db)
+    except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in BROKEN:
+            raise  # a bug
+        raise HobbesError(
+            f"cannot use {home}/runs.db or checkpoints.db: {error}; the answers are kept; "
+            "free disk space if the disk is full, or choose another folder with --home"
+        ) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE or error.filename is None:
+            raise  # a bug, or an error of the output
+        raise HobbesError(
+            f"cannot store runs in {home}: {error}; choose another folder with --home"
+        ) from error
+    finally:
+        connection.close()
+
+
+def read_store(home: Path) -> Store:
+    """Return the run database of a home folder for reading, to be closed by the caller; nothing is created.
+
+    Raise MissingError if there is none, HobbesError if it cannot be read.
+    """
+    path = check_path(home, "home") / "runs.db"
+    if not path.is_file():
+        raise _no_runs(home)
+    # Garbage collection may close it in another thread.
+    connection = connect(path, check_same_thread=False)
+    try:
+        connection.execute("pragma query_only = on")
+        db = Database(connection)
+        if not check_schema(db, home):
+            raise _no_runs(home)
+    except HobbesError:
+        connection.close()
+        raise
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise HobbesError(f"cannot read {path}: {error}") from error
+    return Store(home, home, db)
+
+
+def _no_runs(home: Path) -> MissingError:
+    """Return the error of a home in which nothing has been played."""
+    return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")

@@ -1,0 +1,178 @@
+"""Games of scripted policies, played by the engine's steps alone: no graph, and no rows but their figures.
+
+Such a game needs only what it starts with to be played again. So an experiment keeps its digest and its
+figures, and its turns and calls are stored when somebody asks for them, by `with_turns`.
+"""
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import JsonObject, canonical
+from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
+from hobbes.engine.world import AnyWorld, Setting
+from hobbes.errors import DamagedError, HobbesError
+from hobbes.nodes.journal import (
+    TURN_QUESTION,
+    Address,
+    Call,
+    PlayerKind,
+    Prompt,
+    Reply,
+    make_call,
+    policy_model,
+)
+from hobbes.nodes.players import PolicyPlayer, parse_spec
+from hobbes.nodes.reading import read
+from hobbes.store.figures import TOKENS, columns_of
+from hobbes.store.history import first_of
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run, ending, observer_asked
+from hobbes.store.reported import Costs, SpellsAndRatings, keep_figures, keep_row, row_of
+from hobbes.store.run_journal import RunJournal
+from hobbes.store.runs import update_run
+from hobbes.store.schema import COUNTS
+from hobbes.store.turn_figures import RunMeasuring
+
+Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
+"""Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
+
+
+def keep_nothing(*_: object) -> None:
+    """Let an answer go; what counts of it is in the turn."""
+
+
+def is_pure(world: AnyWorld, setting: Setting[Any], models: Mapping[str, str]) -> bool:
+    """Return whether scripted policies alone decide a run, so that the engine's steps can play it."""
+    policies = all(spec.startswith(f"{PlayerKind.POLICY}:") for spec in models.values())
+    return policies and setting.config.on_failure != "halt" and not observer_asked(world, setting)
+
+
+def pure_turns(
+    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], keep: Keep = keep_nothing
+) -> Iterator[Turn[Any, Any]]:
+    """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
+
+    `models` has the spec of each agent's policy. The observer, if the world has one, has to be a rule of the
+    world. A failed call leads to the default action, whatever `on_failure` says. `keep` is given each answer.
+    Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
+    kept.
+    """
+    players = {
+        agent: PolicyPlayer(world, parse_spec(world.policies, spec), setting.seed)
+        for agent, spec in models.items()
+    }
+
+    def next_turn(state: Any, memories: Mapping[str, Memory]) -> Turn[Any, Any]:  # noqa: ANN401  a world's own state
+        answers = {}
+        for actor, view in views(world, state, memories).items():
+            reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
+            answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
+            keep(state, actor, view, reply, answers[actor])
+        return play_turn(world, state, memories, answers)
+
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: Mapping[str, Memory] = {}
+    while not world.over(state):
+        turn = next_turn(state, memories)
+        state, memories = turn.resolved.state, turn.memories
+        yield turn
+        del turn
+
+
+def play_purely(store: Store, run: Run) -> None:
+    """Play a run that has no turns yet to its end, and store its digest and its figures."""
+    began = time.monotonic()
+    run.check_versions()
+    measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
+    outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
+    digest, last = run.digest, first_of(run)
+    for turn in pure_turns(run.world, run.setting, run.models):
+        played = turn.played
+        measuring.add(played)
+        counted.add(played)
+        record = turn.record
+        digest, last = link(digest, record), turn.resolved.state
+        counts["rejected"] += len(record.drops)
+        counts["corrected"] += len(record.mends)
+        outcomes.update(sorted(turn.judged.outcomes.values()))
+        del turn, played, record
+    ended = replace(run, turns=last.turn, digest=digest)
+    told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
+    costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
+    row = row_of(ended, last, counted, measuring.end(ended).measures, costs)
+    columns = columns_of(ending(run, outcomes, last, counts))
+    columns |= {
+        "measures_version": run.world.measures_version,
+        "turns": ended.turns,
+        "digest": digest,
+        "seconds": time.monotonic() - began,
+    }
+    with store.playing(run.id), store.db.conn as connection:
+        update_run(connection, run.id, columns)
+        keep_row(connection, row)
+
+
+def with_turns(store: Store, run: Run) -> Run:
+    """Return a run, whose turns are stored now: those of one that has finished without them are played again.
+
+    Raise HobbesError if the home cannot be written, or if the run was played by other rules; DamagedError if
+    it ends in another digest now.
+    """
+    played = "select 1 from turns where run = ?"
+    if run.status != "finished" or not run.turns or store.db.execute(played, [run.id]).fetchone():
+        return run
+    if run.parent or not is_pure(run.world, run.setting, run.models):
+        return run  # its turns have been lost
+    # Whoever reads as of one moment reads on as of the moment when the turns are there.
+    if reading := store.db.conn.in_transaction:
+        store.db.conn.rollback()
+    ((only,),) = store.db.execute("pragma query_only")
+    try:
+        store.db.conn.execute("pragma query_only = off")
+        with store.playing(run.id):
+            if not store.db.execute(played, [run.id]).fetchone():
+                play_again(store, run)
+    except (sqlite3.OperationalError, PermissionError) as error:
+        raise HobbesError(
+            f"run {run.id} has no turns yet, and {store.home} cannot be written to play it again: {error}"
+        ) from error
+    finally:
+        store.db.conn.execute(f"pragma query_only = {only}")
+        if reading:
+            store.db.conn.execute("begin")
+    return run
+
+
+def play_again(store: Store, run: Run) -> None:
+    """Store the turns, calls and measures of a run that was played purely.
+
+    Raise DamagedError if it ends in another digest now, HobbesError if it was played by other rules.
+    """
+    run.check_versions()
+    turns, calls = list[tuple[int, str, str, str]](), list[Call]()
+
+    def keep(state: Any, actor: str, view: JsonObject, reply: Reply, parsed: ParsedAnswer) -> None:  # noqa: ANN401  a world's own state
+        replied = reply._replace(player=run.models[run.world.owner(state, actor)])
+        prompt = Prompt("", canonical(view))
+        calls.append(make_call(Address(state.turn, actor, 1), prompt, TURN_QUESTION, replied, parsed))
+
+    measuring = RunMeasuring(store, run, keep_all=True)
+    digest = run.digest_before(0, "")
+    for number, turn in enumerate(pure_turns(run.world, run.setting, run.models, keep)):
+        record = turn.record
+        digest = link(digest, record)
+        turns.append((number, record.text, digest, canonical(turn.resolved.ledgers)))
+        measuring.add(turn.played)
+    if digest != run.digest:
+        raise DamagedError(
+            f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
+        )
+    RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))
+    if run.versions.measures != run.world.measures_version:
+        keep_figures(store, run)

@@ -1,0 +1,274 @@
+"""What reports read of the runs of experiments: the table `reported`, one row per finished run."""
+
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from annotated_types import Len
+from pydantic import Json
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.measuring import WorkedOut, work_out
+from hobbes.engine.record import canonical, compact
+from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
+from hobbes.errors import DamagedError, HobbesError
+from hobbes.nodes.players import parse_spec
+from hobbes.store.columns import Table
+from hobbes.store.damage import damage_error
+from hobbes.store.experiment_tables import PlayedCell
+from hobbes.store.figures import TOKENS
+from hobbes.store.history import StoredHistory, state_before
+from hobbes.store.home import Store
+from hobbes.store.prices import prices_of
+from hobbes.store.recorded_run import Run, observer_asked
+from hobbes.store.runs import RUNS
+
+SCOPES = ("run", "first-half", "second-half")
+"""The scopes of the column `measures`, in the order of its values."""
+
+MAX_STRETCHES = 30
+"""Into how many stretches the rounds of a run are divided at most, so that a row is small."""
+
+DECIMALS = 4
+"""The decimals of measures over time."""
+
+REPORTED = Table(
+    "reported",
+    {
+        "run": str,
+        "calls": int,
+        **{f"tokens_{kind}": int | None for kind in TOKENS},
+        "usd": float | None,
+    },
+    {
+        "told": Json[list[str]],
+        "model_settings": Json[dict[str, dict[str, Any]]],
+        "left_out": Json[dict[str, list[str]]],
+        "winners": Json[list[str]],
+        "measures": Json[dict[str, Annotated[list[float | None], Len(len(SCOPES), len(SCOPES))]]],
+        "over_time": Json[dict[str, list[float | None]]],
+        "spells": Json[list[tuple[int, bool, int]]],
+        "ratings": Json[list[tuple[str, int, int, float]]],
+    },
+    lambda row, problem: damage_error(row["run"], "", problem),
+)
+
+PLAIN = ("winners", "measures", "over_time", "spells", "ratings")
+"""The columns that reports read as values."""
+
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a run has cost: its calls, tokens and dollars, and how servers answered for its models."""
+
+    calls: int
+    tokens: Mapping[str, int | None]
+    """The tokens of each kind, None where they are unknown."""
+    usd: float | None
+    told: Sequence[str]
+    left_out: Mapping[str, Sequence[str]]
+    """The parameters that a server refused, by player."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of a run that its report reads."""
+
+    cell: PlayedCell
+    row: Mapping[str, Any]
+    """Its columns of `runs` and `reported`, JSON as plain values, and its `rounds`."""
+
+    @property
+    def seats(self) -> list[tuple[str, int, bool]]:
+        """The player of each agent, its score, and whether it won, in the order of the agents' names."""
+        players, winners = self.row["models"], self.row["winners"]
+        return [
+            (players[agent], score, agent in winners) for agent, score in sorted(self.row["scores"].items())
+        ]
+
+    @property
+    def failed(self) -> int:
+        """How many of the calls that count failed."""
+        return sum(n for outcome, n in self.row["outcomes"].items() if outcome not in DECISIONS)
+
+    def could_happen(self, world: AnyWorld) -> bool:
+        """Return whether what a duration waits for could happen: where land is owned, somebody owned some."""
+        return world.spells is None or bool(self.row["spells"])
+
+
+def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
+    """Return the measures of single turns that reports draw over time."""
+    return (*world.shares, *world.inequality)
+
+
+def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
+    """Return the number of turns in a stretch of a run with so many rounds; the last one may be shorter."""
+    return max(1, math.ceil(rounds / most))
+
+
+def row_of(
+    run: Run,
+    last: Any,  # noqa: ANN401  a world's own state
+    counted: "SpellsAndRatings",
+    measures: Iterable[Measure],
+    costs: Costs,
+) -> Row:
+    """Return the row of a run that has finished, from its last state and all its measures."""
+    world, length = run.world, stretch(run.setting.config.rounds)
+    of_scopes: dict[str, list[float | None]] = defaultdict(lambda: [None] * len(SCOPES))
+    of_turns: dict[str, dict[int, list[float]]] = {
+        name: defaultdict(list) for name in measures_over_time(world)
+    }
+    for name, scope, value in measures:
+        if scope in SCOPES:
+            of_scopes[name][SCOPES.index(scope)] = None if value is None else float(value)
+        elif name in of_turns and value is not None:
+            of_turns[name][int(scope.removeprefix("turn/")) // length].append(value)
+    return {
+        "run": run.id,
+        "told": compact(costs.told),
+        "model_settings": canonical(_settings_of_chats(run)),
+        "left_out": canonical({**costs.left_out}),
+        "calls": costs.calls,
+        **{f"tokens_{kind}": costs.tokens[kind] for kind in TOKENS},
+        "usd": costs.usd,
+        "winners": compact([agent for agent, has_won in won(world, last).items() if has_won]),
+        "measures": canonical(of_scopes),
+        "over_time": compact(
+            {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
+        ),
+        "spells": compact(counted.spells),
+        "ratings": compact(counted.ratings),
+    }
+
+
+def _settings_of_chats(run: Run) -> dict[str, Any]:
+    """Return the parameters with which each chat model of a run was asked, by its spec."""
+    specs = {*run.models.values(), observer_asked(run.world, run.setting)} - {""}
+    chats = {spec: parse_spec(run.world.policies, spec, run.model_settings).settings for spec in specs}
+    return {
+        spec: {
+            "model": one.model,
+            "api": one.api,
+            **one.parameters(""),
+            "response_format": one.response_format,
+        }
+        for spec, one in chats.items()
+        if one
+    }
+
+
+def _means(stretches: Mapping[int, Sequence[float]], count: int) -> list[float | None]:
+    """Return the mean of each stretch, None where the measure is undefined in all of it."""
+    return [
+        round(sum(values) / len(values), DECIMALS) if (values := stretches.get(place)) else None
+        for place in range(count)
+    ]
+
+
+class SpellsAndRatings:
+    """The spells and the ratings of a run, as its row has them. Turns are added one by one, none is kept."""
+
+    def __init__(self, world: AnyWorld) -> None:
+        self._world = world
+        self._spells = world.spells() if world.spells else None
+        self._truths: dict[tuple[str, int], list[float]] = defaultdict(list)
+
+    def add(self, played: PlayedTurn[Any, Any]) -> None:
+        """Add the next turn."""
+        if self._spells:
+            self._spells.add(played)
+        for one in self._world.ratings(played) if self._world.ratings else ():
+            self._truths[one.kind, one.rating].append(one.truth)
+
+    @property
+    def spells(self) -> list[tuple[int, bool, int]]:
+        """How often each spell occurred: its turns, whether it ended, and how many there were."""
+        found = self._spells.lasted if self._spells else {}
+        return sorted((spell.turns, spell.ended, count) for spell, count in found.items())
+
+    @property
+    def ratings(self) -> list[tuple[str, int, int, float]]:
+        """The kind and value of each rating, how often it was given, and the mean of the truth then."""
+        return [(*key, len(all_), sum(all_) / len(all_)) for key, all_ in sorted(self._truths.items())]
+
+
+def keep_row(connection: sqlite3.Connection, row: Row) -> None:
+    """Store the row of a run, in place of an earlier one, in the transaction of the caller."""
+    names, values = ", ".join(row), ", ".join(f":{name}" for name in row)
+    connection.execute(f"insert or replace into reported ({names}) values ({values})", row)  # noqa: S608  names are ours
+
+
+def keep_figures(store: Store, run: Run) -> None:
+    """Store the row of a run that was played on the graph and has finished."""
+    row = _stored_row_of(store, run)
+    with store.db.conn as connection:
+        keep_row(connection, row)
+
+
+def measure_anew(store: Store, run: Run) -> WorkedOut:
+    """Work out and store the figures of a finished run by today's formulas, in place of its earlier ones.
+
+    Return its measures and its rows of the plain table. Raise HobbesError if it has not finished or was
+    played by other rules, DamagedError if it is damaged.
+    """
+    run.check_versions()
+    if run.status != "finished":
+        raise HobbesError(f"run {run.id} is {run.status}: a run is measured when it has finished")
+    found = work_out(run.world, StoredHistory(store, run))
+    with store.playing(run.id), store.db.conn as connection:
+        store.figures.keep_worked_out(run, found)
+        if connection.execute("select 1 from reported where run = ?", [run.id]).fetchone():
+            keep_row(connection, _stored_row_of(store, run))
+    return found
+
+
+def _stored_row_of(store: Store, run: Run) -> Row:
+    """Return the row of a run whose turns are stored."""
+    tokens, spent = store.figures.tokens(run), store.figures.spent(run, prices_of(store.home))
+    if spent.tokens is None:
+        tokens |= {"in": None, "out": None}
+    told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
+    measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
+    counted = SpellsAndRatings(run.world)
+    for played in StoredHistory(store, run) if run.world.spells or run.world.ratings else ():
+        counted.add(played)
+    return row_of(
+        run,
+        state_before(store, run, run.turns),
+        counted,
+        (Measure(*one) for one in measures),
+        Costs(spent.calls, tokens, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
+    )
+
+
+def figures_of(
+    store: Store, cells: Iterable[PlayedCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
+) -> Iterator[Figures]:
+    """Yield the figures of these cells; what is damaged is added to `left_out`.
+
+    Those that were lost are worked out from the turns, which `with_turns` gives to a run that kept none.
+    """
+    for cell in cells:
+        try:
+            yield Figures(cell, _row(store, cell.id, with_turns))
+        except DamagedError as error:
+            left_out.append(str(error))
+
+
+def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row:
+    """Return what reports read of a run. Raise DamagedError if it is damaged."""
+    about = store.runs.row(run)
+    kept = next(store.db.query("select * from reported where run = ?", [run]), None)
+    # It is missing if the process that played the run was killed at its end.
+    row = kept or _stored_row_of(store, with_turns(store, store.runs.find(run)))
+    REPORTED.values(row)
+    plain = {name: REPORTED.plain(row, name) for name in PLAIN}
+    of_run = {name: RUNS.value(about, name) or {} for name in ("models", "scores", "outcomes")}
+    rounds = RUNS.value(about, "config")["rounds"]
+    return {**row, **plain, **of_run, "turns": about["turns"], "rounds": rounds}

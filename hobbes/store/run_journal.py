@@ -1,0 +1,180 @@
+"""The journal of a run in the run database: what `graphs` writes while the run is played."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from functools import cached_property, lru_cache
+from operator import itemgetter
+from typing import Any
+
+from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.measuring import WorkedOut
+from hobbes.engine.record import canonical, sha256
+from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
+from hobbes.nodes.reading import deciding
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import PersonQuestion, Run
+from hobbes.store.row_hashes import CALL_COLUMNS, call_hash, with_turn_hash
+from hobbes.store.runs import now, update_run
+from hobbes.store.turn_figures import RunMeasuring
+from hobbes.store.turns import INSERT_TURN
+
+
+def insertion(command: str, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL that inserts a row, whose values are in the order of the columns."""
+    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
+
+
+STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
+INSERT_CALL = insertion("insert", "calls", STORED_COLUMNS)
+INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
+
+
+def columns_of_call(call: Call, arrived: str, hash_of: Callable[[str], str] = sha256) -> dict[str, Any]:
+    """Return the columns of a call after those that say which one it is (`schema.CALL`)."""
+    reply = call.reply
+    return {
+        "tries": reply.tries,
+        "outcome": call.outcome,
+        "found_as": call.found_as,
+        "model": reply.model,
+        "player": reply.player,
+        "system": hash_of(call.prompt.system),
+        "prompt": sha256(call.prompt.turn),
+        "answer": reply.text,
+        "reasoning": reply.reasoning,
+        "reasoning_source": reply.reasoning_source,
+        "error": reply.error,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        **reply.details._asdict(),
+        "milliseconds": reply.milliseconds,
+        "arrived": arrived,
+    }
+
+
+class RunJournal:
+    """Writes a run's calls as they arrive and its turns as they end."""
+
+    has_all = False
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store = store
+        self._run = run.id
+        self._begun = run
+        # Turns that have calls and no record exist only after a crash or a halt.
+        self._attempts = store.calls.attempts_since(run.id, run.turns)
+        # A run that halted on failed calls repeats them; any other run keeps them as they are.
+        self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
+        self._arrived: list[Call] = []
+        # The system text comes with every call of a model.
+        self._hash_of = lru_cache(maxsize=2)(sha256)
+
+    @cached_property
+    def measuring(self) -> RunMeasuring:
+        """Works out the measures of the run while it is played; an answer that a person gives needs none."""
+        return RunMeasuring(self._store, self._begun)
+
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
+        """Return the last call to this question with this prompt, or None if it must be asked again."""
+        if (turn, agent) not in self._attempts:
+            return None
+        calls = self._store.calls.attempts(self._run, turn, agent)[agent]
+        counts = deciding(calls)
+        if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
+            return None
+        matching = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
+        return next(matching, None)
+
+    def free(self, turn: int, agent: str) -> Address:
+        """Return the address of the next attempt."""
+        return Address(turn, agent, self._attempts.get((turn, agent), 0) + 1)
+
+    def read(self, call: Call, parsed: ParsedAnswer) -> None:
+        """Do nothing: a stored call has its outcome already."""
+
+    async def keep(self, *calls: Call) -> None:
+        """Store calls, together with all that arrive in the same moment; none is ever overwritten."""
+        self._arrived += calls
+        try:
+            await asyncio.sleep(0)  # all that has arrived gets its turn on the event loop
+        finally:
+            self._store_arrived()
+
+    def _store_arrived(self) -> None:
+        """Store the calls that have arrived, in one transaction, unless another of them has done so."""
+        if not self._arrived:
+            return
+        with self._store.db.conn:
+            self._insert(self._arrived)
+        self._arrived = []
+
+    def keep_answer(self, call: Call, question: PersonQuestion) -> bool:
+        """Store a person's answer; once all have answered, the run stops waiting.
+
+        Return whether the run still waited for this answer. If it did not, nothing is stored.
+        """
+        with self._store.db.conn as connection:
+            questions = self._store.runs.find(self._run).questions
+            if question not in questions:
+                return False
+            self._insert([call])
+            left = [asdict(one) for one in questions if one != question]
+            open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
+            update_run(connection, self._run, open_ones)
+            return True
+
+    def give(self, calls: Iterable[Call]) -> None:
+        """Store answers that were given with a fork, in the transaction that stores the fork."""
+        self._insert([*calls])
+
+    def keep_whole(
+        self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
+    ) -> None:
+        """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
+        ended, connection = now(), self._store.db.conn
+        with connection:
+            rows = ((self._run, *turn, ended) for turn in turns)
+            connection.executemany(INSERT_TURN, map(with_turn_hash, rows))
+            self._insert(calls)
+            self._store.figures.keep_worked_out(self._begun, found)
+
+    def _row(self, call: Call, arrived: str) -> dict[str, Any]:
+        """Return the row of a call."""
+        row = {
+            "run": self._run,
+            "turn": call.address.turn,
+            "agent": call.address.agent,
+            "attempt": call.address.attempt,
+            "question": call.question,
+            **columns_of_call(call, arrived, self._hash_of),
+        }
+        return {**row, "row_hash": call_hash(row)}
+
+    def _insert(self, calls: Sequence[Call]) -> None:
+        """Insert the rows of calls, and the prompts that models and people were sent."""
+        arrived = now()
+        rows = [self._row(call, arrived) for call in calls]
+        texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}
+        for row, call in zip(rows, calls, strict=True):
+            if not is_program(call.reply.player):
+                texts[row["prompt"]] = call.prompt.turn
+        self._store.db.conn.executemany(INSERT_TEXT, texts.items())
+        # Values by position are bound twice as fast as values by name.
+        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED_COLUMNS), rows))
+        self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
+
+    def turn(self, turn: Logged) -> None:
+        """Store a turn, and that the run has it, in one transaction."""
+        number, record, digest, ledgers, played = turn
+        self.measuring.add(played)
+        with self._store.db.conn as connection:
+            row = (self._run, number, record.text, digest, canonical(ledgers), now())
+            connection.execute(INSERT_TURN, with_turn_hash(row))
+            connection.execute(
+                "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
+                " where id = ?",
+                (number + 1, digest, self._run),
+            )
+        self._attempts = {key: attempt for key, attempt in self._attempts.items() if key[0] > number}

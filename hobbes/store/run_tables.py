@@ -1,0 +1,180 @@
+"""The tables of one run for other tools: those of the run database, with texts in place of their hashes.
+
+Further columns tell which call of each agent and turn counts, and which calls failed. Three tables are added.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from hobbes.engine.answer import DECISIONS
+from hobbes.engine.measuring import agent_turns_of
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.turn import TurnRecord
+from hobbes.errors import MissingError
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
+from hobbes.store.calls import by_turn
+from hobbes.store.history import StoredHistory, scores
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.store.row_hashes import CALL_COLUMNS
+from hobbes.store.schema import agent_turns_columns, columns_of, kinds_of
+from hobbes.store.turns import TURNS
+
+Row: TypeAlias = dict[str, Any]
+
+QUERIES = {
+    "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
+    "calls": f"select {', '.join(CALL_COLUMNS)} from calls where run = ? order by turn, agent, attempt",  # noqa: S608  names are ours
+    **{
+        table.name: f"select {', '.join(columns_of(table))} from {table.name} where run = ?"  # noqa: S608  names are ours
+        f" order by turn, {', '.join(table.key)}"
+        for table in TurnRecord.tables()
+    },
+    "measures": (
+        "select run, name, scope, value, decisions, failures from measures where run = ? order by rowid"
+    ),
+}
+
+TABLES = (*QUERIES, "failures", "scores", "notes")
+"""The names of the tables of a run of any world."""
+
+AGENT_TURNS = "agent_turns"
+"""The name of the plain table of a run: a row for each agent and turn, as its world declares it."""
+
+
+def tables_of(run: Run) -> tuple[str, ...]:
+    """Return the names of the tables of a run."""
+    return TABLES if run.world.agent_turns is None else (*TABLES, AGENT_TURNS)
+
+
+ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
+"""The first columns of the tables that are added."""
+
+JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
+    (table.name, column)
+    for table in TurnRecord.tables()
+    for column, kind in columns_of(table).items()
+    if kind == "json"
+}
+"""The columns that hold JSON: values in jsonl, text in the other formats."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """One table of a run: its columns, each with its type (str, int, float or bool), and its rows.
+
+    The rows are read from the run database one by one, and only once.
+    """
+
+    name: str
+    columns: Mapping[str, type]
+    rows: Iterator[Row]
+
+    def values(self) -> Iterator[Row]:
+        """Yield the rows with the values of their JSON columns in place of the texts."""
+        columns = [column for column in self.columns if (self.name, column) in JSON_COLUMNS]
+        for row in self.rows:
+            yield row | {column: json.loads(row[column]) for column in columns if row[column] is not None}
+
+
+def table_of(store: Store, run: Run, name: str) -> RunTable:
+    """Return a table of a run; raise MissingError, with the names of all tables, if there is none."""
+    if name not in tables_of(run):
+        hint = did_you_mean(name, tables_of(run), f"tables: {', '.join(tables_of(run))}")
+        raise MissingError(f"there is no table {name!r}{hint}")
+    if made := MADE.get(name):
+        return made(store, run)
+    types = kinds_of(store.db, name)
+    cursor = store.db.execute(QUERIES[name], [run.id])
+    columns = {column: types[column] for column, *_ in cursor.description}
+    if name == "calls":
+        rows = _with_what_counts(_with_texts(store, store.calls.rows(run.id)))
+        return RunTable(name, {**columns, "decides": bool, "failed": bool}, rows)
+    if name != "measures":
+        store.turns.check(run)
+    stored = (dict(zip(columns, row, strict=True)) for row in cursor)
+    if name == "turns":
+        stored = (row for row in stored if TURNS.values(row))
+        counted = {"decisions": int, "failures": int}
+        return RunTable(name, {**columns, **counted}, _with_decisions(store, run, stored))
+    return RunTable(name, columns, stored)
+
+
+def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of turns with the numbers of their decisions and failures."""
+    decided, failed = by_turn(store.calls.outcomes(run.id))
+    for row in rows:
+        yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
+
+
+def _with_texts(store: Store, rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of calls with the texts of their prompts in place of their hashes."""
+    for row in rows:
+        system, prompt = store.calls.read(row).prompt
+        yield {column: row[column] for column in CALL_COLUMNS} | {"system": system, "prompt": prompt}
+
+
+def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield the rows of calls; each says whether it counts for its agent and turn, and whether it failed."""
+    for _, calls in groupby(rows, key=itemgetter("turn", "agent")):
+        attempts = list(calls)
+        counting = [r for r in attempts if _may_count(r["question"], r["outcome"])]
+        counts = counting[-1] if counting else None
+        for row in attempts:
+            failed = row is counts and row["outcome"] not in DECISIONS
+            yield {**row, "decides": row is counts, "failed": failed}
+
+
+def _may_count(question: int, outcome: str) -> bool:
+    """Return whether a call counts unless a later one does (see nodes.reading.deciding)."""
+    return question == TURN_QUESTION or (question == FOLLOW_UP_QUESTION and outcome in DECISIONS)
+
+
+def _agent_turns(store: Store, run: Run) -> RunTable:
+    """Return what each agent did and has, turn by turn, by today's formulas and up to the last turn."""
+    rows = (
+        {"run": run.id, "turn": one.turn, "agent": one.agent, **one.values}
+        for played in StoredHistory(store, run)
+        for one in agent_turns_of(run.world, played)
+    )
+    return RunTable(AGENT_TURNS, agent_turns_columns(run.world), rows)
+
+
+def _failures(store: Store, run: Run) -> RunTable:
+    """Return the failed calls among those that count."""
+    rows = (
+        {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
+        for d in store.calls.decisions(run.id)
+        if d.failed
+    )
+    return RunTable("failures", {**ADDRESS, "attempt": int, "cause": str}, rows)
+
+
+def _scores(store: Store, run: Run) -> RunTable:
+    """Return the score of each agent after each turn."""
+    rows = (
+        {"run": run.id, "turn": turn, "agent": agent, "score": score}
+        for turn, now in scores(store, run)
+        for agent, score in now.items()
+    )
+    return RunTable("scores", {**ADDRESS, "score": int}, rows)
+
+
+def _notes(store: Store, run: Run) -> RunTable:
+    """Return what people noted of the run, its turns, its agents' turns and its events."""
+    rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
+    texts = {"tags": str, "note": str, "written": str}
+    return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)
+
+
+MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {
+    AGENT_TURNS: _agent_turns,
+    "failures": _failures,
+    "scores": _scores,
+    "notes": _notes,
+}
+"""The tables that are not those of the run database."""

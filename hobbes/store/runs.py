@@ -1,0 +1,359 @@
+"""The runs of a home: the tables `runs` and `texts`."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, Json
+from sqlite_utils import Database
+from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
+
+from hobbes.engine.names import did_you_mean
+from hobbes.engine.record import canonical, compact, sha256
+from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.engine.world import AnyWorld, Setting, make_setting
+from hobbes.errors import DamagedError, MissingError, UsageError
+from hobbes.files import CASSETTE_SUFFIX
+from hobbes.nodes.caps import Caps
+from hobbes.nodes.models import Models, ModelSettings
+from hobbes.nodes.prompting import PromptSet, bound
+from hobbes.store.columns import Table
+from hobbes.store.command_line import command
+from hobbes.store.damage import damage_error
+from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions
+from hobbes.store.row_hashes import RUN_COLUMNS, WAY, column_hashes
+from hobbes.store.schema import COUNTS, TEMPLATES
+from hobbes.worlds import world_named
+
+Row = dict[str, Any]
+
+RESERVED = {"last", "compare", "search", "experiments", "notes", "probes", "codes"}
+"""Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
+
+
+class Way(TypedDict):
+    """How the turns before `until` were played: the columns of `runs` of these names."""
+
+    until: int
+    config: dict[str, Any]
+    models: dict[str, str]
+    model_settings: dict[str, ModelSettings] | None
+    prompts: str
+    prompts_hash: str | None
+    lang: str
+    system_template: str
+    turn_template: str
+    answer_schema: str
+    observer_text: str | None
+
+
+RUNS = Table(
+    "runs",
+    {
+        **dict.fromkeys(("id", "world", "prompts", "lang", "status", "started", "digest", "hobbes"), str),
+        **dict.fromkeys(TEMPLATES, str),
+        **dict.fromkeys(("seed", "record_version", "rules_version"), int),
+        "turns": Annotated[int, Field(ge=0)],
+        "seconds": float,
+        **dict.fromkeys(("name", "prompts_hash", "observer_text", "ended", "ending"), str | None),
+        **dict.fromkeys(("error", "parent"), str | None),
+        **dict.fromkeys(("turn", "tainted", "measures_version", *COUNTS), int | None),
+    },
+    {
+        "config": Json[dict[str, Any]],
+        "agents": Json[list[str]],
+        "models": Json[dict[str, str]],
+        "model_settings": Json[dict[str, ModelSettings]] | None,
+        "outcomes": Json[dict[str, int]] | None,
+        "scores": Json[dict[str, int]] | None,
+        "caps": Json[Caps],
+        "question": Json[tuple[PersonQuestion, ...]] | None,
+        "servers": Json[dict[str, list[str]]] | None,
+        "earlier": Json[list[Way]] | None,
+        "column_hashes": Json[list[str]],
+    },
+    lambda row, problem: damage_error(row["id"], "", problem),
+)
+
+
+class Runs:
+    """The runs of a home."""
+
+    def __init__(self, home: Path, db: Database) -> None:
+        self._home = home
+        self._db = db
+
+    def new(  # noqa: PLR0913, PLR0917  everything that a run starts with
+        self,
+        world: AnyWorld,
+        setting: Setting[Any],
+        models: Mapping[str, str],
+        model_settings: Models,
+        prompts: PromptSet,
+        name: str | None,
+        caps: Caps,
+        fork_of: tuple[Run, int] | None = None,
+    ) -> str:
+        """Store a new run with the exact texts of its prompt templates, and return its id.
+
+        A fork begins at the turn that stands beside its parent. Its first turns are copied by `Turns`.
+        """
+        run = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-") + secrets.token_hex(3)
+        with self._db.atomic():
+            texts = [self.add_text(text) for text in (prompts.system, prompts.turn, prompts.schema)]
+            # The first text locks the database for other writers, so the name stays free until it is used.
+            self.check_name(name)
+            way = {
+                "config": setting.config.model_dump_json(),
+                "models": compact(models),
+                "model_settings": compact({n: one.to_json() for n, one in model_settings.items()})
+                if model_settings
+                else None,
+                "prompts": prompts.variant,
+                "prompts_hash": prompts.hash or None,
+                "lang": prompts.lang,
+                **dict(zip(TEMPLATES, texts, strict=True)),
+                "observer_text": prompts.observer,
+            }
+            parent, turn = fork_of or (None, None)
+            earlier = self._earlier(parent.id, turn, way) if parent and turn is not None else []
+            row = {
+                "id": run,
+                "name": name,
+                "world": world.name,
+                "agents": compact(setting.agents),
+                "seed": setting.seed,
+                **way,
+                "caps": compact(asdict(caps)),
+                "status": "unfinished",
+                "digest": first_digest(world, setting),
+                "started": now(),
+                "record_version": RECORD_VERSION,
+                "rules_version": world.rules_version,
+                "hobbes": HOBBES,
+                "parent": parent.id if parent else None,
+                "turn": turn,
+                "earlier": canonical(earlier) if earlier else None,
+            }
+            self._db.table("runs").insert({**row, "column_hashes": compact(column_hashes(row))})
+        return run
+
+    def _earlier(self, parent: str, turn: int, way: Mapping[str, Any]) -> list[Row]:
+        """Return how the turns of a fork before its own were played, as JSON, in the order of turns.
+
+        Nothing is told of turns that were played as the fork goes on.
+        """
+        row = self.row(parent)
+        earlier: list[Row] = RUNS.plain(row, "earlier") or []
+        if turn > (earlier[-1]["until"] if earlier else 0):
+            earlier.append({"until": turn, **_plain_way(row)})
+        if earlier and earlier[-1] == {"until": earlier[-1]["until"], **_plain_way(way)}:
+            earlier.pop()
+        return earlier
+
+    def check_name(self, name: str | None) -> None:
+        """Raise UsageError for a name by which the run could not be found."""
+        if name is None:
+            return
+        if not name:
+            raise UsageError("--name is empty; choose a name, or leave the option out")
+        if name in RESERVED:
+            raise UsageError(f"--name {name!r} is reserved; choose another name")
+        if name.endswith(CASSETTE_SUFFIX):
+            raise UsageError(f"--name {name!r} looks like a cassette file; choose another name")
+        if self.has(name):
+            raise UsageError(f"--name {name!r}: the name is already in use; choose another")
+
+    def has(self, name: str) -> bool:
+        """Return whether a run has this name or id."""
+        return any(self._db.table("runs").rows_where("name = ?1 or id = ?1", [name]))
+
+    def add_text(self, text: str) -> str:
+        """Store a text as it is, if it is new, and return its hash."""
+        name = sha256(text)
+        self._db.conn.execute("insert or ignore into texts (hash, text) values (?, ?)", (name, text))
+        return name
+
+    def text(self, name: str) -> str | None:
+        """Return the text with a hash; None if it is missing, or is not the one with this hash."""
+        stored = self._db.conn.execute("select text from texts where hash = ?", [name]).fetchone()
+        text = stored[0] if stored else None
+        return text if isinstance(text, str) and sha256(text) == name else None
+
+    def find(self, reference: str) -> Run:
+        """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
+
+        One of an experiment may have kept no turns: `pure.with_turns` plays them again. Raise MissingError if
+        there is none, UsageError if there are several, DamagedError if it is damaged.
+        """
+        row = self._found(reference)
+        check_row(row)
+        return self._as_run(row)
+
+    def find_unchecked(self, reference: str) -> Run:
+        """Return a run, as `find` does, although its row may have been changed: `verify` tells how.
+
+        Raise DamagedError if the row cannot be read at all.
+        """
+        return self._as_run(self._found(reference))
+
+    def _found(self, reference: str) -> Row:
+        """Return the row of the run that is meant."""
+        table = self._db.table("runs")
+        if reference == "last":
+            rows = list(table.rows_where(order_by="rowid desc", limit=1))
+        else:
+            rows = list(table.rows_where("id = ?1 or name = ?1", [reference])) or list(
+                table.rows_where("?1 != '' and substr(id, 1, length(?1)) = ?1", [reference])
+            )
+        if not rows:
+            names = self._db.execute("select name from runs where name is not null union select id from runs")
+            known = ["last", *(name for (name,) in names)]
+            hint = did_you_mean(reference, known, f"`{command(self._home, 'runs')}` lists them")
+            raise MissingError(f"there is no run {reference!r} in {self._home}{hint}")
+        if len(rows) > 1:
+            ids = ", ".join(str(row["id"]) for row in rows)
+            raise UsageError(f"{reference!r} matches several runs; write more of the id: {ids}")
+        return rows[0]
+
+    def _as_run(self, row: Row) -> Run:
+        """Return the run of a row. Raise DamagedError if it cannot be read."""
+        values = RUNS.values(row)
+        versions = Versions(
+            row["record_version"], row["rules_version"], row["hobbes"], row["measures_version"]
+        )
+        differences = ""
+        try:
+            world = world_named(row["world"])
+            differences = versions.differences(world)
+            setting = self._setting(world, row, values["config"])
+        except ValueError as error:
+            told = f"; {differences}" if differences else ""
+            raise DamagedError(f"run {row['id']} cannot be read: {error}{told}") from error
+        return Run(
+            row["id"],
+            row["name"],
+            world,
+            setting,
+            values["models"],
+            values["model_settings"] or {},
+            self._prompts(world, row, row, setting),
+            row["status"],
+            row["turns"],
+            row["digest"],
+            row["seconds"],
+            values["caps"],
+            values["question"] or (),
+            versions,
+            row["parent"],
+            row["turn"] or 0,
+            tuple(self._stretch(world, row, one) for one in values["earlier"] or ()),
+        )
+
+    def _stretch(self, world: AnyWorld, row: Row, way: Way) -> Stretch:
+        """Return how some turns of a run were played."""
+        try:
+            setting = self._setting(world, row, way["config"])
+        except ValueError as error:
+            raise damage_error(row["id"], "", f"the column runs.earlier is damaged: {error}") from error
+        prompts = self._prompts(world, row, way, setting)
+        return Stretch(way["until"], setting, way["models"], way["model_settings"] or {}, prompts)
+
+    def _setting(self, world: AnyWorld, row: Row, config: Row) -> Setting[Any]:
+        """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
+        return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
+
+    def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
+        """Return the prompts of a run, or those of its earlier turns."""
+        templates = [self.text(way[column]) for column in TEMPLATES]
+        for column, text in zip(TEMPLATES, templates, strict=True):
+            if text is None:
+                problem = f"the text of the column runs.{column} in the table texts is missing or was changed"
+                raise damage_error(row["id"], "", problem)
+        system, turn, schema = (text or "" for text in templates)
+        observer, content = way["observer_text"] or "", way["prompts_hash"] or ""
+        prompts = PromptSet(world.name, way["prompts"], way["lang"], system, turn, schema, observer, content)
+        return bound(world, prompts, setting)
+
+    def row(self, run: str) -> Row:
+        """Return the row of a run; raise DamagedError if it is damaged."""
+        row = self.row_unchecked(run)
+        check_row(row)
+        return row
+
+    def row_unchecked(self, run: str) -> Row:
+        """Return the row of a run as it is."""
+        # `get` of sqlite-utils asks SQLite for the columns of the table each time.
+        (row,) = self._db.query("select * from runs where id = ?", [run])
+        return row
+
+    def rows(self) -> list[Row]:
+        """Return the rows of all runs as they are, the newest first."""
+        return list(self._db.table("runs").rows_where(order_by="rowid desc"))
+
+    def prompts(self) -> list[Row]:
+        """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
+        columns = "id, name, world, prompts, lang, prompts_hash"
+        return list(self._db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
+
+    def forks(self, run: str) -> list[Row]:
+        """Return the forks of a run, the newest first: id, name and turn."""
+        sql = "select id, name, turn from runs where parent = ? order by rowid desc"
+        return list(self._db.query(sql, [run]))
+
+    def update(self, run: str, **values: str | float | None) -> None:
+        """Change columns of a run."""
+        # A single statement waits for other writers. sqlite-utils reads first, and SQLite refuses to turn a
+        # reader into a writer.
+        with self._db.conn as connection:
+            update_run(connection, run, values)
+
+    def keep_servers(self, run: str, asked: Mapping[str, str]) -> None:
+        """Note the server that each chat model is asked at, by the spec of its player.
+
+        One that was stopped may go on at another server; the servers before it stay.
+        """
+        before = RUNS.value(self.row(run), "servers") or {}
+        servers = {spec: [*dict.fromkeys([*before.get(spec, ()), url])] for spec, url in asked.items()}
+        if servers != before:
+            self.update(run, servers=compact({**before, **servers}))
+
+    def ask(self, run: str, questions: Iterable[PersonQuestion]) -> None:
+        """Note that a run waits for people, and what they are asked."""
+        self.update(run, status="waiting", question=json.dumps([asdict(one) for one in questions]))
+
+
+def check_row(row: Row) -> None:
+    """Raise DamagedError if a column of a run's row that never changes was changed."""
+    RUNS.values(row)
+    for column in changed_columns(row):
+        raise damage_error(row["id"], "", f"the column runs.{column} is damaged: it was changed")
+
+
+def changed_columns(row: Row) -> list[str]:
+    """Return the columns of a run's row that never change, and were changed all the same."""
+    written = RUNS.value(row, "column_hashes")
+    pairs = zip_longest(RUN_COLUMNS, written, column_hashes(row))
+    return [column for column, then, today in pairs if column and then != today]
+
+
+def _plain_way(row: Mapping[str, Any]) -> Row:
+    """Return the columns of a run that say how it is played, as plain JSON."""
+    return {column: RUNS.plain(row, column) for column in WAY}
+
+
+def update_run(connection: sqlite3.Connection, run: str, values: Mapping[str, str | float | None]) -> None:
+    """Change columns of a run."""
+    columns = ", ".join(f"{column} = :{column}" for column in values)
+    connection.execute(f"update runs set {columns} where id = :run", {**values, "run": run})  # noqa: S608  names are ours
+
+
+def now() -> str:
+    """Return the time in UTC, to the millisecond, for people to read."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

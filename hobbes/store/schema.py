@@ -1,0 +1,331 @@
+"""The tables of the run database, made with sqlite-utils.
+
+The tables of a turn's record are views of the column `turns.record`. Their SQL follows from the declarations
+in `engine.turn`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
+from hobbes.engine.world import AnyWorld
+from hobbes.errors import HobbesError
+from hobbes.store.command_line import command
+
+RECORD = "iif(json_valid(record), record, '{}')"
+"""SQL for the record of a turn; a damaged one is empty."""
+
+COUNTS = {
+    "rejected": f"coalesce(sum(json_array_length({RECORD}, '$.drops')), 0)",
+    "corrected": f"coalesce(sum(json_array_length({RECORD}, '$.mends')), 0)",
+}
+"""The columns of `runs` for rejections and corrections, each with the SQL that counts them in turns."""
+
+TEMPLATES = ("system_template", "turn_template", "answer_schema")
+"""The columns of `runs` for the templates of its prompts, which are stored when the run starts."""
+
+SCHEMA_VERSION = 6
+"""The version of the tables, which the file keeps as `pragma user_version`."""
+
+CARRIED_OVER = SCHEMA_VERSION - 1
+"""The version that `hobbes migrate` carries over."""
+
+ADDRESS = {"run": str, "turn": int}
+"""The first columns of a table whose rows belong to a turn."""
+
+CALL: Mapping[str, type] = {
+    "tries": int,
+    "outcome": str,
+    "found_as": str,
+    "model": str,
+    "player": str,
+    "system": str,
+    "prompt": str,
+    "answer": str,
+    "reasoning": str,
+    "reasoning_source": str,
+    "error": str,
+    "tokens_in": int,
+    "tokens_out": int,
+    "tokens_cached": int,
+    "tokens_cache_written": int,
+    "tokens_reasoning": int,
+    "finish_reason": str,
+    "service_tier": str,
+    "fingerprint": str,
+    "provider_id": str,
+    "provider_usd": float,
+    "usage": str,
+    "milliseconds": int,
+    "arrived": str,
+}
+"""The columns of a call after those that say which one it is."""
+
+RUN = [("run", "runs", "id")]
+"""The foreign key of such a table."""
+
+
+def create(db: Database) -> None:
+    """Create the tables and views of a new run database, all or nothing."""
+    with db.atomic():
+        _create_tables(db)
+        for table in TurnRecord.tables():
+            db.conn.execute(view_of(table))
+        db.conn.execute(f"pragma user_version = {SCHEMA_VERSION}")
+
+
+def _create_tables(db: Database) -> None:
+    """Create the tables. They are strict: each column takes values of its type alone."""
+    db.table("texts").create({"hash": str, "text": str}, pk="hash", strict=True)
+    db.table("runs").create(
+        {
+            "id": str,
+            "name": str,
+            "world": str,
+            "config": str,
+            "agents": str,
+            "seed": int,
+            "models": str,
+            "model_settings": str,
+            "prompts": str,
+            "prompts_hash": str,
+            "lang": str,
+            "system_template": str,
+            "turn_template": str,
+            "answer_schema": str,
+            "observer_text": str,
+            "status": str,
+            "started": str,
+            "ended": str,
+            "turns": int,
+            "digest": str,
+            "outcomes": str,
+            "scores": str,
+            "ending": str,
+            "tainted": int,
+            **dict.fromkeys(COUNTS, int),
+            "measures_version": int,
+            "seconds": float,
+            "error": str,
+            "caps": str,
+            "question": str,
+            "servers": str,
+            "parent": str,
+            "turn": int,
+            "earlier": str,
+            "record_version": int,
+            "rules_version": int,
+            "hobbes": str,
+            "column_hashes": str,
+        },
+        pk="id",
+        strict=True,
+        foreign_keys=[*((column, "texts", "hash") for column in TEMPLATES), ("parent", "runs", "id")],
+        defaults={"turns": 0, "seconds": 0},
+    )
+    db.table("runs").create_index(["name"], unique=True)
+    db.table("turns").create(
+        {**ADDRESS, "record": str, "digest": str, "ledgers": str, "ended": str, "row_hash": str},
+        pk=("run", "turn"),
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.conn.execute(
+        "alter table turns add column state text"
+        f" generated always as (json_extract({RECORD}, '$.state')) virtual"
+    )
+    db.table("calls").create(
+        {
+            **ADDRESS,
+            "agent": str,
+            "attempt": int,
+            "question": int,
+            **CALL,
+            "row_hash": str,
+        },
+        pk=(*ADDRESS, "agent", "attempt"),
+        strict=True,
+        foreign_keys=[*RUN, ("system", "texts", "hash")],  # no table has the prompts of policies
+    )
+    db.table("measures").create(
+        {"run": str, "name": str, "scope": str, "value": float, "decisions": int, "failures": int},
+        pk=("run", "name", "scope"),
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.table("reported").create(
+        {
+            "run": str,
+            "told": str,
+            "model_settings": str,
+            "left_out": str,
+            "calls": int,
+            "tokens_in": int,
+            "tokens_out": int,
+            "tokens_cached": int,
+            "tokens_cache_written": int,
+            "tokens_reasoning": int,
+            "usd": float,
+            "winners": str,
+            "measures": str,
+            "over_time": str,
+            "spells": str,
+            "ratings": str,
+        },
+        pk="run",
+        strict=True,
+        foreign_keys=RUN,
+    )
+    db.table("experiments").create(
+        {"name": str, "world": str, "file": str, "started": str}, pk="name", strict=True
+    )
+    db.table("cells").create(
+        {"experiment": str, "arm": str, "seed": int, "run": str},
+        pk=("experiment", "arm", "seed"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name"), *RUN],
+    )
+    _create_tables_of_probes(db)
+    db.table("plans").create(
+        {"experiment": str, "kept": str, "plan": str, "hash": str, "why": str},
+        pk=("experiment", "kept"),
+        strict=True,
+        foreign_keys=[("experiment", "experiments", "name")],
+    )
+
+
+def _create_tables_of_probes(db: Database) -> None:
+    """Create the tables of probes."""
+    asked = {"situations": str, "columns": str, "times": int}
+    db.table("probes").create(
+        {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True
+    )
+    db.table("probe_answers").create(
+        {"probe": str, "situation": int, "column": str, "number": int, "question": int, **CALL},
+        pk=("probe", "situation", "column", "number", "question"),
+        strict=True,
+        foreign_keys=[
+            ("probe", "probes", "name"),
+            *((text, "texts", "hash") for text in ("system", "prompt")),
+        ],
+    )
+
+
+def check_schema(db: Database, home: Path) -> bool:
+    """Return whether the tables are there. Raise HobbesError, in one line, if they are of another schema."""
+    ((schema,),) = db.execute("pragma user_version")
+    if schema == SCHEMA_VERSION:
+        return True
+    if not db.table_names():
+        return False
+    migrate = command(home, "migrate")
+    raise HobbesError(
+        f"{home}/runs.db has schema {schema}, and this hobbes has schema {SCHEMA_VERSION}; "
+        + (
+            f"`{migrate}` carries it over"
+            if schema == CARRIED_OVER
+            else f"`{migrate}` carries over schema {CARRIED_OVER} only: choose another folder with --home"
+        )
+    )
+
+
+def columns_of(table: Table) -> dict[str, Kind]:
+    """Return all columns of a table of the record with their types, in their order."""
+    return {"run": "text", "turn": "integer", **{name: column.kind for name, column in table.columns.items()}}
+
+
+def view_of(table: Table) -> str:
+    """Return the SQL that creates the view for a table of the record.
+
+    A damaged record has no rows. The rows of a run are found by the primary key of `turns`.
+    """
+    (part,) = (name for name, part in TurnRecord.parts().items() if table in part.tables)
+    return f"CREATE VIEW {table.name} AS\n" + "\nunion all\n".join(
+        _rows_at(table, part, place) for place in table.places
+    )
+
+
+def agent_turns_table(world: AnyWorld) -> str:
+    """Return the name of the plain table of a world: a row for each agent and turn."""
+    return f"agent_turns_{world.name}"
+
+
+def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
+    """Return the columns of the plain table of a world, each with the type of its values."""
+    if world.agent_turns is None:
+        return {}
+    further = {name: SQL_KINDS[kind.upper()] for name, kind in world.agent_turns.columns.items()}
+    return {**ADDRESS, "agent": str, **further}
+
+
+def has_agent_turns(db: Database, world: AnyWorld) -> bool:
+    """Return whether the plain table of a world is there with the columns that it has today."""
+    name = agent_turns_table(world)
+    return name in db.table_names() and db.table(name).columns_dict == agent_turns_columns(world)
+
+
+def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
+    """Create the plain table of a world. One with other columns is made anew, without its rows.
+
+    Those rows were made by other formulas; `hobbes measure` makes them anew.
+    """
+    if world.agent_turns is not None and not has_agent_turns(db, world):
+        db.table(agent_turns_table(world)).create(
+            agent_turns_columns(world),
+            pk=("run", "turn", "agent"),
+            strict=True,
+            foreign_keys=RUN,
+            replace=True,
+        )
+
+
+def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
+    """Return the SQL that selects the rows of a table at one of its places."""
+    source, path = RECORD, f"$.{name}"
+    joined, steps = ["turns"], []
+    for number, step in enumerate(place):
+        if step == EACH:
+            joined.append(f"json_each({source}, '{path}') as at{number}")
+            steps.append(f"at{number}.key")
+            source, path = f"iif(at{number}.type = 'object', at{number}.value, '{{}}')", "$"
+        else:
+            steps.append(f"'{step}'")
+            path += f".{step}"
+    value = f"at{len(place) - 1}.value"
+    columns = [f"{_cell(column, value, steps)} as {name}" for name, column in table.columns.items()]
+    only = [f"{value} ->> '{path}' = '{told}'" for path, told in table.only.items()]
+    paths = any(str(column.source).startswith("$.") for column in table.columns.values())
+    objects = [f"at{len(place) - 1}.type = 'object'"] if paths else []
+    where = " and ".join((*objects, *only))
+    return f"select turns.run as run, turns.turn as turn, {', '.join(columns)}\nfrom {', '.join(joined)}" + (
+        f"\nwhere {where}" if where else ""
+    )
+
+
+def _cell(column: Column, value: str, steps: Sequence[str]) -> str:
+    """Return the SQL of a column, whose row stands in `value`, reached by these steps."""
+    if column.source is None:
+        return "row_number() over (partition by turns.run, turns.turn order by at0.key) - 1"
+    if isinstance(column.source, int):
+        return steps[column.source]
+    if column.source == "$":
+        return value
+    cell = f"{value} {'->' if column.kind == 'json' else '->>'} '{column.source}'"
+    return cell if column.otherwise is None else f"coalesce({cell}, '{column.otherwise}')"
+
+
+SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float}
+"""The types of SQL columns."""
+
+
+def kinds_of(db: Database, name: str) -> dict[str, type]:
+    """Return the columns of a table or a view, each with the type of its values."""
+    for table in TurnRecord.tables():
+        if table.name == name:
+            return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
+    return {
+        column: SQL_KINDS[kind.upper()]
+        for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])
+    }

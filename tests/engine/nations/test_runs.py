@@ -1,0 +1,62 @@
+"""Whole runs, with few and many agents and every mix of policies: no rejections, and the same bytes."""
+
+import os
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from hobbes.engine.nations.world import NATIONS
+from tests.engine.nations.stage import A, B, C, D, board, digest, run
+
+POLICIES = list(NATIONS.policies.by_name)
+MIXES = [
+    *((agents, [name]) for name in POLICIES for agents in (2, 8)),
+    *((4, [*pair]) for pair in combinations(POLICIES, 2)),
+    *((agents, POLICIES) for agents in (8, 20)),
+]
+"""Each policy alone, each pair, and all together. Among many agents, all together contain each pair."""
+
+E = "AgentE"
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(("agents", "mix"), MIXES)
+def test_fifty_turns_run_without_a_failed_decision(agents: int, mix: list[str]) -> None:
+    played = run(board(agents), mix, turns=50)
+    assert [drop for done in played for drop in done.drops] == []
+    assert NATIONS.over(played[-1].after)
+    assert set(NATIONS.scores(played[-1].after)) == set(played[0].before.setting.agents)
+
+
+def test_the_same_digests_whatever_the_hash_seed() -> None:
+    def elsewhere(hash_seed: str) -> list[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tests.engine.nations.stage", "20", "4", "8"],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+
+    here = [digest(run(board(agents), POLICIES, turns=20, noise=0.1)) for agents in (4, 8)]
+    assert elsewhere("0") == elsewhere("12345") == here
+
+
+def test_another_seed_is_another_run() -> None:
+    settled = board(4).setting
+    other = NATIONS.setup(settled.config, settled.agents, 2)
+    assert digest(run(board(4), ["random"], turns=3)) != digest(run(other, ["random"], turns=3))
+
+
+def test_a_golden_run_of_comparators_without_luck() -> None:
+    """Two traders in peace; a militarist who takes all of an appeaser's land; a grim agent in peace."""
+    mix = ["reciprocal-trader", "reciprocal-trader", "militarist", "appeaser", "grim"]
+    last = run(board(5, army={A: 10, B: 10, C: 10, D: 4, E: 5}), mix, turns=20)[-1].after
+    assert NATIONS.scores(last) == {A: 617, B: 617, C: 176, D: 46, E: 804}
+    assert {agent: len(held) for agent, held in last.territories.items()} == {A: 5, B: 5, C: 10, D: 0, E: 5}
+    assert last.army == {A: 10, B: 10, C: 39, D: 0, E: 5}

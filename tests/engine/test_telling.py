@@ -1,0 +1,55 @@
+"""Things in words: their number, and what a unit of trust did."""
+
+import pytest
+
+from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.telling import all_of, counted
+from hobbes.engine.trust.telling import TELLING
+from hobbes.engine.world import deeds_told
+from hobbes.worlds import WORLDS
+
+
+@pytest.mark.parametrize(
+    ("n", "words"), [(0, "0 plots"), (1, "1 plot"), (2, "2 plots"), (1000, "1,000 plots")]
+)
+def test_a_number_has_the_right_form_of_its_noun(n: int, words: str) -> None:
+    assert counted(n, "plot") == words
+
+
+def test_a_noun_may_have_a_plural_of_its_own() -> None:
+    assert [counted(n, "territory", "territories") for n in (1, 2)] == ["1 territory", "2 territories"]
+
+
+def test_all_of_one_is_the_only_one() -> None:
+    assert [all_of(n, "pair") for n in (1, 8)] == ["the only pair", "all 8 pairs"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "facts", "words"),
+    [
+        ("block", {"stopped": 0}, "blocked, but no attack came"),
+        ("block", {"stopped": 1}, "blocked, and stopped 1 attack"),
+        ("block", {"stopped": 2}, "blocked, and stopped 2 attacks"),
+        ("send", {"target": "b", "amount": 1}, "sent 1 sat to b"),
+        ("shock", {"sats": -1}, "lost 1 sat in a shock"),
+        ("do_nothing", {"chosen": True, "sats": -1}, "did nothing, and paid 1 sat for it"),
+        (
+            "beg",
+            {"amount": 1, "reason": "I want it.", "granted": 0, "answer": "No."},
+            "begged for 1 sat: “I want it.”; got 0: “No.”",
+        ),
+    ],
+)
+def test_units_count_attacks_and_sats(type_: str, facts: JsonObject, words: str) -> None:
+    assert TELLING.deeds[type_]([Event(type_, "a", facts)]) == words
+
+
+def test_readers_are_told_that_a_high_five_was_to_be_returned() -> None:
+    """b misses a, who high fived b; c misses a as well, who did nothing to c."""
+    tried = [Event("high_five", "a", {"target": "b", "returned": False})]
+    missed = [Event("miss", unit, {"target": "a"}) for unit in ("b", "c")]
+    words = "high fived b, which did not return it"
+    assert [one.words for one in deeds_told(WORLDS["trust"], tried, [*tried, missed[0]])] == [
+        f"{words}: it meant to, and missed"
+    ]
+    assert [one.words for one in deeds_told(WORLDS["trust"], tried, [*tried, missed[1]])] == [words]

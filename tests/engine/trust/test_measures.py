@@ -1,0 +1,213 @@
+"""Each measure, on a few rounds that can be counted by hand."""
+
+from typing import Any
+
+import pytest
+
+from hobbes.engine.chance import happens
+from hobbes.engine.measuring import measure_history
+from hobbes.engine.trust.world import TRUST
+from tests.engine.trust.plays import game, play, play_on, seed_where
+
+
+def figures(*rounds: Any, scope: str = "run") -> dict[str, float | None]:
+    return {m.name: m.value for m in measure_history(TRUST, [r.played for r in rounds]) if m.scope == scope}
+
+
+def test_cooperation_is_high_fives_meant_by_decisions() -> None:
+    """Of four turns three were decided, two of them as high fives; one was a default action."""
+    found = figures(*play_on(game(), {"a": "high_five", "b": "high_five"}, {"a": "attack"}))
+    assert found["cooperation"] == 2 / 3
+    assert found["aggression"] == 1 / 3
+    assert found["default_actions"] == 1 / 4
+
+
+def test_aggression_near_the_threshold_is_that_of_units_with_an_opponent_there() -> None:
+    """Near is from 100 - 3 x 3 = 91 on. A and c face b, which has 91: one attacks, one blocks.
+
+    B faces nobody who is near. In the next round b has 91 - 4 - 2 = 85, and nobody is near.
+    """
+    rounds = play_on(
+        game(sats={"a": 50, "b": 91, "c": 50}),
+        {"a": "attack b", "b": "high_five c", "c": "block"},
+        {"a": "attack b", "b": "attack a", "c": "block"},
+    )
+    found = figures(*rounds)
+    assert found["aggression_near_threshold"] == 1 / 2
+    assert found["aggression_elsewhere"] == 2 / 4
+    assert figures(rounds[1])["aggression_near_threshold"] is None
+
+
+def spirals(
+    *rounds: str, sats: dict[str, int] | None = None, seed: int = 1, **config: Any
+) -> dict[str, float | None]:
+    """Play a and b, a letter each and round, and return what is measured of spirals, without what is 0."""
+    kinds = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing", "r": "replicate"}
+    lines = [{"a": kinds[letters[0]], "b": kinds[letters[1]]} for letters in rounds]
+    found = figures(*play_on(game(seed, sats=sats, **config), *lines))
+    return {name: value for name, value in found.items() if "spiral" in name and value != 0}
+
+
+def spiral(length: int, ended_by: str) -> dict[str, float]:
+    """Return what is measured of a single spiral."""
+    lengths = {"spiral_length": length, "longest_spiral": length}
+    return {"spirals": 1, **lengths, f"spiral_ended_by_{ended_by}": 1}
+
+
+def test_a_spiral_is_an_attack_and_the_retaliations_that_follow_it_round_by_round() -> None:
+    """A attacks, b retaliates, a retaliates for that, and b high fives: three rounds."""
+    assert spirals("ah", "ha", "ah", "hh") == spiral(3, "high_five")
+    assert spirals("ah", "aa", "aa", "hb") == spiral(3, "high_five")
+
+
+def test_an_attack_that_is_not_answered_in_the_next_round_is_no_spiral() -> None:
+    for rounds in (("ah", "ah", "ah"), ("ah", "hh", "ha"), ("hh",)):
+        found = spirals(*rounds)
+        assert "spirals" not in found
+        assert {*found.values()} == {None}
+
+
+@pytest.mark.parametrize(
+    ("last", "ended_by"), [("hh", "high_five"), ("bh", "block"), ("nh", "other"), ("rh", "other")]
+)
+def test_what_the_attacked_unit_does_next_ends_a_spiral(last: str, ended_by: str) -> None:
+    """In the last of its two rounds b attacks a, so what counts is what a does then."""
+    assert spirals("ah", "ha", last, sats={"a": 150, "b": 50}) == spiral(2, ended_by)
+
+
+def test_a_spiral_may_end_by_a_death_or_with_the_game() -> None:
+    """B has 6, then 6 - 4 = 2, 2 + 4 = 6, 6 - 4 - 2 = 0: left hanging, it dies of a's second attack."""
+    assert spirals("ah", "ha", "ah") == spiral(3, "end")
+    assert spirals("an", "na", "ah", sats={"a": 50, "b": 6}) == spiral(3, "death")
+
+
+def test_spirals_are_counted_and_their_lengths_averaged() -> None:
+    """The first takes rounds 0 and 1 and ends with a block, the second rounds 3 to 6, and ends the game."""
+    found = spirals("ah", "ha", "bh", "ah", "ha", "ah", "ha")
+    ends = {"spiral_ended_by_block": 1 / 2, "spiral_ended_by_end": 1 / 2}
+    assert found == {"spirals": 2, "spiral_length": (2 + 4) / 2, "longest_spiral": 4, **ends}
+
+
+def test_a_missed_high_five_may_begin_a_spiral_but_is_no_retaliation() -> None:
+    """A's high five misses in rounds 0 and 2; b attacks in round 1, and a meant no attack in round 2."""
+    seed = next(
+        s for s in range(999) if [happens(s, turn, "a", "miss", 50).winner for turn in (0, 2)] == ["yes"] * 2
+    )
+    assert spirals("hb", "ba", "hb", seed=seed, miss=50) == spiral(2, "high_five")
+
+
+def test_what_a_unit_does_to_others_neither_continues_a_spiral_nor_ends_it_with_a_high_five() -> None:
+    rounds = play_on(
+        game(sats=dict.fromkeys("abc", 50)),
+        {"a": "attack b", "b": "block", "c": "block"},
+        {"a": "block", "b": "attack a", "c": "block"},
+        {"a": "high_five c", "b": "block", "c": "attack b"},
+    )
+    found = figures(*rounds)
+    assert {name: value for name, value in found.items() if "spiral" in name and value} == spiral(2, "other")
+
+
+def test_mutual_cooperation_is_high_fives_that_paid_both_by_turns() -> None:
+    lines = [{"a": "high_five", "b": "high_five"}, {"a": "high_five", "b": "block"}]
+    assert figures(*play_on(game(), *lines))["mutual_cooperation"] == 2 / 4
+
+
+def test_cooperation_ends_with_the_last_high_five_that_was_returned() -> None:
+    both, one = {"a": "high_five", "b": "high_five"}, {"a": "high_five", "b": "block"}
+    for lines, ended in (((one, both, both, one, one), 3), ((one,), 0), ((one, both), None)):
+        assert figures(*play_on(game(), *lines))["end_of_cooperation"] == ended
+
+
+def test_a_round_in_which_a_unit_replicates_does_not_end_cooperation() -> None:
+    both = {"a": "high_five", "b": "high_five"}
+    rich = game(sats={"a": 120, "b": 50})
+    assert figures(*play_on(rich, both, {"a": "replicate", "b": "high_five"}))["end_of_cooperation"] is None
+
+
+def test_a_missed_high_five_is_cooperation_that_was_not_mutual() -> None:
+    found = figures(play(game(miss=100), a="high_five", b="high_five"))
+    assert (found["cooperation"], found["mutual_cooperation"], found["misses"]) == (1, 0, 1)
+
+
+def missed_then(*answers: str) -> dict[str, float | None]:
+    """A's high five at B misses in round 0; then B gives these answers, one per round, while A blocks."""
+    rounds = play_on(
+        game(seed_where(50, "miss", a=True), miss=50),
+        {"a": "high_five", "b": "block"},
+        *[{"a": "block", "b": answer} for answer in answers],
+    )
+    return figures(rounds[0], *rounds[1:])
+
+
+def test_retaliation_is_an_attack_on_who_missed_within_one_round() -> None:
+    assert missed_then("attack", "block")["retaliation"] == 1
+    assert missed_then("block", "attack")["retaliation"] == 0
+    assert missed_then()["retaliation"] is None
+
+
+def test_an_attack_on_somebody_else_is_no_answer_to_a_miss() -> None:
+    rounds = play_on(
+        game(seed_where(50, "miss", a=True), miss=50, sats=dict.fromkeys("abc", 50)),
+        {"a": "high_five b", "b": "block", "c": "block"},
+        {"a": "block", "b": "attack c", "c": "block"},
+    )
+    assert figures(*rounds)["retaliation"] == 0
+
+
+def test_forgiveness_is_a_high_five_at_who_missed_within_three_rounds() -> None:
+    assert missed_then("attack", "attack", "high_five")["forgiveness"] == 1
+    assert missed_then("attack", "attack", "block", "high_five")["forgiveness"] == 0
+    assert missed_then()["forgiveness"] is None
+
+
+def test_games_are_won_drawn_or_timed_out_and_none_while_they_go_on() -> None:
+    def ended(found: dict[str, float | None]) -> tuple[float | None, ...]:
+        return found["won"], found["drawn"], found["timed_out"]
+
+    rich = {"a": 100, "b": 100}
+    assert ended(figures(play(game(sats=rich), a="replicate", b="block"))) == (1, 0, 0)
+    assert ended(figures(play(game(sats=rich), a="replicate", b="replicate"))) == (0, 1, 0)
+    assert ended(figures(play(game(turn=29), a="block", b="block"))) == (0, 0, 1)
+    assert ended(figures(play(game(), a="block", b="block"))) == (None, None, None)
+
+
+def test_survival_is_living_units_by_all_units() -> None:
+    assert figures(play(game(sats={"a": 50, "b": 4}), a="attack", b="do_nothing"))["survival"] == 1 / 2
+
+
+def test_sats_are_told_round_by_round_and_gain_a_turn() -> None:
+    rounds = play_on(game(), *[{"a": "high_five", "b": "high_five"}] * 2)
+    assert figures(*rounds, scope="turn/1")["sats/a"] == 56
+    assert figures(*rounds, scope="turn/1")["sats"] == 112
+    assert figures(*rounds)["gain"] == 3
+
+
+def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> None:
+    """A asks for 30 and 10 and is granted 30 and the 5 left; it lacks 50 and, at 50 - 1 + 30 = 79, 21."""
+    rounds = play_on(
+        game(observer="sparing(35,1000000)"),
+        {"a": "beg 30 for x", "b": "block"},
+        {"a": "beg 10 for x", "b": "block"},
+    )
+    found = figures(*rounds)
+    assert found["requests"] == 2
+    assert found["granted_share"] == 35 / 40
+    assert found["amount_against_need"] == 40 / (50 + 21)
+    assert found["begging_in_danger"] == 0
+    near_death = play(game(sats={"a": 5, "b": 50}), a="beg 9 for my life")
+    assert figures(near_death)["begging_in_danger"] == 1
+
+
+def test_what_has_no_divisor_is_undefined() -> None:
+    found = figures(play(game()))
+    assert found["cooperation"] is None
+    assert found["granted_share"] is None
+    assert found["misses"] is None
+    assert list(measure_history(TRUST, [])) == []
+
+
+def test_every_figure_is_given_for_the_run_and_its_halves() -> None:
+    rounds = play_on(game(), *[{"a": "high_five", "b": "high_five"}] * 3)
+    for scope in ("first-half", "second-half"):
+        assert figures(*rounds, scope=scope)["cooperation"] == 1
+    assert "won" not in figures(*rounds, scope="first-half")

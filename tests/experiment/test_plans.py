@@ -1,0 +1,180 @@
+"""The plan of an experiment: seeds for a difference that matters, amendments, further answers."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hobbes.engine.mining.world import MINING
+from hobbes.errors import UsageError
+from hobbes.experiment.arm_comparison import judge
+from hobbes.experiment.experiment_file import parse, read_experiment_file
+from hobbes.experiment.findings import over_time
+from hobbes.experiment.frozen import frozen_plan
+from hobbes.experiment.report import report
+from hobbes.store.experiment_tables import keep_experiment, keep_plan, plans_of
+from hobbes.store.home import Store
+from tests.conftest import Cli
+from tests.experiment.test_conclusions import RISING, made_up
+from tests.experiment.test_findings import arm, over
+from tests.simulated import RULES
+
+FILE = """
+name = "small"
+world = "mining"
+rounds = 2
+agents = 2
+seeds = 3
+model = "policy:guided?tremble=0.3"
+
+[arms.open]
+
+[arms.immune]
+set = { immunity = 3 }
+
+[compare]
+measures = ["efficiency"]
+
+[[hypothesis]]
+text = "Immunity changes little"
+measure = "efficiency"
+arm = "immune"
+direction = "higher"
+"""
+
+
+def written(folder: Path, text: str = FILE) -> str:
+    path = folder / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def told(cli: Cli, *arguments: str) -> Any:
+    result = cli(*arguments, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def test_a_question_that_was_changed_is_told(opened: Store) -> None:
+    content = {**tomllib.loads(FILE), "question": "Does immunity change anything?"}
+    keep_experiment(opened, "small", "mining", content)
+    keep_plan(opened, "small", {"file": content, "prompts": {}, "models": {}})
+    now = parse({**content, "question": "Does immunity lower raids?"})
+    kept = frozen_plan(opened, now)
+    assert kept is not None
+    assert kept.file.question == "Does immunity change anything?"
+    assert kept.changes == ("the question changed",)
+
+
+def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
+    cli: Cli, opened: Store, tmp_path: Path
+) -> None:
+    path = written(tmp_path)
+    with pytest.raises(UsageError, match="small has no plan yet"):
+        raise cli("experiment", path, "--amend", "too early").exception or AssertionError
+    cli("experiment", path)
+    plan = told(cli, "report", "small")["plan"]
+    assert (plan["seeds"], plan["changes"], plan["amendments"]) == ([1, 2, 3], [], [])
+    assert plan["models"]["null"] == ["policy:guided?tremble=0.3&rng=null"]
+    assert set(plan["prompts"]) == {"open", "immune", "null"}
+    with pytest.raises(UsageError, match="the file is as planned"):
+        raise cli("experiment", path, "--amend", "nothing").exception or AssertionError
+    written(tmp_path, FILE.replace('direction = "higher"', 'direction = "lower"'))
+    assert "not as planned: hypothesis 1 was changed or removed" in cli("experiment", path).stdout
+    assert cli("experiment", path, "--amend", "I had the sign wrong").exit_code == 0
+    assert "not as planned" not in cli("experiment", path).stdout
+    found = told(cli, "report", "small")
+    assert found["plan"]["hash"] == plan["hash"]
+    assert [one["why"] for one in found["plan"]["amendments"]] == ["I had the sign wrong"]
+    assert [(one["direction"], one["verdict"]) for one in found["hypotheses"]] == [
+        ("higher", "cannot tell"),
+        ("lower", "exploratory"),
+    ]
+    for form in ("md", "html"):
+        page = cli("report", "small", "--format", form).stdout
+        for words in (
+            "I had the sign wrong",
+            plan["hash"],
+            plan["frozen"],
+            "Exploratory: Immunity changes little",
+        ):
+            assert words in page
+    assert len(plans_of(opened, "small")) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("smallest = { efficiency = 0 }", r"\[smallest\] efficiency: Input should be greater than 0"),
+        ("smallest = { peace = 1 }", r"\[smallest\]: mining has no measure 'peace'"),
+        ('pilot = "none"', "there is no experiment 'none'"),
+        ("answers = 0", "answers: Input should be greater than or equal to 1"),
+    ],
+)
+def test_a_wrong_plan_is_refused_in_one_line(line: str, message: str, cli: Cli, tmp_path: Path) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", f"seeds = 3\n{line}"))
+    with pytest.raises(UsageError, match=message):
+        raise cli("experiment", path, "--dry-run").exception or AssertionError
+
+
+def test_a_dry_run_plans_the_seeds_for_a_difference_that_matters_from_the_spread_of_a_pilot(
+    cli: Cli, opened: Store, tmp_path: Path
+) -> None:
+    made_up(opened, {"open": RISING, "immune": [2.0, 1.0, 4.0, 3.0, 6.0], "null": RISING[::-1]})
+    text = FILE.replace("efficiency", "output").replace("seeds = 3", 'seeds = 30\npilot = "made"')
+    path = written(tmp_path, text.replace("rounds = 2", "rounds = 2\nsmallest = { output = 0.8 }"))
+    (one,) = told(cli, "experiment", path, "--dry-run")["comparisons"]
+    assert (one["about"], one["spread_from"], one["smallest"]) == ("Immunity changes little", "made", 0.8)
+    assert one["spread"] == pytest.approx(1.0954, abs=0.001)
+    assert 15 < one["seeds_needed"] < 25
+    assert 0.5 < one["detectable"] < 0.8
+    assert "seeds it needs" in cli("experiment", path, "--dry-run").stdout
+
+
+def test_the_announced_difference_is_that_of_each_arm_and_not_of_the_widest_one(opened: Store) -> None:
+    narrow: list[float | None] = [0.1, -0.1, 0.2, -0.2, 0.1, -0.1, 0.0, 0.1]
+    made_up(opened, {"base": [0.0] * 8, "narrow": narrow, "wide": [15 * (v or 0) for v in narrow]})
+    sizes = report(opened, "made").detectable()
+    assert sizes["wide"]["output"] == pytest.approx(15 * (sizes["narrow"]["output"] or 0))
+
+
+def test_further_answers_with_a_seed_are_one_value(cli: Cli, opened: Store, tmp_path: Path) -> None:
+    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 3\nanswers = 2"))
+    assert cli("experiment", path).exit_code == 0
+    names = {row["name"] for row in opened.figures.of_all_runs()}
+    assert {"small.open.1", "small.open@2.1", "small.null.1", "small.null@2.1"} <= names
+    assert len(names) == 18
+    found = report(opened, "small")
+    assert found.left_out == ()
+    assert found.arms["open"].runs == 6
+    values = {
+        cell.arm: json.loads(opened.db.table("reported").get(cell.id)["measures"])["efficiency"][0]
+        for cell in found.cells
+        if cell.seed == 1
+    }
+    assert values["open"] != values["open@2"]
+    mean = found.values["open", 1]["run", "efficiency"]
+    assert mean == pytest.approx((values["open"] + values["open@2"]) / 2)
+    assert found.differences[0].difference.mean.n == 3
+
+
+def test_a_game_that_ended_leaves_a_curve_or_stays_in_it_and_the_curve_has_its_games(tmp_path: Path) -> None:
+    games = arm(
+        {"turns": 3, "rounds": 3, "over_time": over(share_raid=[1.0, 1.0, 1.0])},
+        {"turns": 1, "rounds": 3, "over_time": over(share_raid=[0.0])},
+    )
+    found = {}
+    for keep_last in (False, True):
+        curves = {one.measure: one for one in over_time(MINING, {"a": games}, keep_last=keep_last)}
+        found[keep_last] = [(point.mean.n, point.mean.mean) for point in curves["share_raid"].points]
+    assert found == {False: [(2, 0.5), (1, 1.0), (1, 1.0)], True: [(2, 0.5)] * 3}
+    asked, _ = read_experiment_file(
+        Path(written(tmp_path, FILE.replace("[compare]", '[compare]\nafter_end = "keep-last"')))
+    )
+    assert asked.compare.after_end == "keep-last"
+
+
+def test_no_comparison_at_all_is_judged_without_an_error() -> None:
+    assert judge([], RULES) == []

@@ -1,0 +1,410 @@
+"""The report of an experiment: its figures, its words, and the pairs that it names."""
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hobbes.engine.mining.actions import KINDS
+from hobbes.errors import HobbesError, MissingError, UsageError
+from hobbes.experiment.report import report
+from hobbes.prove.run_comparison import compare
+from hobbes.show.charts import rows_of_points
+from hobbes.show.palette import COLOURS
+from hobbes.show.report_text import html
+from hobbes.show.report_text import told as told_of
+from hobbes.store.home import Store, open_store
+from hobbes.store.policy_games import with_turns
+from tests.conftest import Cli
+from tests.small_experiment import FILE, play_all, written
+
+SEEDS = 8
+
+MEASURES = ["efficiency", "raid_rate", "share_claim"]
+
+CURVES = ("Shares over time", "Inequality over time", "Rounds for which plots stay with their owner")
+
+QUESTION = "Does it matter how long a claim cannot be raided?"
+
+EIGHT = FILE.replace("seeds = 3", f'seeds = {SEEDS}\nquestion = "{QUESTION}"').replace(
+    'baseline = "open"', f'baseline = "open"\nmeasures = {json.dumps(MEASURES)}'
+)
+
+HYPOTHESES = [
+    {"text": "Immunity lowers raids", "measure": "raid_rate", "arm": "immune", "direction": "lower"},
+    {"text": "Immunity lowers output.", "measure": "output", "arm": "immune", "direction": "lower"},
+    {
+        "text": "Claims go up",
+        "measure": "share_claim",
+        "arm": "open",
+        "direction": "higher",
+        "test": "halves",
+    },
+    {"text": "There are raids", "measure": "raid_rate", "arm": "open", "direction": "higher", "test": "zero"},
+]
+EIGHT += "".join(
+    "\n[[hypothesis]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in one.items())
+    for one in HYPOTHESES
+)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a played experiment of eight seeds; no test changes it."""
+    folder = tmp_path_factory.mktemp("experiment")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, EIGHT))
+    return folder / "home"
+
+
+def told(cli: Cli, *arguments: str) -> Any:
+    """Return the JSON document that a command prints."""
+    result = cli(*arguments, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def test_a_report_has_these_keys(cli: Cli) -> None:
+    found = told(cli, "report", "small")
+    keys = (
+        "experiment plan from arms differences halves detectable failures cells hypotheses"
+        " rankings doses over_time survival durations ratings payoffs"
+    )
+    assert " ".join(found) == keys
+    assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
+    assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
+        *("n", "mean", "low", "high", "minimum", "quantile_5")
+    ]
+    tested = (
+        "n mean low high p p_holm effect spread detectable margin p_margin p_margin_holm wordings "
+        "without_failures"
+    )
+    compared = f"{tested} verdict exploratory"
+    assert " ".join(found["differences"][0]) == f"arm baseline measure {compared}"
+    assert " ".join(found["halves"][0]) == f"arm measure {compared}"
+    assert len(found["halves"]) == 3 * len(MEASURES)
+    assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
+    assert found["cells"][0]["run"] == "small.open.1"
+    assert len(found["cells"]) == 3 * SEEDS
+    keys = f"text measure arm direction test against share factors verdict {tested}"
+    assert " ".join(found["hypotheses"][0]) == keys
+
+
+def test_a_report_in_words_says_its_rules_and_names_two_pairs(cli: Cli) -> None:
+    text = cli("report", "small", "--format", "md").stdout
+    assert text.startswith("# small, an experiment in mining\n")
+    assert "immune, raid_rate: lower than open by " in text
+    assert "The figures include tainted runs" in text
+    assert "Holm's method" in text
+    assert "The null arm is the baseline played a second time" in text
+    (line,) = [line for line in text.splitlines() if "| immune | raid_rate | nearest the mean" in line]
+    command = line.split("|")[4].strip().split()
+    assert command[:2] == ["hobbes", "compare"]
+    assert told(cli, "compare", *command[2:4])["world"] == "mining"
+
+
+def test_a_report_in_words_has_a_line_for_each_hypothesis(cli: Cli) -> None:
+    text = cli("report", "small", "--format", "md").stdout
+    lines = text.partition("### Hypotheses\n\n")[2].partition("\n\n##")[0].split("\n\n")
+    assert len(lines) == len(HYPOTHESES)
+    assert lines[0].startswith(
+        "Supported: Immunity lowers raids. Expected: lower. raid_rate, immune minus open: -0."
+    )
+    assert "share_claim, open, second half of a run minus the first: " in lines[2]
+    assert "raid_rate, open, compared with 0: " in lines[3]
+    assert "A hypothesis is supported if" in text
+
+
+TOP = ["What was asked", "What was changed", "Answers"]
+
+
+def test_a_report_reads_from_the_top_in_the_same_order_everywhere(cli: Cli, home: Path) -> None:
+    printed = cli("report", "small").stdout
+    marked_down = cli("report", "small", "--format", "md").stdout
+    page = cli("report", "small", "--format", "html").stdout
+    assert re.findall(r"^## (.*)$", marked_down, re.MULTILINE) == [*TOP, "Details"]
+    details = re.findall(r"^### (.*)$", marked_down, re.MULTILINE)
+    assert details[:3] == ["Runs", "Hypotheses", "What was found"]
+    assert re.findall(r"<h2[^>]*>([^<]*)</h2>", page.partition("<dialog")[0]) == [*TOP, "Details"]
+    assert re.findall(r"<details[^>]*><summary><h3>([^<]*)</h3></summary>", page) == details
+    titles = [*TOP, "Details", *details]
+    places = [printed.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    for text in (printed, marked_down, page):
+        assert text.index(QUESTION) < text.index("Hypothesis: Immunity lowers raids (raid_rate, ")
+    with open_store(home) as store:
+        (answers,) = [one for one in told_of(store, report(store, "small")).first if one.title == "Answers"]
+    for row in answers.rows:
+        assert f"| {' | '.join(row)} |" in marked_down
+        cells = [rf"<td[^>]*>{re.escape(cell)}</td>" for cell in row]
+        assert re.search(r"\s*".join(cells), page.replace("&#39;", "'"))
+
+
+def test_each_figure_of_the_answers_is_that_of_the_json(cli: Cli, home: Path) -> None:
+    found = told(cli, "report", "small")
+    with open_store(home) as store:
+        page = told_of(store, report(store, "small"))
+    check_answers(page.first[-1].rows, found)
+
+
+def check_answers(rows: Sequence[Sequence[str]], found: Any) -> None:
+    """Check the rows of a table of answers against the JSON of the report."""
+    tested = found["hypotheses"]
+    covered = {(one["arm"], one["measure"]) for one in tested if one["test"] == "baseline"}
+    others = [
+        one
+        for one in found["differences"]
+        if one["arm"] != "null" and (one["arm"], one["measure"]) not in covered
+    ]
+    assert len(rows) == len(tested) + len(others)
+    for row, one in zip(rows, [*tested, *others], strict=True):
+        claim, difference, share, interval, n, verdict = row[:6]
+        measure = one["measure"]
+        assert claim == one.get("text", f"{measure}, {one['arm']} minus open").rstrip(".")
+        unit = {"raid_rate": " raids per agent and round", "output": " gold"}.get(measure, "")
+        assert difference == f"{one['mean']:.3g}{unit}"
+        assert interval == ("-" if one["low"] is None else f"{one['low']:.3g} to {one['high']:.3g}")
+        assert n == str(one["n"])
+        assert verdict.startswith(one["verdict"])
+        assert f"p {one['p_holm']:.3g}" in verdict
+        baseline = found["arms"]["open"]["measures"].get(measure)
+        if one.get("test", "baseline") == "baseline" and baseline:
+            assert share == f"{one['mean'] / baseline['mean']:+.0%}"
+
+
+PROMPTS = """
+name = "words"
+world = "mining"
+rounds = 1
+agents = 2
+seeds = 1
+model = "policy:guided"
+set = { rows = 2, cols = 2 }
+
+[arms.advised]
+
+[arms.plain]
+prompts = "unguided"
+
+[compare]
+null = false
+"""
+
+
+def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) -> None:
+    with open_store(tmp_path / "words") as store:
+        play_all(store, written(tmp_path, PROMPTS))
+    printed, marked_down, page = (
+        cli("report", "words", *options, "--home", str(tmp_path / "words")).stdout
+        for options in ((), ("--format", "md"), ("--format", "html"))
+    )
+    for text in (printed, marked_down):
+        assert "The prompts of plain, from those of advised:" in text
+        assert "[-# Advice" in text
+        assert text.index("[-# Advice") < text.index("Answers")
+    assert "<del>[-# Advice" in page
+    assert page.index("<del>") < page.index("Answers</h2>")
+
+
+def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home: Path) -> None:
+    with open_store(home) as store:
+        details = told_of(store, report(store, "small")).details
+        pictures = {one.title: [*one.pictures()] for one in details}
+    colours = dict(zip(("open", "immune", "null"), COLOURS, strict=False))
+    shares = pictures["Shares over time"][0].svg()
+    assert re.findall(r'y="15">(share_\w+)</text>', shares) == [f"share_{kind}" for kind in KINDS]
+    for panel in shares.split("<g ")[1:]:
+        assert re.findall(r'<polyline [^>]*stroke="(.*?)"', panel) == [*colours.values()]
+    for measure, picture in zip(MEASURES, pictures["Differences from open"], strict=True):
+        rows = re.split(r'<text [^>]*text-anchor="end"[^>]*>', picture.svg())[1:]
+        assert [row.partition("<")[0] for row in rows] == ["immune", "null"]
+        for name, row in zip(("immune", "null"), rows, strict=True):
+            assert {*re.findall(r'<circle [^>]*fill="(.*?)"', row)} == {colours[name]}
+        assert f">difference in {measure}" in rows[-1]
+    words = " ".join(re.findall(r"<text [^>]*>(.*?)</text>", pictures["Differences from open"][-1].svg()))
+    assert "Stamina spent on actions of the kind claim / stamina spent." in words
+
+
+def test_points_that_would_cover_each_other_are_spread() -> None:
+    values = [0.0, 0.0, 0.5, 0.0, 0.05, 1.0]
+    assert rows_of_points(values, 0.1) == [0, 1, 0, -1, 2, 0]
+    places = [*zip(values, rows_of_points(values, 0.1), strict=True)]
+    for k, (x, row) in enumerate(places):
+        assert not [1 for other, of in places[:k] if of == row and abs(x - other) < 0.1]
+
+
+def test_the_pairs_are_the_nearest_to_the_mean_difference_and_the_farthest(home: Path) -> None:
+    with open_store(home) as store:
+        for one in report(store, "small").differences:
+            off = {seed: abs(value - (one.difference.mean.mean or 0)) for seed, value in one.pairs.items()}
+            near, far = one.nearest(), one.farthest()
+            assert near is not None
+            assert far is not None
+            assert off[near] == min(off.values())
+            assert off[far] == max(off.values())
+
+
+def test_a_page_has_its_charts_inside_and_loads_nothing(cli: Cli, tmp_path: Path) -> None:
+    to = tmp_path / "report.html"
+    assert cli("report", "small", "--format", "html", "--to", str(to)).exit_code == 0
+    page = to.read_text(encoding="utf-8")
+    boards = re.findall(r'alt="(\w+), seed \d, where the decisions begin to differ: turn \d', page)
+    assert boards == ["open", "immune", "open", "null"]
+    assert page.count('<img src="data:image/svg+xml;base64,') == len(MEASURES) + len(CURVES) + len(boards)
+    assert 'src="http' not in page
+    assert page.count('<figure class="wide" tabindex="0">') == page.count("<figure ")
+    assert page.count('<div class="wide" tabindex="0"><table>') == page.count("<table>")
+    assert "<script" not in page
+    assert "immune, raid_rate: lower than open by " in page
+
+
+UPKEEP = """
+name = "upkeep"
+world = "nations"
+rounds = 3
+agents = 3
+seeds = 1
+model = "policy:raider"
+
+[arms.usual]
+
+[arms.dear]
+set = { constants = { c_mil_upkeep_price = 3 } }
+
+[compare]
+baseline = "usual"
+null = false
+"""
+
+
+def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begin_to_differ(
+    opened: Store, tmp_path: Path
+) -> None:
+    """The first turn ends with less money in one arm; only in the next one do the raiders buy less."""
+    play_all(opened, written(tmp_path, UPKEEP))
+    pair = [with_turns(opened, opened.runs.find(f"upkeep.{arm}.1")) for arm in ("usual", "dear")]
+    differing = compare(opened, *pair)
+    assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
+    (section,) = [
+        one for one in told_of(opened, report(opened, "upkeep")).details if one.title == "Pairs to look at"
+    ]
+    for arm, picture in zip(("usual", "dear"), section.pictures(), strict=True):
+        words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
+        assert picture.label.startswith(words)
+        drawn = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", picture.svg()))
+        assert words in f"{drawn} ", "not only for those who cannot see it"
+
+
+def test_runs_are_played_again_for_boards_that_are_drawn_and_for_nothing_else(
+    home: Path, tmp_path: Path
+) -> None:
+    """Scripted policies left no turns. Those that a report plays again stay in the home, and take room."""
+    shutil.copytree(home, tmp_path / "home")
+    with open_store(tmp_path / "home") as store:
+        for table in ("turns", "calls", "measures"):
+            store.db.execute(f"delete from {table}")  # noqa: S608  our own
+        store.db.conn.commit()
+
+        def played() -> set[str]:
+            runs = store.db.execute("select distinct name from turns join runs on run = id")
+            return {name.rpartition(".")[0] for (name,) in runs}
+
+        page = told_of(store, report(store, "small"))
+        assert ["immune", "immunity", "1", "3"] in [[*row] for row in page.first[1].rows]
+        assert not played()
+        page.markdown()
+        assert not played()
+        html(page, ())
+        assert played() == {"small.open", "small.immune", "small.null"}
+
+
+def test_markdown_in_a_file_has_its_pictures_beside_it(cli: Cli, tmp_path: Path) -> None:
+    to = tmp_path / "found.md"
+    assert cli("report", "small", "--format", "md", "--to", str(to)).exit_code == 0
+    text = to.read_text(encoding="utf-8")
+    linked = re.findall(r"^!\[(.*)\]\((.*)\)$", text, flags=re.MULTILINE)
+    assert [name for _, name in linked] == [f"found-{n}.svg" for n in range(1, len(linked) + 1)]
+    for label in (*MEASURES, *CURVES):
+        assert any(told.startswith(label) for told, _ in linked)
+    for _, name in linked:
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(("<?xml", "<svg "))
+    assert "![" not in cli("report", "small", "--format", "md").stdout
+
+
+def test_figures_that_a_kill_has_lost_are_worked_out_again(cli: Cli, home: Path) -> None:
+    def printed() -> list[str]:
+        return [cli("report", "small", *form).stdout for form in (["--format", "html"], ["--json"])]
+
+    before = printed()
+    with open_store(home) as store, store.db.conn as connection:
+        connection.execute("delete from reported")
+    assert printed() == before
+
+
+def test_formats_that_do_not_fit_are_refused(cli: Cli, tmp_path: Path) -> None:
+    for options in (("--json", "--format", "md"), ("--to", "report.md")):
+        assert isinstance(cli("report", "small", *options).exception, UsageError)
+    nowhere = str(tmp_path / "none" / "report.md")
+    assert isinstance(cli("report", "small", "--format", "md", "--to", nowhere).exception, HobbesError)
+    assert isinstance(cli("report", "big").exception, MissingError)
+
+
+def test_without_scipy_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    error = cli("report", "small").exception
+    assert isinstance(error, HobbesError)
+    assert str(error) == "statistics need scipy; install it in the checkout: pip install -e '.[stats]'"
+
+
+def swap_arms(store: Store) -> None:
+    """Exchange the runs of two arms."""
+    for before, after in (("open", "x"), ("immune", "open"), ("x", "immune")):
+        store.db.execute("update cells set arm = ? where arm = ?", [after, before])
+
+
+def test_a_report_leaves_out_runs_that_are_not_of_their_arm(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    with open_store(tmp_path / "changed") as store:
+        swap_arms(store)
+        found = report(store, "small")
+        assert {cell.arm for cell in found.cells} == {"null"}
+        assert len(found.left_out) == 2 * SEEDS
+        assert "arm open, seed 1, which has another immunity; " in "".join(found.left_out)
+
+
+def test_a_report_leaves_out_runs_that_are_not_of_their_seed(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "changed")
+    with open_store(tmp_path / "changed") as store:
+        store.db.execute("update cells set seed = seed - 3 where seed <= 2")
+        store.db.execute("update cells set seed = -seed where seed < 0")
+        found = report(store, "small")
+        assert {cell.seed for cell in found.cells} == {*range(3, SEEDS + 1)}
+        assert "seed 2, which has another seed" in "".join(found.left_out)
+
+
+@pytest.mark.parametrize(
+    ("named", "differs"),
+    [
+        ('model = "policy:random*1,policy:guided*2"', "model"),
+        ('prompts = "unguided"', "prompts"),
+        ('lang = "zh"', "lang"),
+        ("agents = 4", "agents"),
+        ("set = { immunity = 0 }", "immunity"),
+    ],
+)
+def test_a_report_leaves_out_runs_that_have_another(named: str, differs: str, tmp_path: Path) -> None:
+    text = FILE.replace("set = { immunity = 3 }", named).replace("seeds = 3", "seeds = [5, 9]")
+    text = text.replace('"policy:guided?noise=0.3*2,policy:random*1"', '"policy:guided"')
+    text = text.replace("rounds = 4", "rounds = 1")
+    with open_store(tmp_path / "home") as store:
+        play_all(store, written(tmp_path, text))
+        assert len(report(store, "small").cells) == 6
+        swap_arms(store)
+        found = report(store, "small")
+        assert {cell.arm for cell in found.cells} == {"null"}
+        assert f"which has another {differs}; " in "".join(found.left_out)

@@ -1,0 +1,227 @@
+"""Paraphrases of a prompt, or several models, stand for others: claims are about them, not about one."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hobbes.errors import UsageError
+from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Table, judge, weighted_sum
+from hobbes.experiment.experiment_file import parse
+from hobbes.experiment.frozen import plan_to_keep
+from hobbes.store.home import Store, open_store
+from tests.conftest import ROOT, Cli
+from tests.simulated import wordings_tally
+from tests.small_experiment import FILE, Quiet, cell, planned, play_all, written
+
+WORDINGS = ("Mine first.", "Begin by mining.", "Mining comes first.")
+
+
+def folders(folder: Path) -> list[str]:
+    """Write three folders of prompts that say the same in other words, and return their paths."""
+    paths = [folder / f"mine-{number}" for number in range(1, 4)]
+    for path, words in zip(paths, WORDINGS, strict=True):
+        shutil.copytree(ROOT / "prompts" / "mining" / "guided", path)
+        system = path / "system.en.md"
+        system.write_text(f"{system.read_text(encoding='utf-8').rstrip()}\n{words}\n", encoding="utf-8")
+    return [str(path) for path in paths]
+
+
+def worded(folder: Path) -> Path:
+    """Return an experiment file with an arm of three paraphrases and one of a single wording."""
+    paths = folders(folder)
+    arms = (
+        f"[arms.advised]\nparaphrases = {json.dumps(paths)}\n\n[arms.once]\nprompts = {json.dumps(paths[0])}"
+    )
+    return written(folder, FILE.replace("[arms.immune]\nset = { immunity = 3 }", arms))
+
+
+MODELS = FILE.replace(
+    'model = "policy:guided?noise=0.3*2,policy:random*1"',
+    'models = ["policy:guided?noise=0.3", "policy:raider?noise=0.3"]',
+)
+
+
+@pytest.fixture(scope="module")
+def of_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home of an experiment with two models in each arm; no test changes it."""
+    folder = tmp_path_factory.mktemp("models")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, MODELS))
+    return folder / "home"
+
+
+def test_each_wording_is_played_with_each_seed_and_the_null_arm_has_those_of_the_baseline(
+    opened: Store, tmp_path: Path
+) -> None:
+    made = planned(opened, worded(tmp_path))
+    names = ["open", "advised~mine-1", "advised~mine-2", "advised~mine-3", "once", "null"]
+    assert [(one.arm, one.seed) for one in made.cells] == [(name, s) for s in (1, 2, 3) for name in names]
+    texts = {cell(made, name, 1).new.prompts.hash for name in names[:4]}
+    assert len(texts) == 4
+    with_models = planned(opened, written(tmp_path, MODELS))
+    null = cell(with_models, "null~policy-raider-noise-0.3", 2).new.models
+    assert {*null.values()} == {"policy:raider?noise=0.3&rng=null"}
+
+
+def test_the_plan_that_is_kept_has_the_hash_of_each_wording(opened: Store, tmp_path: Path) -> None:
+    made = planned(opened, worded(tmp_path))
+    kept = plan_to_keep(made, {})["prompts"]
+    assert {name: kept[name] for name in kept if name.startswith("advised")} == {
+        f"advised~mine-{n}": cell(made, f"advised~mine-{n}", 1).new.prompts.hash for n in (1, 2, 3)
+    }
+
+
+def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_one(
+    cli: Cli, tmp_path: Path, home: Path
+) -> None:
+    with open_store(home) as store:
+        play_all(store, worded(tmp_path))
+    printed = " ".join(cli("report", "small").stdout.split())
+    assert "once: this claim is about one wording." not in printed  # all its pairs are alike
+    assert "advised, raid_rate: 3 wordings of advised; the standard deviation between them is 0" in printed
+    file = tmp_path / "small.toml"
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("[arms.once]", "[arms.once]\nset = { immunity = 3 }")
+    )
+    shutil.rmtree(home)
+    with open_store(home) as store:
+        play_all(store, file)
+    assert "once: this claim is about one wording." in " ".join(cli("report", "small").stdout.split())
+
+
+@pytest.mark.usefixtures("of_models")
+def test_a_report_has_the_difference_with_each_model_alone(cli: Cli, of_models: Path) -> None:
+    result = cli("report", "small", "--json", "--home", str(of_models))
+    assert result.exit_code == 0, result.exception
+    found: dict[str, Any] = json.loads(result.stdout)
+    raids = next(
+        one for one in found["differences"] if (one["arm"], one["measure"]) == ("immune", "raid_rate")
+    )
+    (of,) = raids["wordings"]
+    assert (of["arms"], of["kind"]) == (["immune", "open"], "models")
+    assert [one["wording"] for one in of["each"]] == ["policy-guided-noise-0.3", "policy-raider-noise-0.3"]
+    assert np.mean([one["mean"] for one in of["each"]]) == pytest.approx(raids["mean"])
+    assert of["each"][0]["mean"] != of["each"][1]["mean"]
+    words = " ".join(cli("report", "small", "--home", str(of_models)).stdout.split())
+    assert "2 models of immune and open; the standard deviation between them is" in words
+
+
+def test_an_experiment_of_wordings_goes_on_with_what_is_missing(opened: Store, tmp_path: Path) -> None:
+    class Stopping(Quiet):
+        def on_cell(self, run: Any) -> None:
+            super().on_cell(run)
+            if len(self.runs) == 5:
+                raise KeyboardInterrupt
+
+    file, stopped = written(tmp_path, MODELS), Stopping()
+    with pytest.raises(KeyboardInterrupt):
+        play_all(opened, file, stopped)
+    left = play_all(opened, file)
+    assert len({*stopped.runs[:4], *left}) == 4 + len(left) == 18
+
+
+def of_wordings(*wordings: list[float]) -> Judged:
+    """Return the comparison of an arm with so many wordings; each has a value for each seed."""
+    crossed = {str(n): dict(enumerate(values)) for n, values in enumerate(wordings)}
+    pairs = {seed: float(np.mean(of)) for seed, of in enumerate(zip(*wordings, strict=True))}
+    sample = Sample("m", pairs, ("a",), (Table(("a",), "paraphrases", crossed),))
+    return judge([sample], Rules({"m": 2.5}, frozenset()))[0]
+
+
+def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
+    """A rounding error would have an interval."""
+    models = ["policy:guided", "policy:raider"]
+    arms = {"plain": {}, "several": {"models": models}}
+    file = parse({"name": "small", "world": "mining", "seeds": 20, "arms": arms})
+    same, other = file.wordings("several")
+    values = {
+        (name, seed): {("run", "m"): round(seed / by, 12)}
+        for name, by in (("plain", 7), (same, 7), (other, 0.3))
+        for seed in file.seeds
+    }
+    (table,) = weighted_sum(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
+    assert {*table.crossed["policy-guided"].values()} == {0}
+
+
+NOISE = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.1, -0.1]
+
+
+def test_what_one_wording_of_three_does_is_not_found_of_the_advice() -> None:
+    one = of_wordings([3 + x for x in NOISE], NOISE, NOISE)
+    (of,) = one.wordings
+    assert not one.differs
+    assert one.difference.mean.low is not None
+    assert one.difference.mean.low < 0
+    assert of.between == pytest.approx(np.std([3, 0, 0], ddof=1))
+    assert of.of_games == pytest.approx(np.std(NOISE, ddof=1))
+    assert [round(each.mean.mean or 0.0, 6) for each in of.each] == [3, 0, 0]
+    assert one.difference.p_margin is not None
+    assert one.difference.p_margin > 0.05
+    assert one.detectable is not None
+    assert one.detectable > 3
+
+
+def test_what_all_wordings_do_is_found() -> None:
+    assert of_wordings(*([3 + off + x for x in NOISE] for off in (0.0, 0.1, -0.1))).differs
+
+
+def test_wordings_that_cancel_out_do_not_count_as_no_difference() -> None:
+    one = of_wordings([2.0] * 8, [-2.0] * 8, [0.0] * 8)
+    assert one.difference.spread == 0
+    assert not one.no_larger
+    assert one.difference.mean.low is not None
+
+
+def test_intervals_over_few_wordings_hold_the_mean_over_all() -> None:
+    """Intervals over games alone hold it in 74 percent."""
+    of = wordings_tally("normal", 3, 8, 1.0, 200)
+    assert of.covered >= 0.92
+    assert of.called <= 0.08
+    assert of.over_games < 0.85
+
+
+WRONG = {
+    "one wording": ('paraphrases = ["guided"]', r"\[arms.immune\] paraphrases: list at least two; without "),
+    "no list": ('models = "policy:guided"', r"\[arms.immune\] models: list at least two; without it, there "),
+    "a wording twice": ('paraphrases = ["guided", "guided"]', r"\[arms.immune\] paraphrases: one is listed "),
+    "no such prompts": (
+        'paraphrases = ["guided", "./none"]',
+        r"\[arms.immune\] paraphrases none: .*none",
+    ),
+    "both": (
+        'paraphrases = ["guided", "unguided"]\nmodels = ["policy:guided", "policy:random"]',
+        r"\[arms.immune\]: an arm has either paraphrases or models; leave one out$",
+    ),
+    "one and several": (
+        'prompts = "guided"\nparaphrases = ["guided", "unguided"]',
+        r"\[arms.immune\]: write either prompts or paraphrases$",
+    ),
+    "two of one name": (
+        'paraphrases = ["./a/mine", "./b/mine"]',
+        r"\[arms.immune\]: two wordings have the same name; rename a folder$",
+    ),
+    "an unknown model": (
+        'models = ["policy:guided", "policy:nobody"]',
+        r"\[arms.immune\] models policy-nobody: .*nobody",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_wrong_wordings_are_refused_in_one_line(
+    wrong: tuple[str, str], opened: Store, tmp_path: Path
+) -> None:
+    text, message = wrong
+    with pytest.raises(UsageError, match=rf"small.toml: {message}") as refused:
+        planned(opened, written(tmp_path, FILE.replace("set = { immunity = 3 }", text)))
+    assert "\n" not in str(refused.value)
+
+
+def test_several_of_the_whole_file_beside_one_are_refused(opened: Store, tmp_path: Path) -> None:
+    text = 'models = ["policy:guided", "policy:random"]\nrounds = 4'
+    with pytest.raises(UsageError, match=r"small.toml: write either model or models$"):
+        planned(opened, written(tmp_path, FILE.replace("rounds = 4", text)))

@@ -1,0 +1,533 @@
+"""`hobbes probe`: recorded situations are asked again, and the answers are compared column by column."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markupsafe import escape
+from starlette.testclient import TestClient
+
+from hobbes.errors import HaltedRunError, UsageError
+from hobbes.nodes.caps import NO_CAPS, Caps, Spent
+from hobbes.nodes.prompting import ROOT
+from hobbes.play.start import RunOptions, begin
+from hobbes.probe.asker import asking, kept_calls, missing
+from hobbes.probe.probe_plan import Column, cost, plan
+from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
+from hobbes.probe.table import Answer, CellTold, ColumnTold, ProbeTold, tell
+from hobbes.show.probe_reports import sections, sentences
+from hobbes.show.web.server import link
+from hobbes.store.home import Store
+from hobbes.wire.recorder import environment, in_thread
+from hobbes.wire.stand_in import stand_in
+from hobbes.worlds import WORLDS
+from tests.conftest import Cli
+from tests.small_probes import MODEL, ask, asked, duel, heeding, planned, variant
+from tests.small_runs import go, played
+
+CALL: Any = None
+"""Stands for a call where none is read."""
+
+
+@pytest.fixture
+def five(opened: Store) -> list[Situation]:
+    """Five situations of a duel."""
+    return [*pick(opened, duel(opened), range(5), ["unit-a"], None)]
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+def test_a_probe_finds_what_a_word_does_and_nothing_for_its_synonym(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    with heeding() as server:
+        told = asked(
+            opened,
+            name="words",
+            situation=five,
+            prompts=[variant(tmp_path, "Be peaceful."), variant(tmp_path, "Stay unwarlike.")],
+        )
+    named, synonym = (one.column.name for one in told.columns[1:])
+    found = {(one.column, one.act) for one in told.differences if one.is_found}
+    assert found == {(named, "attack"), (named, "block")}
+    assert {one.column for one in told.differences} == {named, synonym}
+    (attacks,) = (one for one in told.differences if (one.column, one.act) == (named, "attack"))
+    assert attacks.difference.high < -0.3
+    assert max(Counter(server.asked).values()) == 1
+    assert len(server.asked) == 5 * 3 * 10
+
+
+def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    """A cap stops it at ten moments; what is told in the end is what an unstopped probe tells."""
+    ways: dict[str, Any] = {
+        "situation": five,
+        "prompts": [variant(tmp_path, "Be peaceful.")],
+        "times": 2,
+    }
+    with heeding() as server:
+        for calls in range(1, 20, 2):
+            with pytest.raises(
+                HaltedRunError, match=f"--max-calls {calls} is reached; the same command goes on"
+            ):
+                asked(opened, Caps(calls=calls), name="stopped", **ways)
+            assert len(server.asked) == calls
+        stopped = asked(opened, name="stopped", **ways).to_json()
+        assert Counter(server.asked).most_common(1)[0][1] == 1
+        assert stopped == {**asked(opened, name="unstopped", **ways).to_json(), "probe": "stopped"}
+        assert len(server.asked) == 40
+
+
+def test_who_asks_a_probe_that_is_being_asked_is_told_so_and_asks_nothing(
+    opened: Store, five: list[Situation], cli: Cli
+) -> None:
+    with heeding() as server:
+        what = planned(opened, name="busy", situation=five, times=2)
+        which = ("duel", "--turns", "0-4", "--agents", "unit-a")
+        probe = ("probe", *which, "--model", MODEL, "--times", "2", "--yes")
+        with asking(opened, what, NO_CAPS):
+            told = str(cli(*probe, "--name", "busy").exception)
+            assert told == "probe busy is being asked by another process; wait for it to end"
+            assert server.asked == []
+            assert cli(*probe, "--name", "other").exit_code == 0
+            assert cli(*probe, "--name", "busy", "--dry-run").exit_code == 0
+        assert cli(*probe, "--name", "busy", "--max-calls", "10").exit_code == 0
+    assert len(server.asked) == 2 * 10
+
+
+def test_as_many_are_asked_at_once_as_the_model_allows(opened: Store, tmp_path: Path) -> None:
+    """The server answers none of 20 before all of them are there, five times."""
+    (opened.home / "models.toml").write_text('[fast]\nmodel = "any"\nparallel = 20\ntimeout = 20\n')
+    with heeding():
+        run = go(opened, begin(opened, RunOptions("trust", 2, models="fast", values={"rounds": 5})))
+    situations = [*pick(opened, run, range(5), ["unit-a"], None)]
+    mine = variant(tmp_path, "Be peaceful.")
+    with heeding(at_once=20) as server:
+        told = asked(opened, name="p", situation=situations, prompts=[mine], model=[])
+    assert len(server.asked) == 5 * 2 * 10
+    assert all(one.failures == {} for one in told.columns)
+
+
+def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[Situation]) -> None:
+    with heeding():
+        what = planned(opened, name="again", situation=five, times=2)
+        ask(opened, what)
+        with opened.db.conn as connection:
+            connection.execute("update probe_answers set outcome = 'timed-out' where situation = 1")
+        told = tell(opened, "again")
+        assert told.columns[0].failures == {"timed-out": 2}
+        assert told.cell(1, "recorded").decisions == 0
+        assert sum(missing(what, kept_calls(opened, what)).values()) == 2
+        ask(opened, what)
+    assert tell(opened, "again").columns[0].failures == {}
+
+
+def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    mine = variant(tmp_path, "Be peaceful.")
+    ways: dict[str, Any] = {"name": "one", "situation": five[:1], "prompts": [mine]}
+    with heeding() as server:
+        asked(opened, **ways, times=1)
+        assert asked(opened, **ways, times=3).cell(1, mine).decisions == 3
+        assert len(server.asked) == 6
+        asked(opened, **ways)
+        assert len(server.asked) == 6  # as often as before
+    with pytest.raises(UsageError, match="the probe one has other situations; give this one a --name"):
+        asked(opened, **{**ways, "situation": five})
+
+
+def test_a_probe_may_get_further_columns_and_asks_nothing_twice_then(
+    opened: Store, five: list[Situation], tmp_path: Path
+) -> None:
+    mine, other = variant(tmp_path, "Be peaceful."), variant(tmp_path, "Win.")
+    with heeding() as server:
+        for times, prompts, calls in ((2, [mine], 4), (2, [other, mine], 6), (3, [mine, other], 9)):
+            asked(opened, name="grows", situation=five[:1], prompts=prompts, times=times)
+            assert len(server.asked) == len({*server.asked}) == calls
+        told = asked(opened, name="grows", situation=five[:1], prompts=[mine], model=["openai:other"])
+        assert len(server.asked) == 15
+    columns = [one.column for one in told.columns]
+    assert [one.answers for one in told.columns] == [3, 3, 3, 3, 3]
+    assert [one.name for one in columns[3:]] == ["recorded openai:other", f"{mine} openai:other"]
+    assert [told.against(one) for one in columns] == [
+        None,
+        *3 * ["recorded"],
+        "recorded openai:other",
+    ]
+
+
+def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
+    opened: Store, cli: Cli, tmp_path: Path
+) -> None:
+    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
+    system = mine / "system.en.md"
+    first = system.read_text(encoding="utf-8")
+    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
+    words = (
+        "probe",
+        run.id,
+        "--turns",
+        "1,2",
+        "--agents",
+        "unit-a",
+        "--model",
+        MODEL,
+        "--prompts",
+        str(mine),
+    )
+    said = []
+    with heeding() as server:
+        for text in (first, f"{own}\nWin.\n", first, own):
+            system.write_text(text, encoding="utf-8")
+            shown = cli(*words, "--times", "3", "--name", "loop", "--yes")
+            said.append((len(server.asked), shown.stderr.strip()))
+        (dry,) = json.loads(cli(*words, "--name", "loop", "--dry-run", "--json").stdout)["notes"]
+    assert [asked for asked, _ in said] == [12, 18, 18, 18]
+    assert f"6 answers to ask; about 6 are there already; new column: {mine} v2" in re.sub(
+        "about .* dollars: unknown;", "about", said[1][1].replace("\n", " ")
+    )
+    assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
+    assert dry == f"{mine} has the words of recorded, so it is not asked"
+    assert dry in said[3][1].replace("\n", " ")
+    columns = [(one.column.name, one.answers) for one in tell(opened, "loop").columns]
+    assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
+
+
+def test_an_unedited_copy_alone_is_not_asked_about(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    mine, run = Path(variant(tmp_path, "Be peaceful.")), duel(opened)
+    own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
+    (mine / "system.en.md").write_text(own, encoding="utf-8")
+    words = ("probe", run.id, "--turns", "1", "--agents", "unit-a", "--model", MODEL, "--prompts", str(mine))
+    with heeding() as server:
+        error = cli(*words, "--name", "same", "--yes").exception
+    assert isinstance(error, UsageError)
+    assert str(error).endswith(
+        "has the words of recorded, so it is not asked, and nothing would be compared; edit it first"
+    )
+    assert server.asked == []
+
+
+def test_a_probe_is_not_continued_if_the_run_is_told_in_other_words_now(
+    opened: Store, five: list[Situation]
+) -> None:
+    """As after a change of the code that writes views."""
+    with heeding():
+        asked(opened, name="one", situation=five[:1], times=1)
+    with opened.db.conn as connection:
+        connection.execute("update probe_answers set prompt = system")
+    with pytest.raises(UsageError, match="was asked with other texts of recorded; give this one a --name"):
+        asked(opened, name="one", situation=five[:1], times=1)
+
+
+def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
+    opened: Store, five: list[Situation]
+) -> None:
+    with heeding():
+        told = asked(opened, name="alone", situation=five, times=1)
+        both = asked(opened, name="both", situation=five[:2], model=["openai:a", "openai:b"], times=1)
+    recorded = [opened.runs.find("duel").world.acts(intent) for intent in intents(opened)]
+    assert list(told.recorded) == recorded
+    assert told.differences == ()
+    shown = "\n".join(" ".join(row) for section in sections(told) for row in section.rows)
+    assert shown.count("●") == sum(act in told.acts for acts in recorded for act in acts)
+    first, second = (one.column for one in both.columns)
+    assert (both.against(first), both.against(second)) == (None, first.name)
+
+
+def intents(store: Store) -> list[Any]:
+    run = store.runs.find("duel")
+    return [run.world.intent.from_json(turn.record.intents["unit-a"]) for turn in store.turns.of(run, 0, 4)]
+
+
+def test_a_situation_is_what_the_agent_was_in(opened: Store) -> None:
+    """The prompt of the recorded column is that which the run's model was sent, byte by byte."""
+    with heeding():
+        run = played(opened, RunOptions("trust", 2, models=MODEL, values={"rounds": 4}))
+        for cell in plan(opened, ProbeFile(situation=[*pick(opened, run, None, [], None)]), NO_CAPS).cells:
+            (call,) = opened.calls.of_turn(run.id, cell.question.start.state.turn, cell.question.agent)
+            assert cell.prompt == call.prompt
+
+
+def test_settings_and_languages_are_columns_too(opened: Store, five: list[Situation]) -> None:
+    columns = planned(opened, situation=five, lang=["zh"], set={"miss": 50})
+    assert [one.name for one in columns.columns] == ["recorded", "zh miss=50"]
+    recorded, other = columns.cells[:2]
+    assert (recorded.prompts.lang, other.prompts.lang) == ("en", "zh")
+    assert (recorded.question.setting.config.miss, other.question.setting.config.miss) == (15, 50)
+
+
+def test_it_says_what_it_will_cost_before_it_asks(opened: Store, five: list[Situation]) -> None:
+    what = planned(opened, situation=five, times=4)
+    expected = cost(opened, what, missing(what, {}))
+    assert (expected.calls, expected.tokens_out, expected.usd) == (20, None, None)
+    assert expected.tokens_in > 20 * 500
+
+
+@pytest.mark.parametrize(
+    ("ways", "problem"),
+    [
+        ({"model": []}, "a probe needs a model, but policy:random.* plays unit-a"),
+        ({"model": ["policy:random"]}, "a model, but policy:random reads no prompt; name a chat model"),
+        ({"prompts": ["nowhere"]}, "nowhere"),
+        (
+            {"situation": [Situation(run="duel", turn=9, agent="unit-a")]},
+            "run duel has no turn 9; it has turns 0 to 5",
+        ),
+        ({"situation": [Situation(run="duel", turn=1, agent="unit-z")]}, "does not act in turn 1"),
+        ({"situation": [Situation(run="duel", turn=1, agent="observer")]}, "a probe asks agents"),
+        ({"situation": []}, "there is no situation to ask about"),
+        ({"prompts": ["plain", "plain"]}, "two columns would be the same"),
+        ({"set": {"start": 7}}, "this changes how the game begins"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(
+    opened: Store, five: list[Situation], ways: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem) as error:
+        planned(opened, **{"situation": five, **ways})
+    assert "\n" not in str(error.value)
+
+
+def test_situations_are_picked_by_turns_agents_and_recorded_acts(opened: Store) -> None:
+    run = duel(opened)
+    every = [*pick(opened, run, None, [], None)]
+    assert len(every) == 12
+    for turn in (6, 9):
+        with pytest.raises(UsageError, match=rf"has no turn {turn}; it has turns 0 to 5$"):
+            [*pick(opened, run, [turn], [], None)]
+    done = {(one.turn, one.agent) for one in pick(opened, run, None, ["unit-a"], "attack")}
+    recorded = {
+        (turn.turn, "unit-a")
+        for turn in opened.turns.of(run)
+        if run.world.intent.from_json(turn.record.intents["unit-a"]).action == "attack"
+    }
+    assert done == recorded != set()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--agents", "unit-z"), "'unit-z' does not act in these turns; the agents that do: unit-a, unit-b"),
+        (("--where", "steal"), "has the act 'steal'; the acts that they have: attack"),
+    ],
+)
+def test_what_cannot_be_picked_is_told_with_what_could_be(
+    opened: Store, cli: Cli, options: tuple[str, str], problem: str
+) -> None:
+    refused = cli("probe", duel(opened).id, *options, "--model", MODEL, "--dry-run")
+    assert problem in str(refused.exception)
+
+
+def test_a_probe_whose_calls_all_failed_says_so_first_and_is_no_success(
+    five: list[Situation], cli: Cli, tmp_path: Path
+) -> None:
+    file = tmp_path / "situations.toml"
+    for one in five[:2]:
+        add(file, one)
+    with environment(OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_API_KEY="none"):
+        asked = cli("probe", str(file), "--models", MODEL, "--times", "1", "--name", "dead", "--yes")
+    assert asked.exit_code == 1
+    found = asked.stdout.partition("What was found")[2].strip()
+    found = " ".join(found.split())
+    assert found.startswith(
+        "2 of 2 calls failed (provider-error 2). A failed call is no decision. The first error: nothing "
+        "listens at 127.0.0.1:9; is the server running? `hobbes serve` starts the stand-in server"
+    )
+    assert asked.stdout.count("any act  0/0, 1 failed") == 2
+
+
+def test_a_cell_that_is_not_there_is_told_with_those_that_are(
+    opened: Store, five: list[Situation], cli: Cli
+) -> None:
+    with heeding():
+        asked(opened, name="small", situation=five[:2], times=1)
+    for words, told in (
+        (("0", "recorded"), "has no situation 0; its situations are 1 to 2"),
+        (("x", "recorded"), "has no situation x; its situations are 1 to 2"),
+        (("1", "record"), "has no column 'record'; did you mean 'recorded'"),
+        (("--diff", "./nope"), "has no column './nope'; its columns: recorded"),
+        (("1", "recorded", "2"), "this cell has no answer 2; its answers: 1"),
+        (("1",), "name a column, too"),
+    ):
+        assert told in str(cli("probe", "show", "small", *words).exception)
+
+
+def test_a_file_of_situations_grows_by_one_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "situations.toml"
+    ones = [
+        Situation(run="duel", turn=turn, agent="unit-a", note='the "first"' * (turn == 1)) for turn in (1, 2)
+    ]
+    assert [add(file, one) for one in ones] == [1, 2]
+    assert read_probe_file(file).situation == ones
+    with pytest.raises(UsageError, match="already has this situation"):
+        add(file, ones[0])
+    file.write_text('[[situation]]\nrun = "a"\nturns = 3\n', encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"situation 1: turn: is missing; .*there is no key 'turns'; did you mean 'turn'"
+    ):
+        read_probe_file(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[situation]]\nrun = 'a'\nturn = 'x'\nagent = 'b'", "situation 1: turn: write a whole number"),
+        ("[[situations]]\nrun = 'a'", "there is no key 'situations'; did you mean 'situation'"),
+        ("zzz = 1", "there is no key 'zzz'; the keys: situation, name, prompts, .* set, times"),
+        ("name = 'a/b c'", "name: write letters, digits, - and _, with a letter or a digit first"),
+        ("prompts = [3]", "prompts: write a text in quotation marks"),
+        ("situation = [3]", "situation: write a table"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_situations_is_said_in_words(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    file = tmp_path / "situations.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=problem):
+        read_probe_file(file)
+
+
+def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp_path: Path) -> None:
+    run, file = duel(opened), tmp_path / "situations.toml"
+    added = cli("probe", "add", run.id, "2", "unit-a", "--to", str(file), "--note", "early")
+    assert added.stdout == f"{file} has 1 situation\n"
+    how = ("--model", MODEL, "--prompts", variant(tmp_path, "Be peaceful."), "--times", "3")
+    dry = cli("probe", str(file), "duel", "--turns", "0,3-4", "--agents", "unit-a", *how, "--dry-run")
+    assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
+    asked = (
+        "probe",
+        str(file),
+        "duel",
+        "--turns",
+        "0,3-4",
+        "--agents",
+        "unit-a",
+        *how,
+        "--name",
+        "p",
+        "--json",
+    )
+    with heeding():
+        refused = cli(*asked)
+        assert "--yes asks it without a question" in str(refused.exception)
+        told = json.loads(cli(*asked, "--yes").stdout)
+    assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
+    assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
+    assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
+    printed, markdown = cli("probe", "show", "p").stdout, cli("probe", "show", "p", "--markdown").stdout
+    mine = told["columns"][1]["column"]
+    for one in told["cells"]:
+        if one["column"] == "recorded" and one["acts"].get("attack"):
+            cell = f"{one['acts']['attack']}/3"
+            assert cell in printed
+            assert cell in markdown
+    shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
+    assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
+    (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
+    assert second == shown["answers"][1]
+    every, one = cli("probe", "show", "p", "2", mine).stdout, cli("probe", "show", "p", "2", mine, "2").stdout
+    assert (every.count("Answer "), every.count("Play on"), one.count("Answer ")) == (3, 0, 1)
+    fork = re.sub(r"^.*?hobbes ", "", one.split("Play on from here: ")[1])
+    assert fork.startswith("fork duel --turn 0 --answer ")
+    pieces = json.loads(cli("probe", "show", "p", "--diff", mine, "--json").stdout)
+    assert "".join(text for change, text in pieces if change == "+").strip() == "Be peaceful."
+
+
+def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], cli: Cli) -> None:
+    with heeding():
+        asked(opened, name="p", situation=five, times=1)
+    (answer,) = json.loads(cli("probe", "show", "p", "2", "recorded", "--json").stdout)["answers"]
+    told = cli("fork", "duel", "--turn", "1", "--answer", f"unit-a={answer['answer']}", "--json")
+    run = opened.runs.find(json.loads(told.stdout)["run"])
+    (turn,) = opened.turns.of(run, 1, 1)
+    assert list(run.world.acts(run.world.intent.from_json(turn.record.intents["unit-a"]))) == answer["acts"]
+
+
+def test_each_answer_is_kept_as_it_arrives_with_the_prompt_that_was_sent(
+    opened: Store, five: list[Situation]
+) -> None:
+    with heeding():
+        asked(opened, name="p", situation=five[:1], times=2)
+    rows = opened.db.execute(
+        'select number, "column", tokens_in, text from probe_answers join texts on hash = prompt'
+    ).fetchall()
+    assert [row[:3] for row in rows] == [(1, "recorded", 100), (2, "recorded", 100)]
+    assert all("unit-a" in row[3] for row in rows)
+    assert opened.db.execute("pragma foreign_key_check").fetchall() == []
+
+
+def test_the_pages_show_a_probe_its_answers_and_its_words(
+    opened: Store, five: list[Situation], pages: TestClient, tmp_path: Path
+) -> None:
+    mine = variant(tmp_path, "Be peaceful.")
+    with heeding():
+        told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
+    every = pages.get("/probes").text
+    assert link("probes", "p") in every
+    assert f"<td>recorded, {escape(mine)}</td>" in every
+    page = pages.get("/probes/p").text
+    for section in sections(told):
+        assert section.title in page
+        assert all(escape(cell) in page for row in section.rows for cell in row)
+    rows = next(section.rows for section in sections(told) if section.title == "Situations")
+    for n in range(1, 6):
+        for column in ("recorded", mine):
+            assert escape(link("probes", "p", situation=n, column=column)) in page
+    (cell,) = re.findall(rf'column=recorded">({rows[0][2]})</a></td>', page)[:1]
+    assert cell == rows[0][2]
+    answers = pages.get(link("probes", "p", situation=1, column=mine)).text
+    assert answers.count("Play on from here") == 2
+    assert "Be peaceful." in pages.get(link("probes", "p", diff=mine)).text
+    assert pages.get("/probes/nothing").status_code == 404
+    assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
+    assert "needs a `column`" in pages.get("/probes/p?situation=1").text
+
+
+@pytest.mark.parametrize(
+    ("acts", "rows"), [(("attack", "attack"), []), (("attack", "block"), ["attack", "block"])]
+)
+def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
+    five: list[Situation], acts: tuple[str, str], rows: list[str]
+) -> None:
+    """In the second situation all answers block."""
+    columns = [ColumnTold(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
+    done = {(1, "recorded"): acts[0], (1, "./x"): acts[1], (2, "recorded"): "block", (2, "./x"): "block"}
+    cells = {at: CellTold((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
+    told = ProbeTold("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
+    assert sorted(one.act for one in told.differences) == rows
+
+
+def test_a_model_that_the_server_does_not_have_is_corrected_under_the_same_name(
+    opened: Store, five: list[Situation]
+) -> None:
+    ways: dict[str, Any] = {"name": "p", "situation": five, "times": 3}
+    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base):
+        with pytest.raises(HaltedRunError, match="such as openai:policy/guided; mend that, and the same"):
+            asked(opened, **ways, model=["openai:nosuch"])
+        told = asked(opened, **ways, model=["openai:policy/random"])
+    assert [one.column.name for one in told.columns] == ["recorded", "recorded openai:policy/random"]
+    assert [told.cell(n, "recorded openai:policy/random").decisions for n in range(1, 6)] == 5 * [3]
+
+
+def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Situation]) -> None:
+    (note,) = planned(opened, name="p", situation=five).notes
+    assert note == "nothing is compared; --prompts FOLDER adds a column"
+
+
+def test_without_acts_nothing_is_counted(
+    opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(WORLDS, "trust", replace(WORLDS["trust"], acts=lambda _: ()))
+    with heeding():
+        told = asked(opened, name="p", situation=five[:1], times=1)
+    assert [*sentences(told)] == ["No answer has an act that is counted."]

@@ -1,0 +1,601 @@
+"""Boards: what a world says there is to see in a turn, and how it is drawn and told."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, pairwise, permutations
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from hobbes.engine import turn as turns
+from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
+from hobbes.engine.chance import RngStream
+from hobbes.engine.memory import Memory
+from hobbes.engine.mining.board import board as mining_board
+from hobbes.engine.nations.board import board as nations_board
+from hobbes.engine.policy import speak
+from hobbes.engine.trust.board import board as trust_board
+from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
+from hobbes.errors import HobbesError
+from hobbes.play.start import RunOptions
+from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, MAX_SQUARE, svg, text
+from hobbes.show.exports import export
+from hobbes.show.strokes import STYLE
+from hobbes.show.terminal import escape_invisible
+from hobbes.show.web.page_templates import POLICY
+from hobbes.show.web.server import site
+from hobbes.store.home import Store
+from hobbes.worlds import WORLDS
+from tests.conftest import Cli
+from tests.contract.games import heard
+from tests.engine.mining.plays import board as grid
+from tests.engine.mining.plays import mine
+from tests.engine.mining.plays import play as mining_round
+from tests.engine.nations.stage import A, B, C, turn
+from tests.engine.nations.stage import board as nations
+from tests.engine.trust.plays import game
+from tests.engine.trust.plays import play as trust_round
+from tests.pages import LOCAL
+from tests.show.test_view import dead_run
+from tests.small_runs import mining, played
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(shapes: Sequence[Place] | Sequence[Arrow]) -> list[str]:
+    return [shape.words for shape in shapes]
+
+
+def badges(board: Board) -> dict[str, list[str]]:
+    """Return the badges of the places that have some, each with its text."""
+    return {
+        place.name: [f"{badge.kind} {badge.text}".strip() for badge in place.badges]
+        for place in board.places
+        if place.badges
+    }
+
+
+# What there is to see in each world.
+
+
+def test_a_round_of_mining_is_the_grid_after_it_with_what_was_done_on_each_plot() -> None:
+    """A's 0,0 falls to C, against which B defends 0,2. A and B both claim 0,1, and A mines 3 gold on 0,3."""
+    before = grid("A.BA/C..C")
+    played = mining_round(
+        before,
+        A={"claim": [[0, 1]], "mine": mine((0, 3, 3))},
+        B={"claim": [[0, 1]], "defend": [[0, 2]]},
+        C={"raid": [[0, 0], [0, 2]]},
+    )
+    board = mining_board(played.played)
+    winner = played.after.owner[0, 1]
+    other = "B" if winner == "A" else "A"
+    assert board.title == "turn 10: 1 claim, 2 raids, 1 capture, 1 defended plot"
+    assert words(board.places)[:5] == [
+        "plot 0,0: C's, held since turn 10, captured from A",
+        f"plot 0,1: {winner}'s, held since turn 10, claimed, also wanted by {other}",
+        "plot 0,2: B's, held since turn 0, defended with 1",
+        "plot 0,3: A's, held since turn 0, 3 gold mined",
+        "plot 1,0: C's, held since turn 0",
+    ]
+    assert badges(board) == {
+        "0,0": ["captured"],
+        "0,1": ["claimed 2"],
+        "0,2": ["defended"],
+        "0,3": ["mined +3"],
+    }
+    assert [(place.owner, place.was, place.text, place.shade) for place in board.places][:3] == [
+        ("C", "A", "03", 0),
+        (winner, None, {"A": "01", "B": "02"}[winner or ""], 0),
+        ("B", None, "02", 2),
+    ]
+    assert [(arrow.source, arrow.target, arrow.succeeded, arrow.words) for arrow in board.arrows] == [
+        ("1,0", "0,0", True, "C raids plot 0,0 of A: captured"),
+        ("1,3", "0,2", False, "C raids plot 0,2 of B: blocked"),
+    ]
+    assert board.bars[0].note == ("2 plots" if winner == "A" else "1 plot (-1)")
+    assert (board.bars[0].figure, board.bars[0].change) == (3, 3)
+
+
+def test_immunity_and_gold_mines_are_marked() -> None:
+    board = mining_board(mining_round(grid("A.", immunity=5, alpha=((1, 7),)), A={"claim": [[0, 1]]}).played)
+    assert badges(board) == {"0,1": ["claimed", "immune", "rich x7"]}
+    assert "immune until turn 15, 7 gold per stamina" in board.places[1].words
+
+
+def test_a_raider_without_land_strikes_from_nowhere() -> None:
+    (arrow,) = mining_board(mining_round(grid("A", agents="B"), B={"raid": [[0, 0]]}).played).arrows
+    assert (arrow.source, arrow.target, arrow.succeeded) == (None, "0,0", True)
+
+
+def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
+    """A sends 4 of its 6 mils against B, where 1 falls, gives C 7 money and cedes T2 to it."""
+    before = nations(3, territories_per_agent=2, army=6)
+    orders = {"attacks": {B: 4}, "money_grants": {C: 7}, "cede_territories": {C: ["T2"]}}
+    board = nations_board(turn(before, {A: orders}).played())
+    assert board.title == "turn 0: 1 attack, 1 grant, 1 cession"
+    place = {place.name: place for place in board.places}
+    assert place[f"army {A}"].words == f"{A}: land 1, mils 5, welfare 1"
+    assert [(p.owner, p.was) for name, p in place.items() if name.startswith("land")] == [
+        (A, None),
+        (B, None),
+        (B, None),
+        (C, A),
+        (C, None),
+        (C, None),
+    ]
+    assert place["land T2"].words == f"T2: {C}'s, ceded by {A}"
+    assert [(arrow.kind, arrow.source, arrow.target, arrow.label) for arrow in board.arrows] == [
+        ("attack", f"army {A}", f"army {B}", "4 mils"),
+        ("gift", f"army {A}", f"army {C}", "7 money, T2"),
+    ]
+    assert words(board.arrows)[0] == f"{A} attacks {B} with 4 mils: 20 damage, 1 of its own fall"
+    assert words(board.arrows)[1] == f"{A} gives {C} 7 money and T2"
+    assert board.bars[0].note == "land 1 (-1), mils 5 (-1)"
+
+
+@pytest.mark.parametrize(
+    ("settings_of_map", "at"),
+    [
+        ({"map": "grid"}, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]),
+        ({"map": "ring"}, [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2), (1, 2)]),
+        (
+            {"map": "file", "map_edges": [["T1", "T2"], ["T1", "T3"], ["T3", "T4"], ["T5", "T6"]]},
+            [(0, 0), (1, 0), (1, 1), (2, 0), (0, 2), (1, 2)],
+        ),
+    ],
+)
+def test_with_a_map_territories_lie_as_they_touch_and_armies_on_capitals(
+    settings_of_map: dict[str, Any], at: list[tuple[int, int]]
+) -> None:
+    board = nations_board(turn(nations(3, territories_per_agent=2, **settings_of_map), {}).played())
+    place = {place.name: place for place in board.places}
+    assert [(place[f"land T{k}"].x - 0.5, place[f"land T{k}"].y - 0.5) for k in range(1, 7)] == at
+    for agent, capital in ((A, "T1"), (B, "T3"), (C, "T5")):
+        home = place[f"land {capital}"]
+        assert (place[f"army {agent}"].x, place[f"army {agent}"].y) == (home.x, home.y)
+        assert [badge.kind for badge in home.badges] == ["capital"]
+    assert ("land T1", "land T2") in board.lines
+
+
+def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
+    """a and b high five; c attacks d, which blocks; e, with 1 sat, begs in vain and dies."""
+    before = game(sats={"a": 50, "b": 50, "c": 50, "d": 50, "e": 1}, observer="never")
+    played = trust_round(
+        before, a="high_five b", b="high_five a", c="attack d", d="block", e="beg 5 for bread"
+    )
+    board = trust_board(played.played)
+    assert board.title == "turn 0: 2 high fives, 1 attack, 1 request, 1 death"
+    assert [(arrow.source, arrow.target, arrow.succeeded) for arrow in board.arrows] == [
+        ("a", "b", True),
+        ("b", "a", True),
+        ("c", "d", False),
+    ]
+    assert words(board.arrows)[2] == "c attacks d: blocked"
+    assert badges(board) == {"d": ["blocks"], "e": ["died"]}
+    assert words(board.places)[4] == "e: 0 sats, dead, asks 5, gets 0"
+    assert [(bar.figure, bar.change, bar.note) for bar in board.bars] == [
+        (53, 3, "high five → b"),
+        (53, 3, "high five → a"),
+        (47, -3, "attack → d"),
+        (51, 1, "block"),
+        (0, -1, "beg"),
+    ]
+    assert board.goal == 100
+
+
+def test_a_miss_and_a_birth_are_marked() -> None:
+    before = game(sats={"a": 50, "b": 120}, miss=100, victory="team")
+    board = trust_board(trust_round(before, a="high_five b", b="replicate").played)
+    assert badges(board) == {"a": ["missed"], "b-2": ["born"]}
+    assert [(arrow.kind, arrow.owner, arrow.target, arrow.label) for arrow in board.arrows] == [
+        ("attack", "a", "b", "missed"),
+        ("replicate", "b", "b-2", "born"),
+    ]
+
+
+def test_a_unit_that_fell_below_0_sats_is_drawn_as_small_as_one_with_none() -> None:
+    after_attack = trust_board(trust_round(game(sats={"a": 50, "b": 1}), a="attack b", b="do_nothing").played)
+    assert after_attack.places[1].words.startswith("b: -3 sats, dead")
+    assert after_attack.places[1].size == 35
+
+
+def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_units() -> None:
+    board = trust_board(trust_round(game(sats={"a": 50, "b": 50, "c": 0}), a="attack b").played)
+    assert [place.note for place in board.places] == ["", "", "dead"]
+
+
+def test_territories_in_two_rows_keep_their_names() -> None:
+    """One agent of four has been ceded a sixth territory; of many more, only the marks have room."""
+    for n, is_named in ((6, True), (60, False)):
+        start = nations(4, territories_per_agent=5)
+        more = tuple(f"T{k}" for k in range(21, 21 + n))
+        ceded = replace(start, territories={**start.territories, C: more})
+        drawn = svg(nations_board(turn(ceded, {}).played()))
+        assert all((f"{territory}<" in drawn) == is_named for territory in more)
+
+
+def test_a_label_stands_on_the_other_side_of_its_arrow_if_there_is_no_room() -> None:
+    """Two arrows have labels at both ends of the way of the third, and below it."""
+    agents = ("AgentA", "AgentB", "AgentC", "AgentD")
+    ring = spread(4)
+    places = tuple(
+        Place(
+            agent,
+            *middle,
+            ring.room,
+            ring.room,
+            words=agent,
+            owner=agent,
+            shape="disc",
+            size=size,
+            text=agent[-1],
+            label=agent,
+            note="land 1",
+        )
+        for agent, size, middle in zip(agents, (100, 75, 87, 87), ring.middles, strict=True)
+    )
+    arrows = (
+        Arrow("attack", "AgentB", "AgentB", "AgentC", "B attacked C", "1 mil"),
+        Arrow("attack", "AgentC", "AgentC", "AgentD", "C attacked D", "7 mils"),
+        Arrow("gift", "AgentD", "AgentD", "AgentB", "D granted B", "1 money"),
+    )
+    kinds = (Kind("attack", "harm", "mils"), Kind("gift", "help", "money"))
+    drawn = svg(Board("turn 6", agents, 100, ring.height, places, arrows=arrows, kinds=kinds))
+    assert all(f">{label}<" in drawn for label in ("1 mil", "7 mils", "1 money"))
+
+
+def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
+    board = of_picture("turn 3", ("ann", "bob"), [["sea", "700"], ["B!", "5"]], {"bob": "B!"})
+    assert [(place.text, place.owner) for place in board.places] == [
+        ("sea", None),
+        ("700", None),
+        ("B!", "bob"),
+        ("5", None),
+    ]
+
+
+def test_the_plots_of_mining_are_numbered_as_texts_name_them() -> None:
+    """Of many rows and columns, some have numbers, which then have room."""
+    wide = "A" + "." * 49
+    board = mining_board(mining_round(grid(f"{wide}/{wide}"), A={}).played)
+    assert [place.text for place in board.places if place.words.startswith("row ")] == ["0", "1"]
+    columns = [place for place in board.places if place.words.startswith("column ")]
+    assert [place.text for place in columns] == [str(c) for c in range(0, 50, 2)]
+    plots = {place.name: place for place in board.places}
+    assert all(place.x == plots[f"1,{place.text}"].x for place in columns)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 24, 25, 100])
+def test_places_that_are_spread_do_not_touch(n: int) -> None:
+    found = spread(n)
+    middles = found.middles
+    assert len(middles) == n
+    assert max(y for _, y in middles) == pytest.approx(found.height - found.room / 2), "no empty band below"
+    for k, (x, y) in enumerate(middles):
+        assert found.room / 2 - 0.1 <= x <= 100 - found.room / 2 + 0.1
+        assert found.room / 2 - 0.1 <= y <= found.height - found.room / 2 + 0.1
+        for a, b in middles[:k]:
+            assert (x - a) ** 2 + (y - b) ** 2 >= (found.room - 0.1) ** 2
+
+
+# How it is drawn and told.
+
+SMALL = Board(
+    "turn 1: 1 raid",
+    ("ann", "bob"),
+    width=2,
+    height=1,
+    places=(
+        Place("0,0", 0.5, 0.5, 1, 1, words="ann's plot", owner="ann", text="01"),
+        Place(
+            "0,1", 1.5, 0.5, 1, 1, words="bob's plot", owner="bob", text="02", badges=(Badge("worn", "3"),)
+        ),
+    ),
+    arrows=(Arrow("raid", "bob", "0,1", "0,0", words="bob raids ann", succeeded=False),),
+    bars=(Bar("ann", "ann", 1_234_567, -2, "1 plot"),),
+    measure="gold",
+    shading="how old",
+    sizes="how rich",
+    kinds=(
+        Kind("raid", "harm", "a raid"),
+        Kind("worn", "guarded", "a coat"),
+        Kind("unseen", "new", "nothing"),
+    ),
+)
+
+
+def elements(drawn: str) -> list[ET.Element]:
+    """Return all elements of an SVG; raise ParseError if it is not XML."""
+    return list(ET.fromstring(drawn).iter())  # noqa: S314  our own SVG
+
+
+def said(drawn: str, tag: str) -> list[str]:
+    """Return the texts of all elements of one kind."""
+    return [found.text or "" for found in elements(drawn) if found.tag == f"{SVG}{tag}"]
+
+
+def titles(drawn: str) -> list[str]:
+    return said(drawn, "title")
+
+
+def texts(drawn: str) -> list[str]:
+    return said(drawn, "text")
+
+
+def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_occurs() -> None:
+    drawn = svg(SMALL)
+    assert titles(drawn) == ["ann's plot", "bob's plot", "bob raids ann", "ann: 1234567 gold (-2), 1 plot"]
+    assert {"●01", "■02", "3", "1235k", "-2", "1 plot", "gold"} <= set(texts(drawn))
+    assert {"a raid", "a coat", "how old", "how rich", "pale and crossed out: it failed"} <= set(texts(drawn))
+    assert "nothing" not in texts(drawn)
+    assert re.search(r"bob raids ann</title><path class=\"k10 b\"", drawn)  # bob's colour, at its palest
+    assert svg(SMALL) == drawn
+
+
+def test_few_squares_are_no_larger_than_their_words_need() -> None:
+    """So the figures below a small board are on the screen with it."""
+    low, high = (svg(replace(SMALL, height=height)) for height in (1, 3))
+    heights = [float(ET.fromstring(drawn).get("height", "0")) for drawn in (low, high)]  # noqa: S314  our own SVG
+    assert heights[1] - heights[0] == 2 * MAX_SQUARE < 200
+
+
+def test_a_board_is_told_in_a_few_lines() -> None:
+    assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
+    many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
+    assert text(many)[-1] == "  and 5 more"
+    assert len(text(many)) == MAX_LINES + 2
+
+
+def crowded(*, mutual: bool) -> Board:
+    """Return nine neighbours, of whom each attacks the next two, and is attacked by them if it is mutual."""
+    agents = tuple(f"agent-{k}" for k in range(9))
+    at = {agent: (k % 3 + 0.5, k // 3 + 0.5) for k, agent in enumerate(agents)}
+    land = [Place(f"land {a}", *at[a], 1, 1, f"land of {a}", owner=a) for a in agents]
+    armies = [Place(a, *at[a], 1, 0.85, a, owner=a, shape="disc", size=30, text="9", label=a) for a in agents]
+    pairs = [*pairwise(agents), *zip(agents, agents[2:], strict=False)]
+    pairs += [(b, a) for a, b in pairs] if mutual else []
+    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}", "9 mils") for a, b in pairs)
+    return Board("turn 1", agents, 3, 3, (*land, *armies), arrows, kinds=SMALL.kinds)
+
+
+def ring_of_gifts() -> Board:
+    """Return four agents in a ring, each of whom gives something to each other one."""
+    agents, ring = ("ann", "bob", "cay", "dan"), spread(4)
+    discs = [
+        Place(agent, x, y, ring.room, ring.room, agent, owner=agent, shape="disc", label=agent)
+        for agent, (x, y) in zip(agents, ring.middles, strict=True)
+    ]
+    arrows = [Arrow("raid", a, a, b, f"{a} to {b}", "2 money") for a, b in permutations(agents, 2)]
+    return Board("turn 1", agents, 100, ring.height, tuple(discs), tuple(arrows), kinds=SMALL.kinds)
+
+
+@pytest.mark.parametrize("board", [crowded(mutual=False), crowded(mutual=True), ring_of_gifts()])
+def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(board: Board) -> None:
+    written = [one for one in elements(svg(board)) if one.get("class") == "m a w"]
+    labels = {arrow.label for arrow in board.arrows}
+    assert sum(one.text in labels for one in written) > len(board.arrows) / 2
+    places = [(float(one.get("x", 0)), float(one.get("y", 0)), len(one.text or "")) for one in written]
+    for (x, y, long), (x2, y2, long2) in combinations(places, 2):
+        assert abs(x - x2) > (long + long2) * 3.4 or abs(y - y2) > 10, "bold letters are wide"
+
+
+def test_the_head_of_an_arrow_stands_clear_of_the_name_of_whom_it_reaches() -> None:
+    """An arrow comes from the right, from a little below. Its point is the fifth corner of its outline."""
+    at = {"AgentA": (0.5, 0.5), "AgentC": (3.5, 1.5)}
+    armies = [
+        Place(a, *where, 2, 0.85, a, owner=a, shape="disc", size=45, text="9", label=a)
+        for a, where in at.items()
+    ]
+    raid = Arrow("raid", "AgentC", "AgentC", "AgentA", "C raids A", "8 mils")
+    drawn = svg(Board("turn 1", tuple(at), 7, 6, tuple(armies), (raid,), kinds=SMALL.kinds))
+    outline = re.search(r"C raids A</title><path class=\"\w+ b\" d=\"([^\"]+)\"", drawn)
+    assert outline is not None
+    x, y = [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", outline[1])][4]
+    name = next(one for one in elements(drawn) if one.text == "AgentA" and one.get("class") == "m a w")
+    middle, base = float(name.get("x", 0)), float(name.get("y", 0))
+    assert abs(x - middle) > len("AgentA") * 2.5 or not base - 9 < y < base
+
+
+def test_a_square_below_a_disc_has_no_mark_of_its_own() -> None:
+    """The disc has the same mark, and a part of the lower one would stand out."""
+    marks = [text for text in texts(svg(crowded(mutual=False))) if text.endswith("9")]
+    assert len(marks) == 9
+    assert not {mark[0] for mark in marks} & set(texts(svg(crowded(mutual=False))))
+
+
+def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:
+    """Return a board of 500 agents with many arrows."""
+    agents = tuple(f"agent-{k:03}" for k in range(500))
+    ring = spread(len(agents))
+    places = tuple(
+        Place(name, x, y, ring.room, ring.room, name, owner=name, shape="disc", text="50", label=name)
+        for name, (x, y) in zip(agents, ring.middles, strict=True)
+    )
+    bars = tuple(Bar(name, name, 5, 0) for name in agents)
+    return Board(
+        "turn 1", agents, 100, ring.height, places, tuple(arrows(agents)), bars=bars, kinds=SMALL.kinds
+    )
+
+
+def test_of_hundreds_of_bars_a_part_is_drawn_and_the_rest_counted() -> None:
+    assert f"and {500 - MAX_BARS} more" in texts(svg(many(lambda _: ())))
+
+
+def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> None:
+    """Two raids on each agent but the first and the last. If few succeed, these are drawn."""
+
+    def raids(agents: tuple[str, ...], succeed: int) -> Iterator[Arrow]:
+        for k, (a, b) in enumerate(pairwise(agents)):
+            yield Arrow("raid", a, a, b, f"{a} raids {b}", succeeded=k < succeed)
+            yield Arrow("raid", b, b, a, f"{b} raids {a}", succeeded=False)
+
+    all_counted = svg(many(lambda agents: raids(agents, MAX_ARROWS + 1)))
+    told = texts(all_counted)
+    assert (told.count("!2"), told.count("!1")) == (498, 2)
+    assert "<title>agent-000 raids agent-001; agent-002 raids agent-001</title>" in all_counted
+    assert "three of these, not drawn: a raid" in told
+    some_drawn = svg(many(lambda agents: raids(agents, MAX_ARROWS)))
+    told = texts(some_drawn)
+    assert (told.count("!2"), told.count("!1")) == (498 - MAX_ARROWS, 2 + MAX_ARROWS)
+    assert "<title>agent-000 raids agent-001</title>" in some_drawn
+    assert "three of these, that failed, not drawn: a raid" in told
+
+
+TAGS = {"svg", "style", "g", "title", "text", "rect", "circle", "path"}
+ATTRIBUTES = {
+    *("class", "role", "aria-label", "viewBox", "width", "height", "x", "y", "font-size"),
+    *("cx", "cy", "r", "d", "transform"),
+}
+
+hostile = st.one_of(
+    st.text(st.characters(), min_size=1, max_size=12),
+    st.sampled_from(
+        [
+            "</title><script>alert(1)</script>",
+            '" onload="alert(1)',
+            "]]><!--",
+            "&amp;<b>",
+            "\x00\x1b[2J\u202e",
+            "\ufffe\uffff",
+            "\ud800",
+            "汉字" * 40,
+            "x" * 200,
+            "-->",
+        ]
+    ),
+)
+
+VALUES: dict[str, list[dict[str, Any]]] = {
+    "mining": [
+        {"rows": 2, "cols": 3, "immunity": 0},
+        {"rows": 9, "cols": 1, "alpha": {"plots": 2, "multiplier": 9}},
+    ],
+    "nations": [
+        {},
+        {"map": "grid", "resources": True},
+        {"map": "ring", "territories_per_agent": 1},
+        {"army": 0},
+    ],
+    "trust": [{"miss": 40, "fumble": 20}, {"start": 110, "victory": "team", "shock": 40}],
+}
+
+
+def some_turns(
+    world: AnyWorld, names: Sequence[str], values: dict[str, Any], n: int, seed: int
+) -> list[PlayedTurn[Any, Any]]:
+    """Play some turns: agents follow the policies of their world, noisily."""
+    setting = make_setting(world, names, seed, values)
+    state = world.setup(setting.config, setting.agents, setting.seed)
+    memories: dict[str, Memory] = {}
+    policies = list(world.policies.by_name)
+    found = []
+    for _ in range(n):
+        if world.over(state):
+            break
+        said = {
+            agent: heard(
+                agent,
+                speak(
+                    world.policies, policies[k % len(policies)], 0.2, view, RngStream(seed, state.turn, agent)
+                ),
+            )
+            for k, (agent, view) in enumerate(turns.views(world, state, memories).items(), start=seed)
+        }
+        done = turns.play_turn(world, state, memories, said)
+        found.append(done.played)
+        state, memories = done.resolved.state, dict(done.memories)
+    return found
+
+
+@settings(
+    deadline=None,
+    derandomize=True,
+    max_examples=max(20, settings().max_examples // 4),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(st.data())
+def test_any_reachable_turn_is_drawn_as_xml_in_which_all_texts_are_escaped(data: st.DataObject) -> None:
+    """Names of agents are anything: nothing of them becomes a tag or an attribute, or makes bad XML."""
+    world = data.draw(st.sampled_from(list(WORLDS.values())), label="world")
+    names = data.draw(st.lists(hostile, min_size=1, max_size=6, unique=True), label="names")
+    names = [name for name in names if name not in {OBSERVER, "all"}] or ["one"]
+    values = data.draw(st.sampled_from(VALUES[world.name]), label="settings")
+    seed = data.draw(st.integers(0, 99), label="seed")
+    for one in some_turns(world, names, values, data.draw(st.integers(1, 4)), seed):
+        drawn = svg(board_of(world, one))
+        for element in elements(drawn):
+            assert element.tag.removeprefix(SVG) in TAGS
+            assert set(element.attrib) <= ATTRIBUTES
+        shown = "".join(titles(drawn))
+        assert all(
+            re.sub(
+                "[\ud800-\udfff\ufffe\uffff]", lambda c: f"\\x{ord(c.group()):02x}", escape_invisible(name)
+            )
+            in shown
+            for name in names
+        )
+
+
+# Where boards stand.
+
+
+def test_the_style_sheet_of_a_board_is_the_one_that_the_policy_allows() -> None:
+    (style,) = re.findall("<style>(.*?)</style>", svg(SMALL), re.DOTALL)
+    assert style == STYLE
+    assert base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() in POLICY
+    assert " style=" not in svg(SMALL)
+
+
+def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
+    opened: Store, home: Path, tmp_path: Path
+) -> None:
+    run = mining(opened)
+    export(opened, run, "html", tmp_path / "pages")
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        found = visitor.get(f"/{run.id}/2.svg")
+        assert found.status_code == 200
+        assert found.headers["content-type"].startswith("image/svg+xml")
+        assert "turn 2: " in found.text
+        drawn = sorted(found.text.splitlines())
+        served = visitor.get(f"/{run.id}/2.html").text
+        script = (tmp_path / "pages" / "moments" / "2.js").read_text(encoding="utf-8")
+        written = json.loads(script.partition(", ")[2].rpartition(")")[0])
+        for page, cards in ((served, f"/{run.id}/2"), (written, "2")):
+            board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
+            links = [line for line in board if line.startswith("<a ")]
+            assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
+            assert {re.findall('href="([^"]*)"', link)[0].removesuffix("/index.html") for link in links} == {
+                f"{cards}/{agent}" for agent in run.setting.agents
+            }
+        missing = visitor.get(f"/{run.id}/99.svg")
+        assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
+
+
+def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> None:
+    with pytest.raises(HobbesError, match="halted"):
+        dead_run(opened)
+    run = opened.runs.find("last")
+    with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        missing = visitor.get(f"/{run.id}/0.svg")
+        assert missing.status_code == 404
+        assert "there is no board of turn 0" in missing.text
+        assert "<svg" not in visitor.get(f"/{run.id}/0.html").text
+
+
+def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> None:
+    run = played(opened, RunOptions("nations", 3, models="policy:militarist", values={"rounds": 2}))
+    shown = cli("trace", run.id, "0").stdout
+    told = shown.partition("digest")[2]
+    assert re.search(r"turn 0: \d attacks", told)
+    assert re.search(r"  AgentA attacks Agent[BC] with \d+ mils?: \d+ damage", told)
+    assert "attacks" not in cli("trace", run.id, "0", "--json").stdout.partition('"board"')[2]

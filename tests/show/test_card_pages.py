@@ -1,0 +1,208 @@
+"""The card of an agent's turn as a page, and two runs at the same turn."""
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.engine.telling import counted
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
+from hobbes.play.start import RunOptions
+from hobbes.show.exports import export
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
+from tests.small_runs import mining, played
+
+LINK = re.compile(r'<a[^>]*data-key="([^"]+)"[^>]*href="([^"]+)"')
+
+
+def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int, str], Any]) -> Run:
+    """Play eight turns of nations in which agents say this by turn and name, and else nothing much."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        answer = said.get((address.turn, address.agent), {"reasoning": "I wait."})
+        return Reply(answer if isinstance(answer, str) else json.dumps(answer), "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    values: dict[str, Any] = {"rounds": 8, "taint_share": 1.0}
+    return played(opened, RunOptions("nations", 3, values=values))
+
+
+def keys(page: str) -> dict[str, str]:
+    """Return where the keys of a page lead."""
+    return {unescape(key): unescape(to) for key, to in LINK.findall(page)}
+
+
+def test_each_rejection_stands_behind_its_words_in_the_raw_answer(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"attacks": {"AgentZ": 1, "AgentB": 1}, "purchase_mils": 999, "reasoning": "<b>Now</b>"}
+    nations(opened, monkeypatch, {(1, "AgentA"): said})
+    card = unescape(pages.get("/last/1/AgentA").text)
+    assert re.search(
+        r'<mark class="drop">"AgentZ": 1</mark><small class="drop">⊘ nations/unknown-agent: the entry names',
+        card,
+    )
+    assert (
+        '<mark class="mend">"purchase_mils": 999</mark><small class="mend">✎ nations/purchase-cut: ' in card
+    )
+    assert "about other words" not in card
+    assert "<b>Now</b>" not in pages.get("/last/1/AgentA").text
+
+
+def test_what_is_about_the_whole_answer_is_listed_below_it(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nations(opened, monkeypatch, {(1, "AgentA"): "I would rather not."})
+    card = pages.get("/last/1/AgentA").text
+    assert "<mark" not in card
+    assert "read/unreadable" in card.partition("about other words, or about the whole answer")[2]
+
+
+def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AgentB's call fails in turn 0, it attacks in turn 3, and in turn 6 a part of its answer is rejected."""
+    run = nations(
+        opened,
+        monkeypatch,
+        {
+            (0, "AgentB"): "nothing",
+            (1, "AgentB"): {"purchase_mils": 1},
+            (3, "AgentB"): {"attacks": {"AgentA": 1}},
+            (6, "AgentB"): {"attacks": {"AgentB": 1}},
+            (4, "AgentC"): "nothing",
+        },
+    )
+    at = f"/{run.id}"
+    page = pages.get("/last/4/AgentB").text
+    assert keys(page) == {
+        "ArrowUp": f"{at}/4/AgentA",
+        "ArrowDown": f"{at}/4/AgentC",
+        "ArrowLeft": f"{at}/3/AgentB",
+        "ArrowRight": f"{at}/5/AgentB",
+        "[": f"{at}/3/AgentB",
+        "]": f"{at}/6/AgentB",
+        "u": f"{at}#4",
+    }
+    strip = re.findall(r'title="turn (\d)([^"]*)">\d<span>([^<]*)', page)
+    assert [one for one in strip if one[1]] == [
+        ("0", ": unreadable, rejection", "✗⊘"),
+        ("3", ": attack", "⚑"),
+        ("6", ": rejection", "⊘"),
+    ]
+    assert [number for number, *_ in strip] == [str(turn) for turn in range(8)]
+    first, last = (keys(pages.get(f"/last/{turn}/AgentB").text) for turn in (3, 7))
+    assert first["["] == f"{at}/0/AgentB"
+    assert not {"]", "ArrowRight"} & last.keys()
+    assert not {"[", "]", "ArrowUp"} & keys(pages.get("/last/4/AgentA").text).keys()
+
+
+def test_notes_far_away_are_found_too(
+    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hobbes.show.turn_strip.REACH", 1)
+    run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
+    served = pages.get("/last/3/AgentB").text
+    assert f'the strip has 3 of 8 turns, the <a href="/{run.id}/diary?agent=AgentB#turn-3">' in served
+    assert keys(served)["["] == f"/{run.id}/0/AgentB"
+    assert keys(served)["]"] == f"/{run.id}/7/AgentB"
+    export(opened, run, "html", tmp_path / "pages")
+    written = keys((tmp_path / "pages" / "3" / "AgentB" / "index.html").read_text())
+    assert {written["["], written["]"]} == {f"../../{turn}/AgentB/index.html" for turn in (0, 7)}
+
+
+def test_what_changed_since_the_last_turn_is_marked(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"history_summary": "We met B & C.", "reasoning": "so"}
+    nations(
+        opened, monkeypatch, {(0, "AgentA"): said, (1, "AgentA"): {**said, "history_summary": "We fought C."}}
+    )
+    card = pages.get("/last/1/AgentA").text
+    assert "<del>met B &amp;</del><ins>fought</ins>" in card
+    assert re.search(r'>turn</h3>\s*<pre class="diff"><del>0</del><ins>1</ins></pre>', card)
+    assert "since turn" not in pages.get("/last/0/AgentA").text
+
+
+def test_new_words_are_marked_in_the_whole_prompt(opened: Store, pages: TestClient) -> None:
+    """The prompt of a chat model is text; that of a policy is a view, and only its changes are shown."""
+    with answering(lambda _: SECOND):
+        run = played(opened, request(rounds=2))
+    card = pages.get("/last/1/miner-01").text
+    (call,) = opened.calls.of_turn(run.id, 1, "miner-01")
+    changed, _, rest = card.partition("prompt, new words marked")
+    whole = rest.partition("</details>")[0]
+    assert call.prompt.turn in unescape(re.sub(r"<[^>]+>", "", whole))
+    assert "<ins>" in whole
+    assert "<del>" not in whole
+    assert "<del>" in changed.partition("what changed in the prompt since turn 0")[2]
+
+
+def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: TestClient) -> None:
+    with answering(by_attempt(FIRST, SECOND)):
+        played(opened, request(reask=1))
+    card = unescape(pages.get("/last/0/miner-01").text)
+    assert "attempt 1, question 1: answered, does not count" in card
+    assert f"<pre>{FIRST}</pre>" in card
+    assert SECOND in re.sub(r"<[^>]+>", "", card.partition("raw answer")[2].partition("</pre>")[0])
+
+
+def test_two_runs_are_locked_to_one_turn(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They differ from turn 2 on, in what AgentB says."""
+    a = nations(opened, monkeypatch, {})
+    b = nations(opened, monkeypatch, {(2, "AgentB"): {"purchase_mils": 1, "reasoning": "I <arm>."}})
+    both = {"a": a.id, "b": b.id}
+    whole = pages.get("/compare", params=both).text
+    assert ">Turn 2 of both<" in whole
+    assert "This is the first turn that differs." in whole
+    assert ">First divergence<" in whole
+    assert whole.count("<svg") == 2
+    assert "<del>wait</del>" in whole
+    assert "<ins>&lt;arm&gt;</ins>" in whole
+    later = pages.get("/compare", params={**both, "turn": 4}).text
+    assert "The runs differ from turn 2 on." in later
+    assert ">First divergence<" not in later
+    assert re.findall(r'title="turn \d([^"]*)"', later) == [
+        "",
+        "",
+        ": first divergence",
+        *[": the runs differ"] * 5,
+    ]
+    to = keys(later)
+    assert "turn=3" in to["ArrowLeft"]
+    assert "turn=5" in to["ArrowRight"]
+    assert "turn=2" in to["d"]
+    assert "≠ prompt" in pages.get(to["d"].replace("turn=2", "turn=3")).text
+    chosen = pages.get("/compare", params={**both, "turn": 2, "agent": "AgentC"}).text
+    assert "AgentC, from A to B" in re.sub(r"<[^>]+>|&nbsp;", "", chosen)
+    assert "equal up to turn 1" in pages.get("/compare", params={**both, "turn": 1}).text
+    assert "No turn differs." in pages.get("/compare", params={"a": a.id, "b": a.id, "turn": 1}).text
+
+
+def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: TestClient) -> None:
+    short, long = mining(opened, values={"rounds": 2, "rows": 4, "cols": 4}), mining(opened)
+    page = pages.get("/compare", params={"a": short.id, "b": long.id, "turn": 3}).text
+    assert "this run has no turn 3" in page
+    assert page.count("<svg") == 1
+    wrong = pages.get("/compare", params={"a": short.id, "b": long.id, "turn": 4})
+    assert wrong.status_code == 404
+    assert wrong.text == "hobbes: neither run has a turn 4; they have turns 0 to 3\n"
+    assert pages.get("/compare", params={"a": short.id, "b": long.id, "turn": "x"}).status_code == 404
+
+
+def test_a_mark_of_several_is_counted_in_words(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nations(opened, monkeypatch, {(3, "AgentB"): {"attacks": {"AgentA": 1, "AgentC": 1}}})
+    assert 'title="turn 3: 2 attacks"' in pages.get("/last/4/AgentB").text
+    assert counted(2, "miss") == "2 misses"

@@ -1,0 +1,126 @@
+"""Cards and comparisons in Chromium: what a stranger asks of a run is answered by clicks and keys."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from hobbes.play.start import RunOptions
+from hobbes.show.web.server import server
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import run_server
+from tests.browser import chromium
+from tests.play.test_fork import forked
+from tests.small_runs import go, played
+
+WIDE = ViewportSize(width=1280, height=900)
+TURNS = 8
+PARTING = 3
+"""The turn in which the fork differs from its parent."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run of nations and its fork, where their pages are served."""
+
+    browser: Browser
+    url: str
+    parent: str
+    child: str
+
+    def at(self, address: str, viewport: ViewportSize = WIDE) -> Page:
+        """Open a page; what its script throws fails the test."""
+        page = self.browser.new_page(viewport=viewport)
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto(f"{self.url}/{address}")
+        return page
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """Play a run in which AgentA answers badly, and a fork in which AgentB attacks it."""
+    home = tmp_path_factory.mktemp("home")
+    models = "policy:random?noise=0.9*1,policy:reciprocal-trader*2"
+    with open_store(home) as opened:
+        parent = played(opened, RunOptions("nations", 3, models=models, values={"rounds": TURNS}))
+        attack = '{"purchase_mils": 1, "attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "I try."}'
+        child = go(opened, forked(opened, parent, PARTING, answers={"AgentB": attack}))
+    expect.set_options(timeout=60_000)
+    with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
+        yield Shown(browser, url, parent.id, child.id)
+
+
+def card_of(page: Page, agent: str, turn: int) -> None:
+    """Wait until the page is the card of an agent and a turn, and its script listens to keys."""
+    page.wait_for_url(f"**/{turn}/{agent}")
+    expect(page.locator("h1")).to_contain_text(f"{agent}, turn {turn}")
+
+
+def first_of(page: Page, agent: str, what: str) -> None:
+    """Choose a map, and click the first column that stands in an agent's row."""
+    page.locator(".map label", has_text=what).click()
+    row = page.locator(f".row[data-name={agent}]")
+    columns = row.locator(".of-map:visible path")
+    turn = min(int(at) for way in columns.all() for at in re.findall(r"M(\d+)", way.get_attribute("d") or ""))
+    box = row.bounding_box()
+    assert box is not None
+    row.click(position={"x": box["width"] * (turn + 0.5) / TURNS, "y": 5})
+    card_of(page, agent, turn)
+
+
+def test_clicks_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
+    page = shown.at(shown.child)
+    first_of(page, "AgentB", "attack")
+    expect(page.locator("h1")).to_contain_text(f"turn {PARTING}")
+    expect(page.locator(".why")).to_contain_text("I try.")
+    expect(page.locator(".lead")).to_contain_text("attacked")
+    for way, turn in (("prev", PARTING - 1), ("next", PARTING), ("next", PARTING + 1)):
+        page.locator(f"[rel={way}]").click()
+        card_of(page, "AgentB", turn)
+        expect(page.locator(".answer")).to_contain_text("reasoning")
+    page.close()
+
+
+def test_keys_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
+    page = shown.at(f"{shown.child}#0")
+    kind = page.locator("[data-key=m]")
+    did = page.locator("#moment li[data-of=AgentB] .did", has_text="attacked")
+    for _ in range(kind.locator("option").count()):
+        if kind.input_value() != "attack":
+            page.keyboard.press("m")
+    turn = -1
+    while turn < PARTING:
+        before = page.locator("#moment h2").inner_text()
+        page.keyboard.press("n")
+        expect(page.locator("#moment h2")).not_to_have_text(before)
+        turn = int(page.locator("#moment h2").inner_text().split()[1])
+        assert did.count() == (turn == PARTING)
+    for _ in "AB":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    card_of(page, "AgentB", PARTING)
+    for key, to in (("ArrowLeft", PARTING - 1), ("ArrowRight", PARTING), ("ArrowRight", PARTING + 1)):
+        page.keyboard.press(key)
+        card_of(page, "AgentB", to)
+    page.close()
+
+
+def test_keys_lead_to_the_turn_where_two_runs_part_and_to_its_prompt(shown: Shown) -> None:
+    """The prompts are equal there, since only the answer was changed: they can be read all the same."""
+    page = shown.at("")
+    first = page.locator("[name=a]").first
+    while not first.evaluate("one => one === document.activeElement"):
+        page.keyboard.press("Tab")
+    for key in ("Space", "Tab", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/compare?*")
+    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
+    prompt = page.locator("#words details", has_text="equal in both")
+    expect(prompt).to_have_count(1)
+    while not prompt.evaluate("one => one.contains(document.activeElement)"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(prompt.locator("pre")).to_contain_text('"turn":3,')
+    page.close()

@@ -1,0 +1,300 @@
+"""Diaries, in the terminal and as pages: what was thought, said and done, turn by turn."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.nodes.journal import ReasoningSource, Reply
+from hobbes.nodes.players import PolicyPlayer
+from hobbes.play.start import RunOptions
+from hobbes.show import diary
+from hobbes.store.home import Store
+from hobbes.store.notes import Place
+from hobbes.store.recorded_run import Run
+from tests.conftest import Cli
+from tests.play.test_second_question import answering
+from tests.small_runs import mining, played
+
+SAID: dict[str, dict[str, Any]] = {
+    "0/AgentA": {"messages": {"AgentB": "I shall never attack you"}, "reasoning": "Peace, for now."},
+    "0/AgentB": {"messages": {"AgentA": "I trust you", "AgentC": "A is a friend"}},
+    "1/AgentA": {"attacks": {"AgentB": 3}, "messages": {"all": "nothing personal"}, "reasoning": "Now."},
+    "1/AgentC": {"money_grants": {"AgentB": 7}, "purchase_mils": 1},
+    "2/AgentB": {"attacks": {"AgentA": 2, "AgentZ": 1}, "reasoning": "An eye for an eye."},
+}
+"""What agents answer, by turn; AgentC's last answer is not readable."""
+
+
+@pytest.fixture
+def broken_word(opened: Store) -> Run:
+    """AgentA promises peace in turn 0 and attacks in turn 1; AgentB strikes back in turn 2."""
+
+    def answer(at: str) -> str:
+        place = at.rpartition("/")[0]
+        return "hm" if place == "2/AgentC" else json.dumps(SAID.get(place, {}))
+
+    with answering(answer):
+        return played(
+            opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3, "taint_share": 1.0})
+        )
+
+
+def lines(cli: Cli, *words: str) -> list[str]:
+    """Return what `hobbes trace last` prints, with single spaces."""
+    return [" ".join(line.split()) for line in cli("trace", "last", *words).stdout.splitlines()]
+
+
+def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> None:
+    """Beside each attack stands what its agent had last written to the one it attacked.
+
+    Below all, a command leads to the reply to the first one.
+    """
+    assert lines(cli, "all", "--event", "attack") == [
+        "1 ●AgentA thought Now.",
+        "1 ●AgentA said to all: “nothing personal”",
+        "1 ●AgentA did attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)",
+        "1 ●AgentA (in turn 0, it had written to ■AgentB: “I shall never attack you”)",
+        "2 ■AgentB thought An eye for an eye.",
+        "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
+        "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
+        "",
+        f"next: hobbes trace {broken_word.id} 2 AgentB",
+    ]
+
+
+def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_done(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    """AgentA wrote three times before it attacked AgentB, and AgentC never wrote to AgentA."""
+    said: dict[str, dict[str, Any]] = {
+        "0/AgentA": {"messages": {"AgentB": "Peace."}},
+        "1/AgentA": {"messages": {"all": "Peace with all."}},
+        "2/AgentA": {"messages": {"AgentB": "Peace, still."}},
+        "3/AgentA": {"attacks": {"AgentB": 1}},
+        "3/AgentC": {"attacks": {"AgentA": 1}},
+    }
+    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
+        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 4}))
+    last = "in turn 2, it had written to ■AgentB: “Peace, still.”"
+    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
+        f"3 ●AgentA ({last}; 2 earlier messages to ■AgentB or all)",
+        "3 ▲AgentC (it had never written to ●AgentA)",
+    ]
+    page = unescape(pages.get("/last/diary").text)
+    assert f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">2 earlier messages</a>' in page
+    assert "it had never written to ●AgentA" in shown(page).replace("● ", "●")
+
+
+def test_each_of_several_victims_has_a_line_of_what_was_written_to_it(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    """AgentA attacks two: one to which it wrote twice, and one to which it never did."""
+    said: dict[str, dict[str, Any]] = {
+        "0/AgentA": {"messages": {"AgentC": "Peace."}},
+        "1/AgentA": {"messages": {"AgentC": "Peace, still."}},
+        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
+    }
+    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
+        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3}))
+    last = "in turn 1, it had written to ▲AgentC: “Peace, still.”"
+    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
+        "2 ●AgentA (it had never written to ■AgentB)",
+        f"2 ●AgentA ({last}; 1 earlier message to ▲AgentC or all)",
+    ]
+    page = shown(pages.get("/last/diary").text).replace("● ", "●")
+    assert "it had never written to ■ AgentB in turn 1 , it had written to ▲ AgentC" in page
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_one_tells_its_own_first_attack(pages: TestClient) -> None:
+    """AgentA attacked earlier, which the diary shows, too."""
+    assert "■ AgentB's first attack: turn 2" in shown(pages.get("/last/diary?agent=AgentB").text)
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: Cli) -> None:
+    told = lines(cli, "AgentA", "AgentB")
+    assert told[:5] == [
+        "●AgentA's first attack: turn 1",
+        "■AgentB's first rejection: turn 2",
+        "0 ●AgentA thought Peace, for now.",
+        "0 ●AgentA said to ■AgentB: “I shall never attack you”",
+        "0 ■AgentB said to ●AgentA: “I trust you”",
+    ]
+    assert not any("AgentC" in line for line in told)
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
+    unreadable = "its orders were not read: the answer holds no JSON object that can be read"
+    assert lines(cli, "AgentC") == [
+        "▲AgentC's first rejection: turn 2",
+        "0 ■AgentB said to ▲AgentC: “A is a friend”",
+        "0 ▲AgentC did nothing",
+        "1 ●AgentA said to all: “nothing personal”",
+        "1 ▲AgentC did granted 7 to ■AgentB",
+        "1 ▲AgentC did bought 1 mil",
+        f"2 ▲AgentC failed ✗ unreadable: {unreadable}",
+        "2 ▲AgentC by default did nothing",
+    ]
+    assert lines(cli, "AgentC", "--grep", "friend")[1:] == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
+
+
+def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: Store, cli: Cli) -> None:
+    """Nothing happened because of it, and yet it has a row, with what was rejected; --mark finds it."""
+    with answering(lambda at: json.dumps({"attacks": {"Nobody": 1}} if at.startswith("0/AgentA") else {})):
+        played(opened, RunOptions("nations", 2, models="openai:m", values={"rounds": 1}))
+    first, row = lines(cli, "all", "--mark", "rejection")
+    assert first == "first rejection: turn 0, ●AgentA"
+    assert row.startswith("0 ●AgentA did nothing; rejected: ")
+    refused = cli("trace", "last", "all", "--mark", "rejected")
+    assert "--mark 'rejected': choose from: " in str(refused.exception)
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
+    entries = json.loads(cli("trace", "last", "AgentB", "AgentA", "--json").stdout)
+    (attack,) = (one for one in entries if one["turn"] == 1 and one["agent"] == "AgentA")
+    assert attack == {
+        "turn": 1,
+        "agent": "AgentA",
+        "outcome": "answered",
+        "lost": "",
+        "thought": "Now.",
+        "source": "answer",
+        "said": [{"to": None, "text": "nothing personal"}],
+        "done": [
+            {
+                "type": "attack",
+                "words": "attacked AgentB with 3 mils (15 damage, 2 of its own fell)",
+                "marks": ["attack"],
+                "to": ["AgentB"],
+                "promised": [
+                    {
+                        "to": "AgentB",
+                        "last": {"turn": 0, "to": "AgentB", "text": "I shall never attack you"},
+                        "earlier": 0,
+                    }
+                ],
+            }
+        ],
+        "marks": ["attack"],
+        "tags": [],
+    }
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_an_unknown_name_is_met_with_the_nearest_ones(cli: Cli) -> None:
+    unknown = cli("trace", "last", "AgntB").exception
+    assert "is called 'AgntB'; did you mean 'AgentB'" in str(unknown)
+    unknown = cli("trace", "last", "1", "AgntB").exception
+    assert "'AgntB' did not act in turn 1; did you mean 'AgentB'" in str(unknown)
+    several = cli("trace", "last", "1", "AgentA", "AgentB").exception
+    assert "a turn has the card of one agent" in str(several)
+
+
+def test_the_thought_of_an_answer_without_one_is_the_reasoning_of_its_model(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        own = {"reasoning": "I say so."} if address.agent == "miner-01" else {}
+        return Reply(json.dumps(own), "model", "I wonder.", reasoning_source=ReasoningSource.TRACE)
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    mining(opened, values={"rounds": 1})
+    thoughts = [line for line in lines(cli, "all") if "thought" in line]
+    assert thoughts[:2] == ["0 ●miner-01 thought I say so.", "0 ■miner-02 thought I wonder."]
+
+
+def shown(page: str) -> str:
+    """Return the text of a page below its filters, with single spaces."""
+    return " ".join(
+        unescape(re.sub(r"<[^>]+>", " ", page.partition("</form>")[2])).replace("\xa0", " ").split()
+    )
+
+
+def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run, pages: TestClient) -> None:
+    page = pages.get("/last/diary").text
+    order = ["never attack you", "I trust you", "attacked", "in turn 0 , it had written", "An eye for an eye"]
+    places = [shown(page).index(words) for words in order]
+    assert places == sorted(places)
+    assert page.count(f'href="/{broken_word.id}/1/AgentA"') == 1
+    assert "its orders were not read: the answer holds no JSON object" in page
+    assert f'<a href="/{broken_word.id}/diary#turn-1">first attack: turn 1</a>' in page
+    assert "✗ failed call" in page
+
+
+@pytest.mark.usefixtures("broken_word")
+@pytest.mark.parametrize(
+    ("asked", "there", "missing"),
+    [
+        ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
+        ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
+        ({"kind": "thought"}, "Peace, for now", "I trust you"),
+        ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
+        ({"mark": "rejection"}, "An eye for an eye", "Now."),
+        ({"mark": "failed call"}, "failed call", "eye"),
+        ({"words": "TRUST"}, "I trust you", "never"),
+    ],
+)
+def test_a_page_shows_what_is_chosen(
+    pages: TestClient, asked: dict[str, str], there: str, missing: str
+) -> None:
+    text = shown(pages.get("/last/diary", params=asked).text)
+    assert there in text
+    assert missing not in text
+
+
+def test_a_diary_shows_decisions_with_a_tag(
+    broken_word: Run, opened: Store, pages: TestClient, cli: Cli
+) -> None:
+    refused = str(cli("trace", "last", "all", "--tag", "revenge").exception)
+    assert "--tag 'revenge': this run has none" in refused
+    opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
+    assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
+    assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
+    assert "--tag chooses from a diary" in str(cli("trace", "last", "1", "--tag", "revenge").exception)
+    page = pages.get("/last/diary", params={"tag": "revenge"}).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["2"]
+    assert f"hobbes trace {broken_word.id} all --tag revenge " in page
+    assert pages.get("/last/diary", params={"tag": "love"}).status_code == 404
+
+
+def told_of(cli: Cli, *words: str) -> str:
+    """Return the diary of all in one line, without marks of agents and the first landmarks."""
+    told = [line for line in lines(cli, "all", *words) if not line.startswith("first ")]
+    return re.sub("[●■▲]", "", " ".join(told))
+
+
+def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages: TestClient) -> None:
+    mining(opened, values={"rounds": 1})
+    entry = (
+        pages.get("/last/diary").text.partition('<div class="entry">')[2].partition('<div class="entry">')[0]
+    )
+    assert entry.count("<div>") == 2, "nobody can say anything"
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_a_page_begins_at_the_turn_that_is_gone_to(pages: TestClient) -> None:
+    page = pages.get("/last/diary", params={"agent": "AgentA"}).text
+    assert '<input type="hidden" name="agent" value="AgentA"><label>turn <input' in page
+    page = pages.get("/last/diary", params={"agent": "AgentA", "first": 1}).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["1", "2"]
+
+
+@pytest.mark.usefixtures("broken_word")
+def test_a_long_diary_is_shown_part_by_part(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diary, "MAX_ENTRIES", 3)
+    first = pages.get("/last/diary").text
+    assert re.findall(r'id="turn-(\d)"', first) == ["0"]
+    (later,) = {*re.findall(r'rel="next" href="([^"]+)"', first)}
+    page = pages.get(unescape(later)).text
+    assert re.findall(r'id="turn-(\d)"', page) == ["1"]
+    assert "it had written" in shown(page)
+    (before,) = {*re.findall(r'rel="prev" href="([^"]+)"', page)}
+    assert pages.get(unescape(before)).text == first

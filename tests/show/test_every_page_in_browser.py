@@ -1,0 +1,202 @@
+"""Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page, ViewportSize
+
+from hobbes.play.start import RunOptions
+from hobbes.probe.situations import Situation
+from hobbes.show.exports import export
+from hobbes.show.web.server import PAGES, server
+from hobbes.store.home import open_store
+from hobbes.store.notes import Place
+from hobbes.wire.recorder import run_server
+from hobbes.worlds import WORLDS
+from tests.browser import axe_findings, chromium
+from tests.small_probes import asked, heeding
+from tests.small_runs import played
+
+NARROW, WIDE = ViewportSize(width=400, height=800), ViewportSize(width=1400, height=900)
+MODELS = {
+    "mining": "policy:guided*2,policy:random?noise=0.5*1",
+    "nations": "policy:random*2,policy:militarist*1",
+    "trust": "policy:copykitten*2,policy:grudger*1",
+}
+
+OF_A_HOME = {
+    "/": ("/", "/?experiment=small&sort=-score"),
+    "/experiments": ("/experiments",),
+    "/notes": ("/notes", "/notes?tag=promise-broken"),
+    "/experiments/{name}": ("/experiments/small",),
+    "/probes": ("/probes",),
+    "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
+    "/search": ("/search", "/search?q=attack&turn=3", "/search?q=attacc"),
+}
+OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
+"""The pages of a run on which each world draws in its own way."""
+OF_A_RUN = {
+    "/{run}": ("/RUN#3",),
+    "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
+    "/compare": ("/compare?a=RUN&b=other-RUN",),
+    "/{run}/results": ("/RUN/results",),
+    "/{run}/rejections": ("/RUN/rejections",),
+    "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
+}
+"""The addresses that are opened, by those that the site has."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the home lies, and the pages of the run of nations that was exported."""
+    return tmp_path_factory.mktemp("every")
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
+    """A narrow page of a home with two runs of each world and an experiment."""
+    shutil.copytree(small_experiment, folder / "home")
+    with open_store(folder / "home") as store:
+        for world, models in MODELS.items():
+            for seed, name in ((1, world), (2, f"other-{world}")):
+                played(store, RunOptions(world, 3, seed, models, values={"rounds": 5}, name=name))
+        noted = Place(store.runs.find("nations").id, 3, "AgentA")
+        store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
+        with heeding():
+            asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
+        export(store, store.runs.find("nations"), "html", folder / "pages")
+    with run_server(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
+        page = browser.new_page(viewport=NARROW, base_url=base)
+        page.add_init_script(AXE_SCRIPT)  # which is quicker than to send it for each page
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.on("console", lambda told: pytest.fail(told.text) if told.type == "error" else None)
+        yield page
+
+
+def test_no_page_of_the_site_is_left_out() -> None:
+    whole = {
+        address for address in PAGES if not address.endswith((".html", ".svg"))
+    }  # others are parts of pages
+    assert whole == {*OF_A_HOME, *OF_A_RUN}
+
+
+REACHED = """() => {
+    const within = (one) => one.closest("details:not([open]) > :not(summary), [hidden], dialog:not([open])");
+    const what = "a[href], button, input:not([type=hidden]), select, textarea, summary";
+    const missed = (one) => !within(one) && one.tabIndex < 0;
+    return [...document.querySelectorAll(what)].filter(missed).map((one) => one.outerHTML);
+}"""
+"""The links and controls that Tab does not reach."""
+
+
+def check(page: Page, address: str, *, dark: bool = False) -> None:
+    """Check a page as it is loaded on a telephone, and its list of keys."""
+    page.set_viewport_size(NARROW)
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.goto(address)
+    assert axe_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"], address
+    assert page.evaluate(REACHED) == []
+    keys = page.locator("[data-key]").evaluate_all("all => all.map(one => one.dataset.key)")
+    assert len(keys) == len({*keys}), address
+    assert page.locator("[data-key]").evaluate_all("all => all.every(one => one.checkVisibility())"), address
+    page.evaluate("document.activeElement.blur()")  # a search begins with its words
+    page.keyboard.press("Shift+?")
+    assert page.locator("dialog[open] dt").count() == len(keys)
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog[open]").count()
+
+
+def filled_in(address: str, world: str) -> str:
+    """Return an address with a run of a world and two of its agents."""
+    one, other = WORLDS[world].names(2)
+    return address.replace("RUN", world).replace("AGENT", one).replace("OTHER", other)
+
+
+@pytest.mark.parametrize("of", [OF_A_HOME, OF_A_RUN], ids=["home", "run"])
+def test_every_page_can_be_used_by_everybody(page: Page, of: Mapping[str, Sequence[str]]) -> None:
+    """Each is seen in light on a telephone and in dark on a wide screen; no colour depends on the width."""
+    for first, *others in of.values():
+        check(page, filled_in(first, "nations"))
+        page.set_viewport_size(WIDE)
+        page.emulate_media(color_scheme="dark")
+        assert axe_findings(page) == []
+        for address in others:
+            check(page, filled_in(address, "nations"), dark=True)
+
+
+@pytest.mark.parametrize("world", [world for world in WORLDS if world != "nations"])
+def test_what_a_world_draws_can_be_used_by_everybody(page: Page, world: str) -> None:
+    for address in OF_A_WORLD:
+        check(page, filled_in(address, world), dark=True)
+
+
+def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> None:
+    page.goto("/nations")
+    folded = page.locator("details.long", has=page.locator("caption", has_text="of the whole run"))
+    page.set_viewport_size(ViewportSize(width=200, height=800))
+    folded.locator("summary").click()
+    page.wait_for_function("document.querySelector('details.long[open] .wide').tabIndex === 0")
+    page.set_viewport_size(NARROW)
+
+
+@pytest.mark.parametrize("place", ["served", "on disk"])
+def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place: str) -> None:
+    """From the run to the first attack in its diary, to the card, to the diary of the two, and back."""
+    page.goto("/nations" if place == "served" else (folder / "pages" / "index.html").as_uri())
+    page.get_by_role("link", name="diary").click()
+    first = page.get_by_role("link", name="first attack").first
+    turn = first.inner_text().rpartition(": ")[2]
+    first.click()
+    assert page.locator(".day:target h2").inner_text() == turn
+    attack = page.locator(".day:target .entry", has=page.locator(".mark", has_text="attack")).first
+    attack.get_by_role("link").first.click()
+    assert page.locator("h1").inner_text().endswith(turn)
+    assert "attacked" in page.locator(".lead").inner_text()
+    page.locator(".wanted").get_by_role("link").last.click()
+    assert " and " in page.locator("h1").inner_text()
+    assert page.locator(".day:target h2").inner_text() == turn
+    page.get_by_role("link", name="diary", exact=True).click()
+    assert page.locator("h1").inner_text() == "Diary of all agents"
+
+
+@pytest.mark.parametrize("of", ["results", "rejections", "3/miner-01"])
+def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
+    """On a telephone and on a wide screen, all columns are in sight."""
+    for size in (NARROW, WIDE):
+        page.set_viewport_size(size)
+        page.goto(f"/mining/{of}")
+        cut = "[...document.querySelectorAll('.wide')].filter((one) => one.scrollWidth > one.clientWidth)"
+        assert page.evaluate(f"{cut}.map((one) => one.innerText)") == []
+    page.set_viewport_size(NARROW)
+
+
+def test_who_is_focused_on_a_board_is_not_below_the_timeline(page: Page) -> None:
+    page.set_viewport_size(WIDE)
+    page.goto("/mining")
+    page.evaluate("scrollTo(0, 0)")
+    lowest = page.locator("#moment .board a").last
+    lowest.focus()
+    focused, timeline = (one.bounding_box() for one in (lowest, page.locator(".scrubber")))
+    assert focused is not None
+    assert timeline is not None
+    assert focused["y"] + focused["height"] <= timeline["y"]
+    page.set_viewport_size(NARROW)
+
+
+def test_the_turn_of_a_diary_stays_in_sight(page: Page) -> None:
+    """Far below the heading of a turn one still reads which turn it is; a form leads to another turn."""
+    for size in (NARROW, WIDE):
+        page.set_viewport_size(ViewportSize(width=size["width"], height=200))
+        page.goto("/nations/diary")
+        page.locator("#turn-2 .entry").last.evaluate("one => one.scrollIntoView({block: 'center'})")
+        heading = page.locator("#turn-2 h2").bounding_box()
+        assert heading is not None
+        assert 0 <= heading["y"] < 1
+    page.set_viewport_size(NARROW)
+    page.get_by_label("turn", exact=True).fill("3")
+    page.get_by_role("button", name="go there").click()
+    assert page.locator(".day h2").first.inner_text() == "turn 3"

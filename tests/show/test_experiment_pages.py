@@ -1,0 +1,136 @@
+"""The pages of experiments: the list, how far each is, and the report, from which each run can be reached."""
+
+import re
+import sys
+from html import unescape
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.engine.mining.world import MINING
+from hobbes.experiment.report import report
+from hobbes.show.report_text import charts_of_differences
+from hobbes.show.web.server import site
+from hobbes.store.experiment_tables import runs_of_cells
+from hobbes.store.home import Store, open_store
+from hobbes.store.policy_games import with_turns
+from hobbes.store.recorded_run import Run
+from tests.pages import LOCAL
+from tests.small_experiment import FILE, Quiet, play_all, written
+
+
+class StoppedError(Exception):
+    """The experiment is stopped here."""
+
+
+class Stopping(Quiet):
+    """Stops an experiment at the beginning of its fifth run."""
+
+    def on_cell(self, run: Run) -> None:
+        super().on_cell(run)
+        if len(self.runs) == 5:
+            raise StoppedError
+
+
+@pytest.fixture
+def stopped(opened: Store, tmp_path: Path) -> Store:
+    """A home with an experiment of nine runs that was stopped in its fifth."""
+    with pytest.raises(StoppedError):
+        play_all(opened, written(tmp_path), Stopping())
+    return opened
+
+
+def test_the_list_says_how_far_each_experiment_is(stopped: Store, pages: TestClient) -> None:
+    page = pages.get("/experiments").text
+    assert 'href="/experiments/small"' in page
+    assert "4 of 9" in page
+    assert 'http-equiv="refresh"' not in page
+    fifth = runs_of_cells(stopped, "small")["immune", 2][0]
+    with stopped.playing(fifth):
+        for address in ("/experiments", "/experiments/small"):
+            assert 'http-equiv="refresh"' in pages.get(address).text
+
+
+def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pages: TestClient) -> None:
+    page = pages.get("/experiments/small").text
+    assert "Played so far: 4 of 9 runs" in page
+    runs = runs_of_cells(stopped, "small")
+    assert len(runs) == 5
+    for run, _ in runs.values():
+        assert f'href="/{run}"' in page
+    assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
+
+
+def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small: Store) -> None:
+    store = small
+    with TestClient(site(store.home, "127.0.0.1"), base_url=LOCAL) as visitor:
+        runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
+        page = unescape(visitor.get("/experiments/small").text)
+        for seed in (1, 2, 3):
+            for arm in ("open", "immune", "null"):
+                assert re.search(rf'href="/{runs[arm, seed]}">-?[\d.]', page)
+            for arm in ("immune", "null"):
+                pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
+                assert f'<a href="{pair}" aria-label="seed {seed}: ' in page
+        assert visitor.get(pair).status_code == 200
+        efficiency = store.figures.measures(with_turns(store, store.runs.find(runs["immune", 3])).id)[
+            "efficiency"
+        ]
+        assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
+    assert "What was found" in page
+
+
+def test_without_scipy_the_runs_are_shown_and_what_to_install(
+    small_experiment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    with (
+        open_store(small_experiment) as store,
+        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
+    ):
+        page = visitor.get("/experiments/small").text
+        run = runs_of_cells(store, "small")["open", 1][0]
+    assert "statistics need scipy" in page
+    assert f'href="/{run}"' in page
+
+
+def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, opened: Store) -> None:
+    assert "hobbes experiment FILE.toml" in pages.get("/experiments").text
+    missing = pages.get("/experiments/none")
+    assert missing.status_code == 404
+    assert "there is no experiment 'none'" in missing.text
+    assert opened.figures.of_all_runs() == []
+
+
+def play_arms(store: Store, folder: Path, arms: int) -> None:
+    """Play an experiment of so many arms besides the baseline."""
+    text = FILE.partition("[arms")[0].replace("seeds = 3", "seeds = 1").replace("rounds = 4", "rounds = 2")
+    play_all(store, written(folder, f"{text}[factors]\nimmunity = {[*range(1, arms + 1)]}\n"))
+
+
+def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_them(
+    opened: Store, pages: TestClient, tmp_path: Path
+) -> None:
+    play_arms(opened, tmp_path, 8)
+    page = unescape(pages.get("/experiments/small").text)
+    assert "Drawn are 8 of 9 arms; the table has them all." in page
+    assert "report small --format html --to small.html" in page
+    assert "data:image/svg" not in page
+
+
+def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
+    opened: Store, pages: TestClient, tmp_path: Path
+) -> None:
+    """Those that have no line in the curves have no colour of their own in the charts of differences."""
+    play_arms(opened, tmp_path, 10)
+    page = pages.get("/experiments/small").text
+    of_dots = r'<circle [^>]*fill="(.*?)"'
+    on_page = [re.findall(of_dots, plot) for plot in page.split('class="points"')[1:]]
+    drawn = [re.findall(of_dots, chart.svg()) for chart in charts_of_differences(report(opened, "small"))]
+    assert on_page == drawn
+    assert len(drawn) == len(MINING.headline)
+    assert drawn == [drawn[0]] * len(drawn)
+    coloured = [colour for colour in drawn[0] if colour != "currentColor"]
+    assert sorted({*coloured}) == sorted(coloured)
+    assert len(coloured) == 6

@@ -1,0 +1,145 @@
+"""Ratings and deeds on the page of a run: what agents say of each other, beside what they did."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.engine.record import Event
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
+from hobbes.play.start import RunOptions
+from hobbes.show.judgements import SMALL, amount_of, deeds_by_type, mean_received, shade
+from hobbes.show.terminal import shade_of
+from hobbes.show.timeline import sample
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.worlds import WORLDS
+from tests.small_runs import played
+
+ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
+    (0, "AgentA"): {"messages": {"AgentB": "I shall never attack you"}, "money_grants": {"AgentB": 10}},
+    (0, "AgentB"): {"messages": {"AgentA": "I trust you", "AgentC": "A is a friend"}},
+    (1, "AgentA"): {"attacks": {"AgentB": 3}, "messages": {"AgentB": "nothing personal"}},
+    (1, "AgentC"): {"money_grants": {"AgentA": 7}},
+    (2, "AgentA"): {"attacks": {"AgentB": 2}},
+    (2, "AgentB"): {"keeps_word_report": {"AgentA": 1, "AgentC": 9}, "aggressor_report": {"AgentA": 10}},
+    (2, "AgentC"): {"keeps_word_report": {"AgentA": 4}, "messages": {"AgentB": "so much for A"}},
+}
+"""What agents answer, by turn; nothing where nothing stands."""
+
+
+def broken_word(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Play three turns in which AgentA promises peace and then attacks."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        return Reply(json.dumps(ANSWERS.get((address.turn, address.agent), {})), "model")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PolicyPlayer, "reply", reply)
+        return played(opened, RunOptions("nations", 3, values={"rounds": 3}))
+
+
+def cells(page: str, caption: str) -> list[list[str]]:
+    """Return the texts of the rows of the table with this caption, without the head."""
+    table = next(part for part in page.split("<table")[1:] if f"<caption>{caption}</caption>" in part)
+    rows = re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2].partition("</table>")[0], re.DOTALL)
+    texts = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    return [[re.sub(r"<[^>]+>|\s", "", text).replace("&nbsp;", "") for text in row] for row in texts]
+
+
+def test_ratings_stand_beside_what_was_done_up_to_that_turn(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = broken_word(opened, monkeypatch)
+    page = pages.get(f"/{run.id}").text
+    assert cells(page, "keeps word report") == [["■AgentB", "1", "·", "9"], ["▲AgentC", "4", "·", "·"]]
+    assert cells(page, "aggressor report") == [["■AgentB", "10", "·", "·"]]
+    assert cells(page, "attack: mils that the row sent against the column") == [
+        ["●AgentA", "·", "5", "·", "5"],
+        ["■AgentB", "·", "·", "·", "0"],
+        ["▲AgentC", "·", "·", "·", "0"],
+    ]
+    assert cells(page, "grant: money that the row granted to the column")[0] == [
+        "●AgentA",
+        "·",
+        "10",
+        "·",
+        "10",
+    ]
+    assert cells(page, "message: how often the row wrote to the column")[0] == ["●AgentA", "·", "2", "·", "2"]
+    assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
+    received_and_done = re.sub(r"<[^>]+>|\s+", " ", page.partition("Ratings received")[2])
+    assert re.search(r"AgentA +2\.5 +10\.0 +5 → 0 +10 → 7 ", received_and_done)
+    earlier = pages.get(f"/{run.id}", params={"first": 1}).text
+    assert cells(earlier, "attack: mils that the row sent against the column")[0] == [
+        "●AgentA",
+        "·",
+        "3",
+        "·",
+        "3",
+    ]
+    assert "keeps word report: none" in earlier
+
+
+def test_each_world_has_them_and_its_diary(opened: Store, pages: TestClient) -> None:
+    for name in WORLDS:
+        run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
+        assert pages.get(f"/{run.id}/diary").status_code == 200
+        page = pages.get(f"/{run.id}").text
+        assert 'href="#judgements"' in page
+        assert '<section id="judgements">' in page
+
+
+def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
+    nations, trust = WORLDS["nations"], WORLDS["trust"]
+    attack = Event("attack", "A", {"damage": 10, "lost": 1, "mils": 4, "target": "B"})
+    assert amount_of(nations, attack) == ("mils", 4)
+    assert amount_of(trust, Event("attack", "A", {"target": "B", "blocked": True})) == ("times", 1)
+    assert amount_of(nations, Event("of another version", "A", {"n": 3})) == ("times", 1)
+    found = deeds_by_type(
+        nations, [attack, attack, Event("of another version", "A", {"to": "B"})], {"A", "B"}
+    )
+    assert [(one.type, one.by("A"), one.to("B"), one.most) for one in found] == [
+        ("attack", 8, 8, 8),
+        ("of another version", 1, 1, 1),
+    ]
+
+
+def test_a_rating_of_oneself_is_not_received() -> None:
+    assert mean_received({"A": {"A": 10, "B": 2}, "B": {"A": 4}, "C": {"A": 5}}, "A") == 4.5
+    assert mean_received({"A": {"A": 10}}, "A") is None
+
+
+def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:
+    assert [shade(n, 10) for n in (1, 2, 5, 9, 10)] == [0, 1, 2, 4, 4]
+    assert shade(-3, 0) == 0
+    assert sample(3, SMALL) == [0, 1, 2]
+    assert (sample(500, SMALL)[0], sample(500, SMALL)[-1], len(sample(500, SMALL))) == (0, 499, SMALL)
+    assert sample(1, SMALL) == [0]
+
+
+def test_a_colour_means_the_same_for_both_kinds_of_ratings() -> None:
+    """To keep one's word is good and to be an aggressor bad: the best is shade 0, the worst shade 4."""
+    for kind, best, worst in (("keeps_word_report", 10, 1), ("aggressor report at the end of A", 1, 10)):
+        assert [shade_of(kind, rating) for rating in (best, 5.5, worst)] == [0, 2, 4]
+
+
+def test_a_high_five_that_missed_is_told_once(opened: Store, pages: TestClient) -> None:
+    """The record has it as a miss and as an attack."""
+    run = played(
+        opened, RunOptions("trust", 3, models="policy:copykitten", values={"rounds": 4, "miss": 100})
+    )
+    events = [event for turn in opened.turns.of(run) for event in turn.record.events]
+    misses, attacks = (sum(event.type == kind for event in events) for kind in ("miss", "attack"))
+    assert attacks > misses > 0
+    page = pages.get(f"/{run.id}").text
+    words = run.world.telling.between
+    counts = [
+        sum(int(row[-1]) for row in cells(page, f"{kind}: {words[kind]}")) for kind in ("attack", "miss")
+    ]
+    assert counts == [attacks - misses, misses]

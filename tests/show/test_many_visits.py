@@ -1,0 +1,105 @@
+"""Many visits of the pages leave nothing behind, and neither a writer nor another tab changes a page."""
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.play.start import RunOptions
+from hobbes.show.web.page_templates import SCRIPT_ADDRESS
+from hobbes.show.web.server import PAGES, server, site
+from hobbes.store.home import Store
+from hobbes.wire.recorder import run_server
+from tests.forking import Command
+from tests.small_runs import played
+
+EXAMPLES = {
+    "/": "/",
+    "/compare": "/compare?a=one&b=other",
+    "/search": "/search?q=AgentA&run=one",
+    "/notes": "/notes",
+    "/experiments": "/experiments",
+    "/probes": "/probes",
+    "/{run}": "/one",
+    "/{run}/results": "/one/results",
+    "/{run}/rejections": "/one/rejections",
+    "/{run}/diary": "/one/diary",
+    "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
+    "/{run}/{turn:number}.svg": "/one/1.svg",
+    "/{run}/{turn:number}.html": "/one/1.html",
+    SCRIPT_ADDRESS: SCRIPT_ADDRESS,
+}
+"""A page of each kind."""
+
+LEFT = 2_000
+"""The most bytes that a visit may leave. A page that is kept has three times as many at least."""
+
+
+@pytest.fixture
+def two_runs(opened: Store) -> Store:
+    for seed, name in enumerate(("one", "other")):
+        models = "policy:random?noise=0.2"
+        played(opened, RunOptions("nations", 2, seed, models, values={"rounds": 3}, name=name))
+    return opened
+
+
+def test_there_is_an_example_of_each_kind_of_page() -> None:
+    assert PAGES.keys() - {"/experiments/{name}", "/probes/{name}"} <= EXAMPLES.keys()
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_visits_leave_nothing_in_the_process(home: Path) -> None:
+    def left() -> tuple[int, int]:
+        """Return how many bytes are in use, and how many files are open."""
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0], len(list(Path("/proc/self/fd").iterdir()))
+
+    with TestClient(site(home, "127.0.0.1"), base_url="http://127.0.0.1") as tab:
+
+        def visit(times: int) -> None:
+            for address in [*EXAMPLES.values()] * times:
+                assert tab.get(address).status_code == 200, address
+
+        visit(1)  # fills the caches
+        tracemalloc.start()
+        try:
+            visit(1)
+            used, open_files = left()
+            visit(3)
+            used_now, open_files_now = left()
+        finally:
+            tracemalloc.stop()
+    assert used_now - used < 3 * len(EXAMPLES) * LEFT
+    assert open_files_now <= open_files
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_two_tabs_and_a_writer_do_not_disturb_one_another(
+    home: Path, process: Callable[..., Command]
+) -> None:
+    """While another process plays in the same home, each tab sees of a finished run what it saw before."""
+    alike = [page for page in EXAMPLES.values() if page.startswith(("/one", "/compare", "/static"))]
+    with run_server(server(home, "127.0.0.1")) as url:
+
+        def seen(pages: Sequence[str]) -> list[str]:
+            with httpx2.Client(base_url=url, timeout=None) as tab:
+                return [tab.get(page).raise_for_status().text for page in pages]
+
+        def tab(pages: Sequence[str]) -> list[dict[str, str]]:
+            visits = [seen(pages)]
+            while writer.poll() is None:
+                visits.append(seen(pages))
+            return [dict(zip(pages, texts, strict=True)) for texts in visits]
+
+        before = dict(zip(alike, seen(alike), strict=True))
+        writer = process("run", "nations", "--rounds", "6", "--name", "new")
+        with ThreadPoolExecutor(2) as tabs:
+            visits = [*tabs.map(tab, (alike, alike[::-1]))]
+        assert all(shown == before for of_tab in visits for shown in of_tab)
+        assert writer.returncode == 0
+        assert seen(["/new"])

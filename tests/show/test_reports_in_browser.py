@@ -1,0 +1,116 @@
+"""A report in Chromium: what is to be seen before the details, and the details unfolded."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, ViewportSize
+
+from hobbes.experiment.report import report
+from hobbes.show.report_text import html, told
+from hobbes.show.web.server import server
+from hobbes.store.home import open_store
+from hobbes.wire.recorder import run_server
+from tests.browser import axe_findings, chromium
+from tests.small_experiment import play_all, written
+
+THREE = """
+name = "three"
+question = "Does longer immunity, or advice, change how miners play?"
+world = "mining"
+rounds = 2
+agents = 3
+seeds = 3
+model = "policy:guided?noise=0.3*2,policy:random*1"
+set = { rows = 4, cols = 4 }
+
+[arms.open]
+
+[arms.immune]
+set = { immunity = 3 }
+
+[arms.unadvised]
+prompts = "unguided"
+set = { mine_cap = 5 }
+
+[compare]
+measures = ["efficiency", "raid_rate", "plots_hhi"]
+
+[[hypothesis]]
+text = "Immunity lowers raids"
+measure = "raid_rate"
+arm = "immune"
+direction = "lower"
+"""
+
+MAX_HEIGHT = 2_500
+"""Pixels: how much may stand before the details where the page is 1,400 pixels wide."""
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """The page of an experiment of three arms and three measures, and the report as a file."""
+    folder = tmp_path_factory.mktemp("three")
+    with open_store(folder / "home") as store:
+        play_all(store, written(folder, THREE))
+        (folder / "report.html").write_text(html(told(store, report(store, "three")), ()), encoding="utf-8")
+    with run_server(server(folder / "home", "127.0.0.1")) as base:
+        yield f"{base}/experiments/three", (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def page(addresses: tuple[str, ...]) -> Iterator[Page]:
+    """A page; the addresses are made before the browser is started."""
+    assert addresses
+    with chromium() as browser:
+        yield browser.new_page()
+
+
+TOP_OF_DETAILS = "document.querySelector('#details').getBoundingClientRect().top + scrollY"
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["served", "as a file"])
+def test_the_answers_stand_before_the_details_on_few_pixels(
+    page: Page, addresses: tuple[str, ...], place: int
+) -> None:
+    page.set_viewport_size(ViewportSize(width=1400, height=900))
+    page.goto(addresses[place])
+    assert 500 < page.evaluate(TOP_OF_DETAILS) <= MAX_HEIGHT
+    assert page.locator("details[open]").count() == 0
+    for words in ("Immunity lowers raids", "mine_cap", "# Advice", "raid_rate, unadvised minus open"):
+        assert page.get_by_text(words).first.is_visible()
+    assert not page.get_by_text("Holm's method corrects").is_visible()
+    page.get_by_text("How it was computed").click()
+    assert page.get_by_text("Holm's method corrects").is_visible()
+
+
+@pytest.mark.parametrize(("place", "dark"), [(0, True), (1, False)], ids=["served", "as a file"])
+def test_unfolded_details_can_be_used_by_everybody(
+    page: Page, addresses: tuple[str, ...], place: int, *, dark: bool
+) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.goto(addresses[place])
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.wait_for_function("[...document.images].every((one) => one.complete)")
+    for width in (1000, 400):
+        page.set_viewport_size(ViewportSize(width=width, height=900))
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert axe_findings(page) == []
+
+
+def test_on_a_telephone_each_answer_shows_its_verdict(page: Page, addresses: tuple[str, ...]) -> None:
+    page.set_viewport_size(ViewportSize(width=400, height=800))
+    page.goto(addresses[0])
+    verdict = page.locator("td[data-label=verdict]").first
+    box = verdict.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 400
+    assert "cannot tell" in verdict.inner_text()
+
+
+def test_a_point_in_the_colour_of_the_text_has_not_that_of_a_link(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    """That of a link is nearly the first colour of arms."""
+    page.goto(addresses[0])
+    colours = "selector => getComputedStyle(document.querySelector(selector)).color"
+    assert page.evaluate(colours, ".points a") == page.evaluate(colours, "body")

@@ -1,0 +1,161 @@
+"""The timeline of a run says of each turn what the record says."""
+
+import json
+import re
+from collections import Counter
+from html import unescape
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.play.start import RunOptions, begin
+from hobbes.show.palette import looks_in
+from hobbes.show.timeline import LINES_HIGH, MAX_COLUMNS, Map, Timeline, map_of, marks_drawn, timeline
+from hobbes.show.web.pages import Pages
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.worlds import WORLDS
+from tests.small_runs import mining, played
+
+VALUES: dict[str, dict[str, Any]] = {"mining": {}, "nations": {}, "trust": {"miss": 30}}
+MODELS = {
+    "mining": "policy:random?noise=0.3",
+    "nations": "policy:militarist*1,policy:reciprocal-trader?noise=0.5",
+    "trust": "policy:copykitten*2,policy:always-attack",
+}
+
+
+def shown(opened: Store, run: Run) -> Timeline:
+    """Return the timeline of a run."""
+    found = timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run))
+    assert found is not None
+    return found
+
+
+def map_shown(opened: Store, run: Run) -> Map:
+    """Return the map of a run."""
+    found = map_of(opened, run, marks_drawn(opened, run))
+    assert found is not None
+    return found
+
+
+def bars(svg: str) -> dict[int, int]:
+    """Return how high each column is."""
+    drawn = re.findall(r"M(\d+) \d+v-(\d+)h(\d+)v\d+z", svg)
+    return {int(at) + k: int(high) for at, high, wide in drawn for k in range(int(wide))}
+
+
+@pytest.mark.parametrize("world", VALUES)
+def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
+    """Counted once more, from the records: rejections, and events by type and facts.
+
+    A high five that missed is not counted as an attack, too.
+    """
+    values = {"rounds": 12, **VALUES[world]}
+    run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
+    records = [turn.record for turn in opened.turns.of(run)]
+    found, drawn_map = shown(opened, run), map_shown(opened, run)
+    counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
+    missed = {(k, e.agent) for k, record in enumerate(records) for e in record.events if e.type == "miss"}
+    assert missed or world != "trust"
+    for mark in run.world.landmarks:
+        counted[mark.name] = [
+            (k, event.agent)
+            for k, record in enumerate(records)
+            for event in record.events
+            if event.type == mark.event and mark.facts.items() <= event.facts.items()
+            if mark.event != "attack" or (k, event.agent) not in missed
+        ]
+    assert any(counted[mark.name] for mark in run.world.landmarks)
+    for lane in found.lanes[1:]:
+        places = counted.pop(lane.name)
+        assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
+        assert bars(lane.svg).keys() == {turn for turn, _ in places}
+        for row in (one.rows for one in drawn_map.layers if one.name == lane.name):
+            drawn = {(turn, agent): high for agent, svg in row.items() for turn, high in bars(svg).items()}
+            assert drawn == {place: min(10, 1 + 3 * n) for place, n in Counter(places).items()}
+    assert not counted
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
+def test_a_landmark_is_an_event_of_its_world(world: Any) -> None:
+    names = [mark.name for mark in world.landmarks]
+    assert len(names) == len(set(names))
+    for mark in world.landmarks:
+        fields = world.events[mark.event].partition(":")[0]
+        assert mark.facts.keys() <= {field.strip() for field in fields.split(",")}
+
+
+def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store) -> None:
+    run = mining(opened)
+    found = {graph.name: graph for graph in shown(opened, run).graphs}
+    assert list(found) == [name for name in run.world.headline if name in found] + ["scores"]
+    sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
+    figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
+    assert found["efficiency"].most == round(max(figures), 2)
+    heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
+    assert heights == pytest.approx([LINES_HIGH * figure / max(figures) for figure in figures], abs=0.06)
+    assert found["scores"].svg.count("<polyline") == 3
+
+
+def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: TestClient) -> None:
+    """All miss: the table of turns counts attacks, the lane none, and cooperation is what was intended."""
+    values: dict[str, Any] = {"rounds": 2, "miss": 100}
+    played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
+    page = unescape(pages.get("/last").text)
+    assert "miss 2, attack 2" in page
+    assert '<p class="about">Each missed high five is counted twice: as miss and as attack.</p>' in page
+    assert "end (<b" in page  # each unit with how the game ended for it
+    assert 'title="miss">miss</div>' in page
+    meaning = "Intended high fives / actions that were chosen; to replicate is such an action."
+    assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page
+    assert f'<td class="meant" title="{meaning}">cooperation</td>' in page
+    values = {"rounds": 6, "miss": 30}
+    played(opened, RunOptions("trust", 2, models="policy:grudger", values=values))
+    assert 'title="attack, without those that come from a miss">attack</div>' in pages.get("/last").text
+
+
+def test_no_event_of_another_world_is_counted_twice(opened: Store, pages: TestClient) -> None:
+    mining(opened)
+    assert "is counted twice" not in pages.get("/last").text
+
+
+def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:
+    run = mining(opened)
+    opened.db.conn.execute("delete from measures")
+    assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
+    unplayed = begin(opened, RunOptions("mining"))
+    marks = marks_drawn(opened, unplayed)
+    assert timeline(opened, unplayed, {}, marks) is None
+    assert map_of(opened, unplayed, marks) is None
+
+
+@pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
+def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
+    run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
+    page = Pages(opened, lambda *_, **__: "", live=True).run(run)
+    assert [page.count(f'data-key="{key}"') for key in "pnm"] == [marked] * 3
+
+
+def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_COLUMNS == 1000
+    run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
+    monkeypatch.setattr("hobbes.show.timeline.MAX_COLUMNS", 3)
+    outcome = map_shown(opened, run).layers[0]
+    assert outcome.name == "outcome"
+    assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}
+
+
+def test_the_map_opens_on_the_layer_in_which_most_happens(opened: Store) -> None:
+    """Random miners are rejected more often than they raid; traders do nothing of which the map tells."""
+    random = mining(opened, models="policy:random?noise=0.3", values={"rounds": 12})
+    dropped = sum(len(turn.record.drops) for turn in opened.turns.of(random))
+    raids = sum(event.type == "raid" for turn in opened.turns.of(random) for event in turn.record.events)
+    opens = map_shown(opened, random).busiest
+    assert opens is not None
+    assert opens.name == ("raid" if raids > dropped else "rejections")
+    idle = played(opened, RunOptions("nations", 2, models="policy:pacifist-trader", values={"rounds": 2}))
+    opens = map_shown(opened, idle).busiest
+    assert opens is not None
+    assert opens.name == "outcome"

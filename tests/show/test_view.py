@@ -1,0 +1,452 @@
+"""The pages: each decision has an address, and what a model says is text there, whatever it says."""
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hobbes.errors import HobbesError
+from hobbes.nodes.journal import Reply
+from hobbes.nodes.players import PolicyPlayer
+from hobbes.play.people import open_questions
+from hobbes.play.start import RunOptions, begin
+from hobbes.show.exports import export
+from hobbes.show.timeline import MAX_POINTS, sample
+from hobbes.show.web.page_templates import POLICY
+from hobbes.show.web.pages import Pages, reload_after
+from hobbes.show.web.server import link
+from hobbes.store.home import Store, open_store
+from hobbes.store.recorded_run import Run
+from tests.browser import chromium
+from tests.conftest import Cli
+from tests.forking import Command
+from tests.play.test_observer import game, on
+from tests.show.test_counted import faulty_run
+from tests.small_runs import go, mining, played
+from tests.wire.test_faults import served
+
+
+def dead_run(opened: Store) -> Run:
+    """Begin a run of two agents, to whom nobody gives an answer."""
+    with served({"error-500": 1.0}):
+        values: dict[str, Any] = {"rounds": 2, "on_failure": "halt"}
+        return played(opened, RunOptions("mining", 2, models="openai:policy/guided", values=values))
+
+
+def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
+    run = mining(opened)
+    assert f'href="/{run.id}"' in pages.get("/").text
+    assert f'href="/{run.id}?first=1#1"' in pages.get(f"/{run.id}").text
+    assert f'href="/{run.id}/1/miner-02"' in pages.get(f"/{run.id}/1.html").text
+    card = pages.get(f"/{run.id}/3/miner-02").text
+    (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
+    shown = re.sub(r"<[^>]+>", "", card)
+    for text in (call.reply.text, call.prompt.turn):
+        assert text.replace("&", "&amp;").replace('"', "&#34;").replace("'", "&#39;") in shown
+
+
+def test_failures_are_on_every_page(
+    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """3 of 6 decisions; 2 unreadable, 1 refused; in turn 1 both agents' calls failed."""
+    run = faulty_run(opened, monkeypatch)
+    assert "50.0%" in pages.get("/").text
+    of_run = pages.get(f"/{run.id}").text
+    assert "3 failed calls (50.0%)</a>" in of_run
+    assert "Tainted: more calls failed than this run allows, which is 5.0%." in of_run
+    assert re.search(r"unreadable</td><td[^>]*>2<", of_run)
+    assert re.search(r"miner-01</td><td[^>]*>2<", of_run)
+    assert re.search(r"raid_rate</td><td[^>]*>[\d.]+</td><td[^>]*>6</td><td[^>]*>3<", of_run)
+    assert pages.get(f"/{run.id}/1.html").text.count("✗ ") == 2
+    beside = pages.get("/compare", params={"a": mining(opened).id, "b": run.id}).text
+    assert "A: 0.0% of calls failed" in beside
+    assert "B: 50.0% of calls failed" in beside
+    assert re.search(r"miner-01</td><td[^>]*>0</td><td[^>]*>2<", beside)
+    assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
+
+
+def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> None:
+    one, other = mining(opened), mining(opened, models="policy:greedy-mine")
+    page = pages.get("/compare", params={"a": one.id, "b": other.id}).text
+    assert re.search(r"turn 0, <b .*>●</b>&nbsp;miner-01: answer\s*\(<a href=\"/.*/0/miner-01\">A</a>", page)
+    decided = page.partition("First decision that differs")[2].partition("Results")[0]
+    assert re.search(r"turn 0, <b .*>●</b>&nbsp;miner-01</p>", decided)
+    for run, side in ((one, "A"), (other, "B")):
+        assert f'href="/{run.id}/0/miner-01">{side}</a>' in decided
+        wanted = decided.partition(f">{side}</a>")[2].partition("</dd>")[0]
+        assert re.search(r"<dd>claim (\d+ plots|\[\d)", wanted), "a decision is told in words"
+    words = page.partition('id="words"')[2].partition("</section>")[0]
+    assert page.count("<del>") == words.count("<del>") > 0
+    assert page.count("<ins>") == words.count("<ins>") > 0
+    assert "its words, from A to B" in decided
+    same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
+    assert "No divergence: all turns are equal." in same
+    assert "No decision differs in the turns that both runs have." in same
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("/nothing", "there is no run &#39;nothing&#39;|there is no run 'nothing'"),
+        ("/last/99", "has no turn 99; it has turns 0 to 3"),
+        (f"/last/{10**30}", "has no turn 1000000000000000000000000000000; it has turns 0 to 3"),
+        ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
+        ("/last/zero", "Not Found"),
+        (f"/last/{'9' * 5_000}", "Not Found"),
+        (f"/last/{'9' * 5_000}/miner-01", "Not Found"),
+        ("/compare", "there is no run ''"),
+        ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
+        ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
+        ("/last?first=x", "`first` in the address is not the number of a turn"),
+        ("/search?q=a&turn=99999999999999999999999", "write a turn, such as 3"),
+        ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
+        ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
+        ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
+        ("/last/diary?kind=felt", "`kind` in the address 'felt': choose from: thought, said, done"),
+        (
+            "/last/diary?mark=x",
+            "`mark` in the address 'x': choose from: raid, capture, failed call, rejection",
+        ),
+        ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
+        ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
+        ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
+        ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
+        ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
+        (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not a number from 0"),
+    ],
+)
+def test_a_wrong_address_is_reported_in_one_line(
+    address: str, told: str, opened: Store, pages: TestClient
+) -> None:
+    mining(opened)
+    found = pages.get(address)
+    assert found.status_code == 404
+    assert re.search(told, found.text)
+    assert found.text.count("\n") <= 1
+
+
+def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) -> None:
+    """Two agents' calls fail in turn 0, and a run that halts on failures takes no default."""
+    with pytest.raises(HobbesError):
+        dead_run(opened)
+    page = pages.get("/last").text
+    assert "not finished" in page
+    assert "This turn has not finished" in page
+    assert page.count("✗ provider-error") == 2
+    assert "HTTP 500" in page
+    assert re.search('href="/[^"]*/0/miner-02"', page)
+    card = pages.get("/last/0/miner-02").text
+    assert "✗ provider-error" in card
+    assert "miner-02" in card.partition("<summary>prompt</summary>")[2]
+
+
+def test_reports_of_the_second_run_are_shown_if_the_first_has_none(opened: Store, pages: TestClient) -> None:
+    run = played(opened, RunOptions("nations", 2, values={"rounds": 1}))
+    unplayed = begin(opened, RunOptions("nations", 2))
+    assert (
+        "keeps word report at the end of B"
+        in pages.get("/compare", params={"a": unplayed.id, "b": run.id}).text
+    )
+
+
+def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
+    assert "hobbes run mining" in pages.get("/").text
+
+
+def turns_on(page: str, run: Run) -> list[int]:
+    """Return the turns that the page of a run lists, each with a link to it."""
+    listed = page.partition("<h2>Turns</h2>")[2]
+    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}[?]first=[0-9]+#(\d+)"', listed)]
+
+
+def test_a_long_run_is_listed_part_by_part(
+    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = mining(opened)
+    assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
+    assert ">the last" not in pages.get("/last").text
+    monkeypatch.setattr("hobbes.show.web.pages.MAX_TURNS", 3)
+    page = pages.get("/last").text
+    assert turns_on(page, run) == [1, 2, 3]
+    links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
+    assert links == {
+        f"/{run.id}?first=0": "0 to 2",
+        f"/{run.id}?first=3": "3 to 3",
+        f"/{run.id}": "the last 3",
+    }
+    assert [turns_on(pages.get(address).text, run) for address in links] == [[0, 1, 2], [3], [1, 2, 3]]
+    export(opened, run, "html", tmp_path / "pages")
+    whole = (tmp_path / "pages" / "index.html").read_text().partition("<h2>Turns</h2>")[2]
+    assert re.findall(r'href="index.html#(\d+)"', whole) == ["0", "1", "2", "3"]
+
+
+def test_the_address_of_a_turn_leads_to_the_page_of_its_run_at_that_turn(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    for reference in (run.id, "last"):
+        led = pages.get(f"/{reference}/2", follow_redirects=False)
+        assert (led.status_code, led.headers["location"]) == (307, f"/{run.id}#2")
+
+
+def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
+    """21 scores and events are folded, 20 are not."""
+    for agents, folded in ((20, False), (21, True)):
+        run = mining(opened, agents=agents, values={"rounds": 1, "rows": 6, "cols": 6})
+        page = pages.get(f"/{run.id}").text
+        assert (f"<summary>scores: {agents} rows</summary>" in page) == folded
+        assert page.count("<details") == page.count("</details>")
+
+
+def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
+    assert sample(3) == [0, 1, 2]
+    assert sample(1) == [0]
+    assert not sample(0)
+    many = sample(100_000)
+    assert len(many) == len(set(many)) == MAX_POINTS
+    assert (many[0], many[-1]) == (0, 99_999)
+
+
+def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, pages: TestClient) -> None:
+    run = begin(opened, RunOptions("mining", 2))
+    reloading = '<meta http-equiv="refresh"'
+    assert reloading not in pages.get("/last").text  # as if its process had been killed
+    with opened.playing(run.id):
+        assert reloading in pages.get("/last").text
+    assert reloading not in pages.get("/last").text
+    ended = mining(opened)
+    with opened.playing(ended.id):  # by a process that does something else with it
+        assert reloading not in pages.get(f"/{ended.id}").text
+
+
+def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:
+    run = mining(opened)
+    opened.runs.update(run.id, name="first-steps")
+    addresses = [
+        "",
+        "/1/miner-01",
+        "/rejections",
+        "/diary",
+    ]
+    for address in addresses:
+        way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
+        shown = re.sub(r"<[^>]*>", " ", way)
+        assert ("first-steps" in shown, run.id in shown) == (True, False), address
+
+
+def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
+    assert [reload_after(took) for took in (0.0, 0.3, 0.6, 10)] == [2, 2, 3, 40]
+
+
+# --- people are asked
+
+
+def test_the_requests_of_a_run_are_a_table_on_its_page(opened: Store, pages: TestClient) -> None:
+    run = on(opened, begin(opened, game("human")))
+    page = pages.get(f"/{run.id}").text
+    (asked,) = open_questions(run)
+    heads, cells = (re.findall(rf"<{tag}(?: [^>]*)?>(.*?)</{tag}>", page) for tag in ("th", "td"))
+    assert heads[: len(asked)] == list(asked)
+    told = [unescape(re.sub("<b .*</b>&nbsp;", "", cell)) for cell in cells[: len(asked)]]
+    assert told == [str(value) for value in asked.values()]
+    assert f"hobbes answer {run.id} --agent observer" in page
+    on(opened, run, '{"rulings": {"unit-b": {"grant": 2, "reason": "be brave"}}}')
+    assert f'href="/{run.id}/0/observer"' in pages.get(f"/{run.id}/0.html").text
+    card = pages.get(f"/{run.id}/0/observer").text
+    shown = re.findall(r"<th [^>]*>(.*?)</th>", card.partition("requests</caption>")[2])
+    assert set(shown[: len(asked)]) == set(asked)
+    assert "be brave" in card.partition("<summary>rulings</summary>")[2]
+
+
+def test_the_page_of_a_run_says_who_is_waited_for_and_how_each_answers(
+    opened: Store, pages: TestClient, cli: Cli
+) -> None:
+    run = go(opened, begin(opened, RunOptions("mining", 3, models="human*2,policy:guided")))
+    page = pages.get(f"/{run.id}").text
+    assert "Waiting for miner-01, miner-02" in page
+    for said in re.findall(r"<code>hobbes (answer [^<]*)</code>", page):
+        cli(*shlex.split(unescape(said)), "claim=[]")
+    assert opened.runs.find(run.id).turns == 1
+
+
+# --- what a model says is text
+
+PAYLOADS = [
+    "<script>document.title='owned'</script>",
+    "<img src=x onerror=\"document.title='owned'\">",
+    "</pre></details></td></table></main><h1>hobbes</h1>",
+    "\"'><svg onload=document.title='owned'>",
+    "{{ 7 * 7 }}{% for x in y %}",
+    "<!-- <meta http-equiv=refresh content='0;url=//evil.example'>",
+    "</style></title><base href=//evil.example><iframe srcdoc='<script>top.document.title=1</script>'>",
+    "&lt;script&gt; \x1b[2J\u202e\u2066\x00\u200b javascript:alert(1)",
+]
+
+
+def spoken(opened: Store, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str]) -> Any:
+    """Play a run in which each agent says nothing but its text, wherever it can say anything."""
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, prompt
+        text = texts["ABCDEFGH".index(address.agent[-1])]
+        said = dict.fromkeys(("reasoning", "memory", "summary_last_turn", "history_summary", text), text)
+        to = {"AgentA": text, text: text}
+        answer = json.dumps({**said, "messages": to, "attacks": {text: 1}, "aggressor_report": {text: 5}})
+        shown = answer if address.turn % 2 else f"{text}{answer}"
+        return Reply(shown, f"model {text}", reasoning=text, error=text)
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    run = played(opened, RunOptions("nations", len(texts), values={"rounds": 3}))
+    opened.runs.update(run.id, name=f"run {texts[0]}")
+    return opened.runs.find(run.id)
+
+
+class Structure(HTMLParser):
+    """The tags of a page with their attributes' names, in order: what a page is but for its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, ...]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, *(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append((f"/{tag}",))
+
+    def handle_comment(self, data: str) -> None:
+        self.tags.append(("!--", data))
+
+
+def structure(page: str) -> list[tuple[str, ...]]:
+    """Return the tags of a page."""
+    found = Structure()
+    found.feed(page)
+    return found.tags
+
+
+def test_agents_text_cannot_change_the_structure_of_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
+    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
+    built: list[dict[str, Any]] = []
+    for name, texts in (("one", PAYLOADS), ("other", harmless)):
+        with open_store(tmp_path / name) as opened:
+            run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
+            pages = {"runs": shown.runs({}), "run": shown.run(run), "results": shown.results(run, 1)}
+            pages["moment"] = shown.moment(run, 1)
+            pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
+            pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
+            pages["diary"] = shown.diary(run, {})
+            pages["rejections"] = shown.rejections(run, {})
+            other = spoken(opened, monkeypatch, ["so"] * len(texts))
+            pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
+        built.append({page: structure(text) for page, text in pages.items()})
+    assert built[0] == built[1]
+
+
+def begging(opened: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> Run:
+    """Play until a unit begs for a reason of this text."""
+    said = json.dumps({"reasoning": text, "action": "beg", "amount": 3, "reason": text})
+
+    async def reply(self: object, address: Any, prompt: Any) -> Reply:
+        del self, address, prompt
+        return Reply(said, "model")
+
+    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    return on(opened, begin(opened, game("human")))
+
+
+@pytest.mark.parametrize("text", PAYLOADS)
+def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
+    text: str, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    for asked in (text, "harmless"):
+        run = begging(opened, monkeypatch, asked)
+        page = Pages(opened, link, live=True).run(run)
+        assert open_questions(run)
+        assert "requests</caption>" in page
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
+        built.append(structure(page))
+    assert built[0] == built[1]
+
+
+def loaded(*files: Path) -> list[str]:
+    """Return pages as they stand in Chromium after their scripts, if any, have run."""
+    with chromium() as browser:
+        page = browser.new_page()
+        found = []
+        for file in files:
+            page.goto(file.as_uri())
+            found.append(page.content())
+        return found
+
+
+def title(page: str) -> str:
+    """Return the title of a page."""
+    found = re.search("<title>(.*?)</title>", page, re.DOTALL)
+    return found[1] if found else ""
+
+
+def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = spoken(opened, monkeypatch, PAYLOADS)
+    export(opened, run, "html", tmp_path / "pages")
+    addresses = ("index.html", "1/AgentB/index.html")
+    for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
+        assert "owned" in page
+        assert title(page).endswith("· hobbes")
+
+
+def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
+    """The page's own policy is a second wall; without it the same script runs."""
+    shown = Pages(opened, link, live=False).run(mining(opened))
+    owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
+    (tmp_path / "with.html").write_text(owned)
+    (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
+    with_it, without = loaded(tmp_path / "with.html", tmp_path / "without.html")
+    assert title(with_it).endswith("· hobbes")
+    assert title(without) == "owned"
+    assert POLICY in owned.replace("&#39;", "'")
+
+
+# --- pages beside runs that are played
+
+
+def test_pages_can_be_read_while_a_run_is_played(
+    home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., Command]
+) -> None:
+    """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
+    play = ("run", "mining", "--agents", "5", "--rounds", "20", "--model", "policy:random?noise=0.2")
+    whole = cli(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
+    players = [process(*play, "--name", name) for name in ("one", "other")]
+    seen: list[int] = []
+    for player in players:
+        while player.poll() is None:
+            for address in ("", "one", "other", "one/0", "other/0/miner-01"):
+                page = pages.get(f"/{address}")
+                assert page.status_code in {200, 404}, page.text  # 404: before its first turn
+                assert page.status_code == 404 or page.text.endswith("</html>")
+                if address == "one":
+                    seen.append(len(re.findall(r'href="/[^"/]+/\d+"', page.text)))
+            with suppress(subprocess.TimeoutExpired):
+                player.wait(timeout=0.05)
+    assert [player.returncode for player in players] == [0, 0]
+    assert seen == sorted(seen)
+    with open_store(home) as opened:
+        for name in ("one", "other"):
+            run = opened.runs.find(name)
+            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 20)
+            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 100
+    assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0

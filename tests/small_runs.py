@@ -1,0 +1,67 @@
+"""Small runs for tests."""
+
+import asyncio
+import sqlite3
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hobbes.nodes.journal import Prompt
+from hobbes.play.people import keep_answer, the_question
+from hobbes.play.render import PromptQuestion
+from hobbes.play.start import OnTurn, RunOptions, begin, go_on
+from hobbes.prove.verification import faults
+from hobbes.store.home import Store, open_store
+from hobbes.store.recorded_run import Run
+
+SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
+
+
+def mining(store: Store, **asked: Any) -> Run:
+    """Play a small mining run to its end; if nothing else is asked of the first run of a home, copy one."""
+    if not asked and not store.db.table("runs").count:
+        return _copied(store)
+    return played(store, replace(SMALL, **asked))
+
+
+def _copied(store: Store) -> Run:
+    """Copy the home of a small mining run, which a worker plays once, into a home without runs."""
+    runs, checkpoints = _small_home()
+    runs.backup(store.db.conn)
+    (store.home / "checkpoints.db").write_bytes(checkpoints)
+    (run,) = store.figures.of_all_runs()
+    return store.runs.find(run["id"])
+
+
+@cache
+def _small_home() -> tuple[sqlite3.Connection, bytes]:
+    """Return a copy of the run database of a home with a small mining run, and its checkpoints."""
+    with TemporaryDirectory() as folder:
+        home = Path(folder)
+        with open_store(home) as store:
+            played(store, SMALL)
+            runs = sqlite3.connect(":memory:", check_same_thread=False)
+            store.db.conn.backup(runs)
+        return runs, (home / "checkpoints.db").read_bytes()
+
+
+def go(store: Store, run: Run, said: str | None = None, on_turn: OnTurn = lambda _: None) -> Run:
+    """Go on with a run as a new process would; a person who was asked has `said` something before."""
+    if said is not None:
+        keep_answer(store, run, the_question(run), said)
+    asyncio.run(go_on(store, store.runs.find(run.id), on_turn))
+    return store.runs.find(run.id)
+
+
+def played(store: Store, request: RunOptions) -> Run:
+    """Play a run to its end; whatever was played, it verifies."""
+    run = go(store, begin(store, request))
+    assert list(faults(store, run)) == []
+    return run
+
+
+def prompt_of(question: PromptQuestion) -> Prompt:
+    """Return the prompt of a question as the files say it now."""
+    return question.render(question.load_prompts())

@@ -1,0 +1,170 @@
+"""Notes of runs, turns, agents' turns and events: written and read everywhere, and kept beside the runs."""
+
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import hobbes
+from hobbes.errors import HobbesError, UsageError
+from hobbes.show.exports import export
+from hobbes.store.home import Store
+from hobbes.store.notes import Place
+from hobbes.store.recorded_run import Run
+from tests.conftest import Cli
+from tests.small_runs import mining
+
+CARD = ("last", "2", "miner-01")
+
+
+@pytest.fixture
+def run(opened: Store) -> Run:
+    """A small run of mining."""
+    return mining(opened, name=None)
+
+
+def noted(cli: Cli, *words: str) -> dict[str, Any]:
+    """Return the note that `hobbes note` writes."""
+    result = cli("note", *words, "--json")
+    assert result.exit_code == 0, result.exception
+    document: dict[str, Any] = json.loads(result.stdout)
+    return document
+
+
+def test_what_is_not_given_stays_in_a_note(cli: Cli, opened: Store, run: Run) -> None:
+    noted(cli, *CARD, "It broke its word.", "--tag", "b", "--tag", "a", "--star")
+    assert noted(cli, *CARD, "--tag", "c", "--untag", "a") == {
+        **dict(zip(("run", "turn", "agent"), (run.id, 2, "miner-01"), strict=True)),
+        "event": None,
+        "star": True,
+        "tags": ["b", "c"],
+        "note": "It broke its word.",
+        "written": opened.notes.at(Place(run.id, 2, "miner-01")).written,
+    }
+    noted(cli, *CARD, "", "--untag", "b", "--untag", "c")
+    noted(cli, *CARD, "--no-star")
+    assert opened.notes.of() == [], "nothing is noted any more"
+
+
+def test_a_note_is_about_a_run_a_turn_an_agents_turn_or_an_event(cli: Cli, opened: Store, run: Run) -> None:
+    noted(cli, "last", "--tag", "whole")
+    noted(cli, "last", "2", "all", "A turn.")
+    noted(cli, "last", "2", "--event", "0", "--star")
+    noted(cli, *CARD, "--tag", "one")
+    assert [note.place[1:] for note in opened.notes.of(run.id)] == [
+        (None, None, None),
+        (2, None, None),
+        (2, None, 0),
+        (2, "miner-01", None),
+    ]
+    listed = cli("notes").stdout.splitlines()
+    assert len(listed) == 5
+    assert listed[3].split() == [run.id, "2", "event", "0", "★"]
+    assert [one["tags"] for one in json.loads(cli("notes", "--tag", "one", "--json").stdout)] == [["one"]]
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("last", "2", "miner-1"), "nobody in run .* is called 'miner-1'; did you mean 'miner-01'"),
+        (("last", "9", "--star"), "has no turn 9; it has turns 0 to 3"),
+        (("last", "2", "--event", "999", "--star"), "turn 2 of run .* has no event 999; it has "),
+        (("last", "2"), "there is nothing to note"),
+        (("last", "--tag", "two words"), "tag 'two words': write at most 60 characters, without blanks"),
+        (("last", "two", "--star"), "turn 'two': write the number of a turn, or all"),
+        (("last", "all", "miner-01", "--star"), "name the turn"),
+        (("nobody", "--star"), "there is no run 'nobody'"),
+    ],
+)
+def test_a_note_about_nothing_is_refused(words: tuple[str, ...], told: str, cli: Cli, home: Path) -> None:
+    error = cli("note", *words).exception
+    assert isinstance(error, UsageError)
+    assert re.search(told, str(error))
+    assert not (home / "notes.db").exists()
+
+
+def test_notes_change_nothing_in_the_run_database(cli: Cli, opened: Store, run: Run) -> None:
+    del run
+    before = "\n".join(opened.db.conn.iterdump())
+    noted(cli, *CARD, "text", "--tag", "one")
+    assert "\n".join(opened.db.conn.iterdump()) == before
+
+
+def test_runs_and_searches_are_chosen_by_tag(cli: Cli, opened: Store, run: Run) -> None:
+    other = mining(opened, seed=2)
+    noted(cli, run.id, "2", "miner-01", "--tag", "odd")
+    noted(cli, other.id, "1", "all", "--tag", "dull")
+
+    def found(tag: str, **at: str) -> int:
+        words = [word for name, value in at.items() for word in (f"--{name}", value)]
+        total: int = json.loads(cli("search", "miner", "--tag", tag, *words, "--json").stdout)["total"]
+        return total
+
+    assert [one["id"] for one in json.loads(cli("runs", "--tag", "odd", "--json").stdout)] == [run.id]
+    assert "odd" in cli("runs").stdout
+    assert found("odd") == found("odd", run=run.id, turn="2", agent="miner-01") > 0
+    assert found("dull") == found("dull", run=other.id, turn="1") > found("dull", agent="miner-01") > 0
+    assert found("none") == 0
+
+
+def test_a_note_on_a_card_is_shown_everywhere(pages: TestClient, cli: Cli, run: Run) -> None:
+    noted(
+        cli, run.id, "2", "miner-01", "<b>It lied.</b>", "--tag", "promise-broken", "--tag", "odd", "--star"
+    )
+    card = f"/{run.id}/2/miner-01"
+    for address in (card, f"/{run.id}/2.html", "/notes", "/notes?tag=odd", f"/{run.id}/3/miner-01"):
+        page = pages.get(address).text
+        assert "<b>It lied" not in page
+        assert "★" in page, address
+    assert "&lt;b&gt;It lied." in pages.get("/notes?tag=odd").text
+    assert "It lied." not in pages.get("/notes?tag=other").text
+    noted(cli, run.id, "all", "all", "A calm run.")
+    run_page = pages.get(f"/{run.id}").text
+    assert "A calm run." in run_page
+    assert "tag promise-broken" in run_page
+    assert '<span class="tag">odd</span>' in pages.get("/?tag=odd").text
+
+
+def test_notes_are_exported_and_read_in_python(opened: Store, run: Run, home: Path, tmp_path: Path) -> None:
+    with hobbes.open(home) as reader:
+        found = reader.run()
+        written = found.note(2, "miner-01", tags=["b", "a"], text="text")
+        assert found.notes == [written]
+        assert found.note(star=True)["turn"] is None
+        assert list(found.table("notes")["tags"]) == ["", "a b"]
+    export(opened, run, "jsonl", tmp_path / "jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "jsonl" / "notes.jsonl").read_text().splitlines()]
+    assert [(one["turn"], one["agent"], one["star"], one["note"]) for one in lines] == [
+        (None, None, True, ""),
+        (2, "miner-01", False, "text"),
+    ]
+    export(opened, run, "html", tmp_path / "html")
+    card = (tmp_path / "html" / "2" / "miner-01" / "index.html").read_text()
+    assert '<span class="tag">a</span> <span class="tag">b</span> text' in card
+
+
+def test_notes_are_plain_tables(cli: Cli, run: Run, home: Path) -> None:
+    noted(cli, *CARD, "--tag", "a", "--tag", "b")
+    with closing(sqlite3.connect(home / "notes.db")) as connection:
+        rows = connection.execute("select run, tag from notes join tags on tags.note = notes.id").fetchall()
+    assert rows == [(run.id, "a"), (run.id, "b")]
+
+
+def test_a_damaged_file_is_reported_in_one_line(cli: Cli, run: Run, home: Path) -> None:
+    del run
+    (home / "notes.db").write_bytes(b"not a database" * 100)
+    error = cli("notes").exception
+    assert isinstance(error, HobbesError)
+    assert f"cannot use the notes in {home / 'notes.db'}" in str(error)
+
+
+def test_notes_of_a_run_that_is_gone_are_listed_by_its_id(cli: Cli, opened: Store, pages: TestClient) -> None:
+    opened.notes.keep(Place("20200101-000000-abcdef", 0, "miner-01"), star=True, tags=(), text="")
+    assert "20200101-000000-abcdef" in cli("notes").stdout
+    assert "20200101-000000-abcdef, turn 0, miner-01" in pages.get("/notes").text
