@@ -2,7 +2,7 @@
 
 from hobbes.engine.turn import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.state import PASSING, TurnState, Update, replacing
+from hobbes.nodes.state import TurnState, Update, between_turns
 from hobbes.nodes.turn_cache import TurnCache
 
 
@@ -12,9 +12,8 @@ def log(cache: TurnCache, journal: Journal, state: TurnState) -> Update:
     played = cache.played.of(resolved["record"])
     digest = link(state["digest"], record)
     journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], played))
-    return replacing(
+    return between_turns(
         {
-            **PASSING,
             "turn": state["turn"] + 1,
             "world": resolved["record"]["state"],
             "memories": resolved["record"]["memories"],

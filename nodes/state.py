@@ -84,8 +84,9 @@ MERGED = ("models", "memories", "calls", "answers")
 """The channels that merge what they are given with what they hold."""
 
 
-def replacing(update: Mapping[str, Any]) -> Update:
-    """Return an update that replaces the channels which would merge it."""
+def between_turns(lasting: Mapping[str, Any]) -> Update:
+    """Return the update that sets channels which live longer than a turn, and empties those that do not."""
+    update = {**PASSING, **lasting}
     return {**update, **{name: Overwrite(update[name]) for name in MERGED if name in update}}
 
 

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.record import sha256
-from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints, saver_on
+from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
 from hobbes.graphs.turn import build, ring
 from hobbes.lab.play.playing import CHECKPOINTS, meter_of, states_of
 from hobbes.lab.store.history import past_turns
@@ -38,9 +38,9 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
-        async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            graph = build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name)
-            await keep_history(graph, config, states_of(store, run))
+        async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
+            graph = build(nodes).compile(checkpointer=checkpoints.saver(), name=run.world.name)
+            await keep_history(graph, checkpoints, run.id, states_of(store, run))
             yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
     finally:
         await stretches.close()
