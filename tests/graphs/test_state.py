@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Overwrite
 
 import hobbes
 from hobbes.graphs import mining as mining_graph
@@ -79,6 +80,73 @@ def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others
     changed = {**before["memories"]["miner-01"], "notes": "Raid nobody."}
     assert after["memories"] == {**before["memories"], "miner-01": changed}
     assert after["models"] == {**before["models"], "miner-02": "policy:random"}
+
+
+@pytest.mark.parametrize(
+    ("update", "told"),
+    [
+        (
+            {"memories": {"miner-1": {"notes": ""}}},
+            "memories: there is no agent miner-1; the agents are miner-01, ",
+        ),
+        ({"memories": {"miner-01": {"note": ""}}}, "memories: miner-01.note: Extra .*; a memory has notes, "),
+        (
+            {"memories": {"miner-01": {"notes": 1}}},
+            "memories: miner-01.notes: Input should be a valid string",
+        ),
+        (
+            {"memories": {"miner-01": {"keeps_word_report": {"miner-02": "no"}}}},
+            "memories: miner-01.keeps_word",
+        ),
+        ({"memories": {"miner-01": "Raid nobody."}}, "memories: miner-01: Input should be a valid dict"),
+        (
+            {"models": {"miner-1": "policy:random"}},
+            "models: there is no agent miner-1; the agents are miner-01, ",
+        ),
+    ],
+)
+def test_a_change_that_no_agent_could_have_is_refused_in_one_line(
+    update: Any, told: str, opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+
+    async def edited() -> tuple[Any, Any]:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            before = await graph.aget_state(config)
+            with pytest.raises(ValueError, match=rf"^{told}[^\n]*$"):
+                await graph.aupdate_state(config, update)
+            return before, await graph.aget_state(config)
+
+    before, after = asyncio.run(edited())
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("node", "update", "told"),
+    [
+        ("observe", {"memories": Overwrite({"miner-01": {"note": ""}})}, "memories: miner-01.note: Extra"),
+        (
+            "validate",
+            {"answers": {"miner-1": {}}},
+            "answers: there is no agent miner-1; the agents are miner-01,",
+        ),
+    ],
+)
+def test_a_change_that_no_agent_could_have_is_refused_in_one_line_where_it_is_played(
+    node: str, update: Any, told: str, opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+
+    async def played() -> None:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            first = [one async for one in graph.aget_state_history(config)][-1]
+            await graph.ainvoke(None, first.config, interrupt_before=[node])
+            await graph.aupdate_state(config, update)
+            await graph.ainvoke(None, config)
+
+    with pytest.raises(ValueError, match=told) as refused:
+        asyncio.run(played())
+    assert "\n" not in str(refused.value)
 
 
 def test_between_two_turns_nothing_of_a_turn_is_left_also_where_one_was_begun_again(
