@@ -115,8 +115,10 @@ async def play_run(
     last = await keep_history(graph, checkpoints, run, history)
     here, is_there = last.config, {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
     if not (begin["over"] or (is_there and last.next == (first,))):
+        # A turn that was broken off may have left its channels.
         here = await graph.with_config(metadata=RUN).aupdate_state(here, between_turns(begin), as_node=LAST)
-    state, config = begin, {**thread, "configurable": here["configurable"]}
+    state = begin
+    config: RunnableConfig = {**thread, "configurable": here["configurable"]}
     yield state
     while not state["over"]:
         played = await graph.ainvoke(None, config, version="v2", **options)
@@ -139,7 +141,7 @@ async def keep_history(
     async with checkpoints.lock(run):
         if last := await _last_of_run(graph, thread):
             return last
-        steps = [[StateUpdate(between_turns(state), as_node=LAST)] for state in history]
+        steps = [[StateUpdate(dict(between_turns(state)), as_node=LAST)] for state in history]
         return await graph.aget_state(await graph.with_config(metadata=RUN).abulk_update_state(thread, steps))
 
 

@@ -2,11 +2,11 @@
 
 from hobbes.engine.turn import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.state import TurnState, Update, between_turns
+from hobbes.nodes.state import TurnState, between_turns
 from hobbes.nodes.turn_cache import TurnCache
 
 
-def log(cache: TurnCache, journal: Journal, state: TurnState) -> Update:
+def log(cache: TurnCache, journal: Journal, state: TurnState) -> TurnState:
     """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
     resolved, record = state["resolved"], cache.record.of(state["resolved"]["record"])
     played = cache.played.of(resolved["record"])

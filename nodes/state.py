@@ -5,7 +5,7 @@ the nodes read and write it, and `nodes` must not import from `graphs`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from langgraph.types import Overwrite
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -15,8 +15,7 @@ from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.turn import first_digest
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 
-Update: TypeAlias = dict[str, Any]
-"""What a node returns: the channels that it changes, with their new values."""
+T = TypeVar("T")
 
 
 class Identity(TypedDict):
@@ -98,30 +97,32 @@ class TurnState(TypedDict, total=False):
     digest: str
     over: bool
 
-    views: dict[str, dict[str, Any]]
+    views: Mapping[str, Mapping[str, Any]]
     calls: Annotated[dict[str, dict[str, str]], by_agent]
     """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
     answers: Annotated[dict[str, dict[str, Any]], by_agent]
     judged: dict[str, Any]
-    question: dict[str, Any] | None
+    question: Mapping[str, Any] | None
     """The observer's view with the requests of the turn, None if nobody requests anything."""
     resolved: dict[str, Any]
 
 
-CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
-"""The names of all channels."""
-
-PASSING: Update = {"views": {}, "calls": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
+PASSING = TurnState(views={}, calls={}, answers={}, judged={}, question=None, resolved={})
 """The channels that live inside one turn, emptied."""
 
-MERGED = ("models", "memories", "calls", "answers")
-"""The channels that merge what they are given with what they hold."""
+
+def replacing(value: T) -> T:
+    """Return an update that replaces a channel which would merge it. It has the type of the channel."""
+    return cast("T", Overwrite(value))
 
 
-def between_turns(lasting: Mapping[str, Any]) -> Update:
+def between_turns(lasting: TurnState) -> TurnState:
     """Return the update that sets channels which live longer than a turn, and empties those that do not."""
-    update = {**PASSING, **lasting}
-    return {**update, **{name: Overwrite(update[name]) for name in MERGED if name in update}}
+    update: TurnState = {**PASSING, **lasting}
+    for name in ("models", "memories", "calls", "answers"):
+        if name in update:
+            update[name] = replacing(update[name])
+    return update
 
 
 def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) -> TurnState:
