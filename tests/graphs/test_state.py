@@ -61,6 +61,31 @@ def test_a_unit_that_has_died_leaves_no_answer_behind() -> None:
             assert {*answers} == {*state["calls"]} == acting[state["turn"]]
 
 
+def test_a_unit_that_has_died_leaves_no_answer_in_the_checkpoints_of_its_run(
+    opened: Store, home: Path
+) -> None:
+    """Neither between two turns, nor within those that are played on from a checkpoint."""
+    values: Any = {"rounds": 6, "start": 1}
+    run = go(opened, begin(opened, RunOptions("trust", 4, 2, models="policy:random", values=values)))
+
+    async def played_on() -> None:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            first = [one async for one in graph.aget_state_history(config)][-1]
+            await graph.ainvoke(None, first.config)
+
+    asyncio.run(played_on())
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        kept = [
+            one.checkpoint["channel_values"] for one in saver.list({"configurable": {"thread_id": run.id}})
+        ]
+    answering = [(state["turn"], {*state["answers"]}) for state in kept if state["answers"]]
+    assert {turn: len(agents) for turn, agents in answering} == {0: 4, 1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
+    assert all({*state["answers"]} <= {*state["views"]} for state in kept)
+    between = [state for state in kept if not state["views"]]
+    assert {state["turn"] for state in between} == {*range(7)}
+    assert all((state["answers"], state["calls"]) == ({}, {}) for state in between)
+
+
 def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others(
     opened: Store, home: Path
 ) -> None:

@@ -14,11 +14,12 @@ from pydantic import ValidationError
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.graphs.mining import graph
+from hobbes.graphs.trust import graph as trust_graph
 from hobbes.nodes.journal import KEPT, TURN_QUESTION, Address, Call, MemoryJournal, Prompt, Reply
 from hobbes.nodes.prompting import ROOT
 from tests.lab.test_second_question import answering
 
-ROUNDS, NODES = 3, 5
+ROUNDS = 3
 
 
 def thread(name: str = "1") -> Any:
@@ -177,11 +178,21 @@ def test_each_answer_is_told_as_it_arrives() -> None:
     assert all(one["outcome"] == "answered" and json.loads(one["answer"]) for one in found)
 
 
-def test_a_game_needs_one_step_for_each_node_of_each_round_and_one_for_its_end(saved: Any) -> None:
-    enough = {**thread(), "recursion_limit": NODES * ROUNDS + 1}
-    assert play(saved, {}, config=enough)["over"]
+@pytest.mark.parametrize(
+    ("world", "context", "limit"),
+    [
+        ("mining", {"agents": 1, "config": {"rounds": 200}}, 1001),
+        ("trust", {"models": "policy:beggar", "config": {"rounds": 200, "observer": "always"}}, 1201),
+    ],
+)
+def test_200_rounds_need_one_step_for_each_node_of_each_round_and_one_for_their_end(
+    world: str, context: Any, limit: int
+) -> None:
+    """In trust somebody begs in every round, so the observer rules in every round."""
+    played: Any = {"mining": graph, "trust": trust_graph}[world]
+    assert play(played, {}, context=context, config={"recursion_limit": limit})["turn"] == 200
     with pytest.raises(GraphRecursionError):
-        play(saved, {}, config={**thread("2"), "recursion_limit": NODES * ROUNDS})
+        play(played, {}, context=context, config={"recursion_limit": limit - 1})
 
 
 def test_people_are_asked_with_their_thread_waiting_and_go_on_by_a_command(saved: Any) -> None:

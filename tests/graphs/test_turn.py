@@ -119,8 +119,10 @@ async def until_validate(graph: Any, context: dict[str, Any]) -> dict[str, Any]:
     return dict(await played.ainvoke({}, config, context=context, interrupt_before=["validate"]))
 
 
-def test_langgraph_json_names_every_graph() -> None:
+def test_langgraph_json_names_every_graph_and_the_file_of_the_environment() -> None:
     root = Path(__file__).parents[2]
-    named = json.loads((root / "langgraph.json").read_text())["graphs"]
+    written = json.loads((root / "langgraph.json").read_text())
+    assert written["env"] == ".env"
+    named = written["graphs"]
     assert named == {world: f"./graphs/{world}.py:graph" for world in WORLDS}
     assert all((root / path.split(":")[0]).is_file() for path in named.values())
