@@ -7,7 +7,7 @@ metadata say that they are no part of the run.
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
@@ -19,7 +19,7 @@ from hobbes.lab.play.playing import CHECKPOINTS, meter_of, states_of
 from hobbes.lab.store.history import past_turns
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
-from hobbes.nodes.journal import Call, MemoryJournal
+from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
 
@@ -34,11 +34,9 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     If the run has no checkpoints, they are written first, from the run database.
     """
     stretches = Stretches(store, run)
-
-    def recorded(turn: int, agent: str) -> list[Call]:
-        return store.calls.attempts(run.id, turn, agent).get(agent, [])
-
-    nodes = ring(run.world, stretches.players, MemoryJournal(lambda: run.id, recorded))
+    recorded = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
+    journal = MemoryJournal(lambda: run.id, lambda turn, agent: recorded(turn).get(agent, []))
+    nodes = ring(run.world, stretches.players, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
