@@ -41,6 +41,7 @@ class MemoryState(TypedDict, total=False):
 MEMORIES = TypeAdapter(
     dict[str, MemoryState], config=ConfigDict(strict=True, extra="forbid", defer_build=True)
 )
+"""The shape of the channel `memories`."""
 
 
 def check_memories(memories: object) -> None:
