@@ -20,7 +20,6 @@ from hobbes.graphs.run import (
     open_checkpoints,
     play_run,
     remove_checkpoints,
-    saver_on,
 )
 from hobbes.graphs.turn import Node, ring
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
@@ -409,13 +408,13 @@ async def _play_on(
     run: Run,
     nodes: dict[str, Node],
     on_turn: OnTurn,
-    checkpoints: Checkpoints | None = None,
+    shared: Checkpoints | None = None,
 ) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
-    opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
-    async with opened as connection:
+    opened = nullcontext(shared) if shared else open_checkpoints(store.home / CHECKPOINTS)
+    async with opened as checkpoints:
         begin, history = state_after_log(store, run), states_of(store, run)
-        async for state in play_run(nodes, saver_on(connection), run.id, begin, history):
+        async for state in play_run(nodes, checkpoints, run.id, begin, history):
             on_turn(state)
         return state
 

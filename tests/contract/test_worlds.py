@@ -35,7 +35,7 @@ from hobbes.engine.world import (
     deeds_told,
     make_setting,
 )
-from hobbes.play.step import MEMORY
+from hobbes.nodes.state import memories_from
 from hobbes.show.boards import svg
 from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out
@@ -267,7 +267,7 @@ def _parsed_again(told: Any) -> Any:
 
 
 def _remembered_again(told: Any) -> Any:
-    assert Memory.from_json(told) == MEMORY.from_json(told)
+    assert Memory.from_json(told) == memories_from({"A": told})["A"]
     return Memory.from_json(told).to_json()
 
 
@@ -277,7 +277,7 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
     state, memories = start(world, case.setting), dict[str, Memory]()
     for moment in game(case):
         state = reloaded(world, state)
-        memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
+        memories = memories_from({agent: memory.to_json() for agent, memory in memories.items()})
         answers = {agent: ParsedAnswer.from_json(one.to_json()) for agent, one in moment.answers.items()}
         judged = turns.rule(world, state, turns.judge(world, state, answers), moment.ruling)
         judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json())))
