@@ -14,19 +14,11 @@ from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from hobbes.engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
 from hobbes.engine.reflection import REPORTS, Reflection, fields_of
-from hobbes.engine.world import (
-    OBSERVER,
-    AnyWorld,
-    I,
-    PlayedTurn,
-    Resolved,
-    S,
-    Setting,
-    hashed_settings,
-)
+from hobbes.engine.world import OBSERVER, AnyWorld, I, Resolved, S, Setting, hashed_settings
 
 RECORD_VERSION = 5
 """The version of the record. It grows whenever a part is added, removed, renamed or reshaped, and whenever

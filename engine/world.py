@@ -5,13 +5,14 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hobbes.engine.board import Board, of_picture
+from hobbes.engine.measures import Measures, PlayedTurn, by_scores
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import MESSAGE, Draw, Drop, Event, Json, JsonObject, Mend
@@ -116,8 +117,6 @@ class Intent(Protocol):
 C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
-Turn_co = TypeVar("Turn_co", covariant=True)
-Turn_contra = TypeVar("Turn_contra", contravariant=True)
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
@@ -154,78 +153,6 @@ class Resolved(NamedTuple, Generic[S]):
     draws: tuple[Draw, ...] = ()
     ledgers: JsonObject = NO_LEDGERS
     mends: tuple[Mend, ...] = ()
-
-
-class PlayedTurn(NamedTuple, Generic[S, I]):
-    """One turn of a run's history, in the form that measures read."""
-
-    before: S
-    intents: Mapping[str, I]
-    after: S
-    events: tuple[Event, ...]
-    draws: tuple[Draw, ...]
-
-
-class History(Protocol[Turn_co]):
-    """The turns of a run, in order. They may be read one by one from where they are stored.
-
-    What reads them reads them once; only their number must be known before.
-    """
-
-    def __len__(self) -> int:
-        """The number of the turns."""
-
-    def __iter__(self) -> Iterator[Turn_co]:
-        """Yield the turns."""
-
-
-class Measure(NamedTuple):
-    """One figure about a run; its value is None where it is undefined.
-
-    `scope` is `run`, `first-half`, `second-half` or `turn/N`.
-    """
-
-    name: str
-    scope: str
-    value: float | None
-
-
-class Measuring(Protocol[Turn_contra]):
-    """Works out the measures of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> Sequence[Measure]:
-        """Add the next turn; return the measures that are complete with it."""
-
-    def end(self) -> Sequence[Measure]:
-        """Return the other measures, once all turns have been added."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
-
-    turns: int
-    ended: bool
-
-
-class Spells(Protocol[Turn_contra]):
-    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> None:
-        """Add the next turn."""
-
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred in the turns so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """A rating that an agent gave another one, and the truth about the other one when it was given."""
-
-    kind: str
-    rating: int
-    truth: float
 
 
 class Codec(Generic[T]):
@@ -306,18 +233,6 @@ class Landmark:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTurns(Generic[S, I]):
-    """A plain table with one row for each agent and turn, for people who analyse (docs/data.md).
-
-    `columns` are those after `run`, `turn` and `agent`, each with its type. `rows` returns the values of
-    these columns for each agent that acted in a turn.
-    """
-
-    columns: Mapping[str, Literal["text", "integer"]]
-    rows: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str | int]]]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class World(Generic[C, S, I]):
     """One world, which is compared by identity.
@@ -340,28 +255,9 @@ class World(Generic[C, S, I]):
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
     over(state)                      whether the game has ended
     scores(state)                    the score of each agent
-    score                            what a score counts, in a word
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
-    measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
-    measures_version                 a number that grows whenever the same turns could give other measures, or
-                                     other rows of `agent_turns`. Both are worked out together, so they share
-                                     it: stored figures of another version are not compared, but made anew
-    formulas                         the formula of each measure by name; its docstring says what is measured.
-                                     In a name, AGENT stands for that of any agent
-    units                            what a measure counts, such as `gold`, where it is no share and no index
-    headline                         the measures that an experiment compares unless it names others
-    shares                           measures of single turns that say which shares of what agents do are what
-    inequality                       measures of single turns that say how unequally something is held
-    spells()                         counts how often each spell occurs in a run; None if nothing lasts there.
-                                     The first line of its docstring says what lasts
-    durations                        the measures that count the turns until something happens; they are
-                                     undefined in a run in which it does not happen
-    ratings(played)                  each rating of another agent in a turn whose truth the world knows, None
-                                     if it knows none
-    truths                           what the ratings of each kind are held against, in words
-    arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
     load(setting, data)              the state of its JSON; raises ValueError for data of another shape
     state, intent                    convert states and intents to JSON and back
     policies                         the scripted policies of the world
@@ -376,6 +272,7 @@ class World(Generic[C, S, I]):
                                      A field that names an actor says to whom it happened, or, if it is
                                      called `from`, from whom something came. A message is an event of the
                                      type `message`, with `text` and, where it is not to all, `to`
+    measures                         the facet of figures about a run (`engine.measures`)
     telling                          how events, views and intents are told in words (`engine.telling`)
     held                             what is counted of each agent after a turn, so that a trace tells how it
                                      changes: by its name, the count of each agent in the JSON of a state
@@ -387,7 +284,6 @@ class World(Generic[C, S, I]):
     acts(intent)                     the acts of a decision that matter to a reader, in words such as `raid`.
                                      An act on somebody may stand there a second time, with its object:
                                      `attack`, `attack unit-b`. Probes count the answers that have each
-    agent_turns                      the plain table of what each agent did and has, turn by turn
     viewer_key                       the key under which a view names its agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
@@ -409,10 +305,6 @@ class World(Generic[C, S, I]):
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
     over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[int], Measuring[PlayedTurn[S, I]]]
-    formulas: Mapping[str, Callable[..., object]]
-    headline: tuple[str, ...]
-    arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]]
     load: Callable[[Setting[C], JsonObject], S]
     state: Codec[S]
     intent: Codec[I]
@@ -433,21 +325,19 @@ class World(Generic[C, S, I]):
     observer: Observer[S, I] | None = None
     landmarks: tuple[Landmark, ...] = ()
     acts: Callable[[I], tuple[str, ...]] = lambda _: ()
-    agent_turns: AgentTurns[S, I] | None = None
-    measures_version: int = 1
+    measures: Measures[S, I] = field(default_factory=Measures)
     telling: Telling[I] = field(default_factory=Telling)
     held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
     causes: Mapping[str, str] = field(default_factory=dict)
-    shares: tuple[str, ...] = ()
-    inequality: tuple[str, ...] = ()
-    durations: tuple[str, ...] = ()
-    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
-    ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
-    truths: Mapping[str, str] = field(default_factory=dict)
-    score: str = "score"
-    units: Mapping[str, str] = field(default_factory=dict)
     winners: Callable[[S], Collection[str]] | None = None
     ending: Callable[[S], str] | None = None
+
+    def __post_init__(self) -> None:
+        """Let a world that has no measures be measured by its scores."""
+        if not self.measures.formulas:
+            formulas = by_scores(self.scores)
+            by_default = replace(self.measures, each=formulas, parts=formulas, headline=("score",))
+            object.__setattr__(self, "measures", by_default)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]

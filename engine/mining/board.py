@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, numbers, title_of
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import map_codes
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("raid", "harm", "a raid, from the raider's nearest plot"),

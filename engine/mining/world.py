@@ -2,11 +2,8 @@
 
 from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
-from hobbes.engine.mining.actions import KINDS
-from hobbes.engine.mining.agent_turns import AGENT_TURNS
-from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.board import board
-from hobbes.engine.mining.metrics import BY_NAME, UNITS, Spells, measures
+from hobbes.engine.mining.metrics import MEASURES
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.rules import EVENTS, resolve
 from hobbes.engine.mining.state import MiningConfig, State
@@ -29,13 +26,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     resolve=resolve,
     over=lambda state: state.turn >= state.config.rounds,
     scores=lambda state: state.gold,
-    score="gold",
-    measures=measures,
-    measures_version=1,
-    formulas=BY_NAME,
-    units=UNITS,
-    headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
-    arithmetic=arithmetic,
+    measures=MEASURES,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -54,11 +45,6 @@ MINING: World[MiningConfig, State, Intent] = World(
     events=EVENTS,
     telling=TELLING,
     codes={**validation.CODES, **reflection.CODES},
-    agent_turns=AGENT_TURNS,
-    shares=tuple(f"share_{kind}" for kind in KINDS),
-    inequality=("gold_gini", "plots_hhi"),
-    durations=("half_life", "first_raid"),
-    spells=Spells,
 )
 """The world `mining`.
 

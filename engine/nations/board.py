@@ -20,12 +20,12 @@ from hobbes.engine.board import (
     spread,
     title_of,
 )
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("attack", "harm", "mils sent against an agent; they destroy income"),

@@ -5,10 +5,8 @@ from string import ascii_uppercase
 
 from hobbes.engine import reflection
 from hobbes.engine.nations import phases, state, validation
-from hobbes.engine.nations.agent_turns import AGENT_TURNS
-from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.board import board
-from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
+from hobbes.engine.nations.metrics import MEASURES
 from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.resolution import EVENTS, resolve
 from hobbes.engine.nations.state import NationsConfig, State
@@ -59,12 +57,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     resolve=resolve,
     over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
-    measures=measures,
-    measures_version=1,
-    formulas=BY_NAME,
-    units=UNITS,
-    headline=("welfare", "attacks", "trade_share", "welfare_gini"),
-    arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
+    measures=MEASURES,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -86,11 +79,5 @@ NATIONS: World[NationsConfig, State, Intent] = World(
         **reflection.WORD_LIMIT_CODES,
     },
     viewer_key="self",
-    agent_turns=AGENT_TURNS,
-    shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
-    inequality=("welfare_gini",),
-    durations=("first_attack",),
-    ratings=ratings,
-    truths=HELD_AGAINST,
 )
 """The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

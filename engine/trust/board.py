@@ -16,12 +16,12 @@ from hobbes.engine.board import (
     spread,
     title_of,
 )
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.view import own_words
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("high five", "meet", "a high five; it pays only if it is returned"),

@@ -4,10 +4,8 @@ from string import ascii_lowercase
 
 from hobbes.engine import reflection
 from hobbes.engine.trust import observer, state, validation
-from hobbes.engine.trust.agent_turns import AGENT_TURNS
-from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.board import board
-from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
+from hobbes.engine.trust.metrics import MEASURES
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.rules import EVENTS, ending, resolve, winners
@@ -40,15 +38,9 @@ TRUST: World[TrustConfig, State, Intent] = World(
     resolve=resolve,
     over=state.over,
     scores=state.scores,
-    score="sats",
     winners=winners,
     ending=ending,
-    measures=measures,
-    measures_version=1,
-    formulas=BY_NAME,
-    units=UNITS,
-    headline=("cooperation", "aggression", "gain", "survival"),
-    arithmetic=arithmetic,
+    measures=MEASURES,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
@@ -70,8 +62,5 @@ TRUST: World[TrustConfig, State, Intent] = World(
     causes={"miss": "attack"},
     codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=TRUST_OBSERVER,
-    agent_turns=AGENT_TURNS,
-    shares=("cooperation", "aggression"),
-    durations=("end_of_cooperation",),
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

@@ -98,7 +98,7 @@ def tournament(
     else:
         played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
         title = f"{file.name} in {file.world}: {played}"
-        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).score)])))
+        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).measures.score)])))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

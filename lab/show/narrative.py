@@ -201,7 +201,7 @@ def _change(run: Run, full: FullTurn, agent: str) -> str:
     before, after = (run.world.scores(state).get(agent) for state in (full.played.before, full.played.after))
     if before is None or after is None:
         return ""
-    return f" Its {run.world.score}: {before}" + (
+    return f" Its {run.world.measures.score}: {before}" + (
         f" → {after} ({after - before:+})." if after != before else ", unchanged."
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
-from hobbes.engine.measuring import meaning_of
+from hobbes.engine.measures import meaning_of
 from hobbes.engine.world import AnyWorld, Landmark
 from hobbes.lab.show.palette import PALETTE, Looks
 from hobbes.lab.show.terminal import escape_invisible, shade_of
@@ -146,14 +146,14 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
-    measured = measures_by_turn(store, run, run.world.headline)
+    measured = measures_by_turn(store, run, run.world.measures.headline)
     graphs = [
-        drawn.graph(name, meaning_of(run.world.formulas[name]), {"": figures}, {})
+        drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
         for name, figures in measured.items()
     ]
     if marks.scores:
         graphs.append(
-            drawn.graph("scores", f"{run.world.score} of each agent", _by_agent(marks.scores), looks)
+            drawn.graph("scores", f"{run.world.measures.score} of each agent", _by_agent(marks.scores), looks)
         )
     failed = by_turn(one for one in store.calls.outcomes(run.id) if one.turn < run.turns)[1]
     lanes = [

@@ -8,13 +8,14 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
-from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
+from hobbes.engine.world import OBSERVER, AnyWorld, board_of
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.word_diff import CHANGE, whole_word_diff
 from hobbes.lab.show.terminal import percent
@@ -283,7 +284,7 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
         return None
     turn = stored_turn(store, run, number)
     played = played_turn(run, state_before(store, run, number), turn)
-    return FullTurn(turn, played, memories_before(store, run, number), run.world.arithmetic(played))
+    return FullTurn(turn, played, memories_before(store, run, number), run.world.measures.arithmetic(played))
 
 
 def board_in(run: Run, full: FullTurn | None) -> Board | None:

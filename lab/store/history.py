@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
-from hobbes.engine.world import PlayedTurn
 from hobbes.lab.errors import DamagedError, MissingError
 from hobbes.lab.store.damage import damage_error
 from hobbes.lab.store.home import Store

@@ -254,9 +254,10 @@ def agent_turns_table(world: AnyWorld) -> str:
 
 def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
     """Return the columns of the plain table of a world, each with the type of its values."""
-    if world.agent_turns is None:
+    table = world.measures.agent_turns
+    if table is None:
         return {}
-    further = {name: SQL_KINDS[kind.upper()] for name, kind in world.agent_turns.columns.items()}
+    further = {name: SQL_KINDS[kind.upper()] for name, kind in table.columns.items()}
     return {**ADDRESS, "agent": str, **further}
 
 
@@ -271,7 +272,7 @@ def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
 
     Those rows were made by other formulas; `hobbes measure` makes them anew.
     """
-    if world.agent_turns is not None and not has_agent_turns(db, world):
+    if world.measures.agent_turns is not None and not has_agent_turns(db, world):
         db.table(agent_turns_table(world)).create(
             agent_turns_columns(world),
             pk=("run", "turn", "agent"),

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.measuring import agent_turns_of
+from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
@@ -48,7 +48,7 @@ AGENT_TURNS = "agent_turns"
 
 def tables_of(run: Run) -> tuple[str, ...]:
     """Return the names of the tables of a run."""
-    return TABLES if run.world.agent_turns is None else (*TABLES, AGENT_TURNS)
+    return TABLES if run.world.measures.agent_turns is None else (*TABLES, AGENT_TURNS)
 
 
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
@@ -139,7 +139,7 @@ def _agent_turns(store: Store, run: Run) -> RunTable:
     rows = (
         {"run": run.id, "turn": one.turn, "agent": one.agent, **one.values}
         for played in StoredHistory(store, run)
-        for one in agent_turns_of(run.world, played)
+        for one in agent_turns_of(run.world.measures, played)
     )
     return RunTable(AGENT_TURNS, agent_turns_columns(run.world), rows)
 

@@ -16,7 +16,7 @@ import pytest
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.measures import PlayedTurn, measure_history
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
@@ -28,7 +28,6 @@ from hobbes.engine.world import (
     AnyWorld,
     Config,
     Percent,
-    PlayedTurn,
     Ruled,
     Validated,
     board_of,
@@ -126,8 +125,10 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "scores": world.scores(state),
             "picture": world.picture(state),
             "board": asdict(board_of(world, played)),
-            "arithmetic": world.arithmetic(played),
-            "measures": [[one.name, one.scope, one.value] for one in measure_history(world, [played])],
+            "arithmetic": world.measures.arithmetic(played),
+            "measures": [
+                [one.name, one.scope, one.value] for one in measure_history(world.measures, [played])
+            ],
         }
     )
 
@@ -591,7 +592,7 @@ def test_scores_and_pictures_are_what_the_contract_says(case: Case) -> None:
 def test_an_agents_arithmetic_comes_out(case: Case) -> None:
     world = case.world
     for moment in game(case):
-        told = world.arithmetic(moment.played.played)
+        told = world.measures.arithmetic(moment.played.played)
         assert told.keys() <= {*world.actors(moment.played.resolved.state), *world.actors(moment.state)} | {
             *case.setting.agents
         }
@@ -602,7 +603,7 @@ def test_an_agents_arithmetic_comes_out(case: Case) -> None:
 def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
     world, history = case.world, [moment.played.played for moment in game(case)]
     for length in range(len(history) + 1):
-        found = measure_history(world, history[:length])
+        found = measure_history(world.measures, history[:length])
         names = [(one.name, one.scope) for one in found]
         assert len(set(names)) == len(names)
         for one in found:
@@ -610,7 +611,7 @@ def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> Non
             assert turn is not None
             assert turn[1] is None or int(turn[1]) < length
             assert one.value is None or math.isfinite(one.value)
-            assert re.sub("/.*", "/AGENT", one.name) in world.formulas
+            assert re.sub("/.*", "/AGENT", one.name) in world.measures.formulas
 
 
 class ReadOnce:
@@ -630,45 +631,49 @@ class ReadOnce:
 @each_case
 def test_measures_read_each_turn_once(case: Case) -> None:
     history = [moment.played.played for moment in game(case)]
-    assert list(measure_history(case.world, ReadOnce(history))) == list(measure_history(case.world, history))
+    measures = case.world.measures
+    assert [*measure_history(measures, ReadOnce(history))] == [*measure_history(measures, history)]
 
 
 @each_world
 def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
-    found = {one.name for history in histories for one in measure_history(world, history)}
-    assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
+    found = {one.name for history in histories for one in measure_history(world.measures, history)}
+    assert {re.sub("/.*", "/AGENT", name) for name in found} == world.measures.formulas.keys()
 
 
 @each_world
 def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> None:
-    assert world.headline
-    assert set(world.headline) <= {name for name in world.formulas if not name.endswith("/AGENT")}
+    headline, formulas = world.measures.headline, world.measures.formulas
+    assert headline
+    assert {*headline} <= {name for name in formulas if not name.endswith("/AGENT")}
 
 
 @each_world
 def test_units_are_those_of_measures_and_no_share_has_one(world: AnyWorld) -> None:
-    assert world.units.keys() <= world.formulas.keys()
-    assert not {*world.units} & {*world.shares, *world.inequality}
+    assert world.measures.units.keys() <= world.measures.formulas.keys()
+    assert not {*world.measures.units} & {*world.measures.shares, *world.measures.inequality}
 
 
 @each_case
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]
-    of_turns = {one.name for one in measure_history(case.world, played) if one.scope.startswith("turn/")}
-    assert {*case.world.shares, *case.world.inequality} <= of_turns
+    of_turns = {
+        one.name for one in measure_history(case.world.measures, played) if one.scope.startswith("turn/")
+    }
+    assert {*case.world.measures.shares, *case.world.measures.inequality} <= of_turns
 
 
 @each_case
 def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
-    world, played = case.world, [moment.played.played for moment in game(case)]
-    spells = world.spells() if world.spells else None
+    measures, played = case.world.measures, [moment.played.played for moment in game(case)]
+    spells = measures.spells() if measures.spells else None
     for turn in played:
         if spells:
             spells.add(turn)
-        for rated in world.ratings(turn) if world.ratings else ():
+        for rated in measures.ratings(turn):
             assert MIN_RATING <= rated.rating <= MAX_RATING
-            assert world.truths[rated.kind]
+            assert measures.truths[rated.kind]
     for spell, count in spells.lasted.items() if spells else ():
         assert 0 <= spell.turns <= len(played)
         assert count > 0

@@ -65,7 +65,7 @@ def test_a_round_lands_the_catches_and_regrows_what_is_left() -> None:
     assert after.landed == {"boat-01": 30, "boat-02": 10, "boat-03": 0}
     assert after.stock == 600 - 40 + 98
     assert codes(turn) == [("boat-01", "fishery/cut-to-quota")]
-    assert FISHERY.arithmetic(turn.played)["boat-02"]["landed"] == "before 0 + catch 10 = 10"
+    assert FISHERY.measures.arithmetic(turn.played)["boat-02"]["landed"] == "before 0 + catch 10 = 10"
 
 
 def test_boats_that_want_more_than_there_is_share_it() -> None:

@@ -6,7 +6,7 @@ from hobbes.engine import reflection
 from hobbes.engine.world import World
 from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
-from tests.fishery.metrics import BY_NAME, arithmetic, measures
+from tests.fishery.metrics import MEASURES
 from tests.fishery.observer import REGULATOR
 from tests.fishery.policies import POLICIES
 from tests.fishery.rules import EVENTS, resolve
@@ -30,11 +30,8 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     resolve=resolve,
     over=state.over,
     scores=lambda state: state.landed,
-    measures=measures,
+    measures=MEASURES,
     ending=state.ending,
-    formulas=BY_NAME,
-    headline=("landed", "restraint"),
-    arithmetic=arithmetic,
     load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,

@@ -19,12 +19,13 @@ from starlette.testclient import TestClient
 from hobbes.engine import turn as turns
 from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
 from hobbes.engine.chance import RngStream
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.board import board as mining_board
 from hobbes.engine.nations.board import board as nations_board
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
-from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
+from hobbes.engine.world import OBSERVER, AnyWorld, board_of, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.errors import LabError
 from hobbes.lab.play.playing import RunOptions

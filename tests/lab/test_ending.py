@@ -8,7 +8,7 @@ from weakref import ref
 
 import pytest
 
-from hobbes.engine.world import PlayedTurn
+from hobbes.engine.measures import PlayedTurn
 from hobbes.lab.play.playing import RunOptions, begin
 from hobbes.lab.proof import verification
 from hobbes.lab.proof.verification import faults
