@@ -17,6 +17,7 @@ from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, 
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
 from hobbes.engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
+from hobbes.engine.reflection import CODES as REFLECTION_CODES
 from hobbes.engine.reflection import REPORTS, Reflection, fields_of
 from hobbes.engine.world import OBSERVER, AnyWorld, I, Resolved, S, Setting, hashed_settings
 
@@ -443,7 +444,8 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
     """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
     reasons = world.observer.reasons if world.observer else {}
-    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes, **reasons}
+    codes = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **REFLECTION_CODES}
+    return {**codes, **world.telling.codes, **reasons}
 
 
 def remember(

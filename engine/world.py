@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -15,9 +15,9 @@ from hobbes.engine.board import Board, of_picture
 from hobbes.engine.measures import Measures, PlayedTurn, by_scores
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.policy import Policies
-from hobbes.engine.record import MESSAGE, Draw, Drop, Event, Json, JsonObject, Mend
+from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection
-from hobbes.engine.telling import Done, Telling, in_plain_words
+from hobbes.engine.telling import Telling
 
 NOT_HASHED = "not hashed"
 """Marks a setting that says how a run is carried out, not what is played; it changes no digest."""
@@ -215,24 +215,6 @@ class Observer(Generic[S, I]):
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Landmark:
-    """An event that a reader of a run looks for, such as a capture. The page of a run marks its turns.
-
-    `name` is the word for it, `event` the type of the event, and `facts` what its fields must hold.
-    """
-
-    name: str
-    event: str
-    facts: JsonObject = field(default_factory=dict)
-
-    def is_at(self, event: JsonObject) -> bool:
-        """Return whether an event, as JSON, is this landmark."""
-        return event["type"] == self.event and all(
-            name in event and event[name] == value for name, value in self.facts.items()
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class World(Generic[C, S, I]):
     """One world, which is compared by identity.
@@ -268,22 +250,7 @@ class World(Generic[C, S, I]):
     board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
                                      has none is shown by its picture (`board_of`)
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
-    events                           what each type of event says: its own fields, a colon, what happened.
-                                     A field that names an actor says to whom it happened, or, if it is
-                                     called `from`, from whom something came. A message is an event of the
-                                     type `message`, with `text` and, where it is not to all, `to`
-    measures                         the facet of figures about a run (`engine.measures`)
-    telling                          how events, views and intents are told in words (`engine.telling`)
-    held                             what is counted of each agent after a turn, so that a trace tells how it
-                                     changes: by its name, the count of each agent in the JSON of a state
-    causes                           the types of events that only say why another event of the same agent
-                                     happened, each with the type of that one; a trace tells both as one deed
-    codes                            what each code of a rejection or correction means; the rules, and an
-                                     observer's, give no other. Those of reading are in `nodes.reading`
-    landmarks                        the events that a reader of a run looks for, the most important one first
-    acts(intent)                     the acts of a decision that matter to a reader, in words such as `raid`.
-                                     An act on somebody may stand there a second time, with its object:
-                                     `attack`, `attack unit-b`. Probes count the answers that have each
+    telling                          the facet of words about events, views and intents (`engine.telling`)
     viewer_key                       the key under which a view names its agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
@@ -313,8 +280,6 @@ class World(Generic[C, S, I]):
     default_agents: int
     picture: Callable[[S], Sequence[Sequence[str]]]
     prompts: Callable[[C], str]
-    events: Mapping[str, str]
-    codes: Mapping[str, str]
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,
@@ -323,12 +288,8 @@ class World(Generic[C, S, I]):
     in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
     board: Callable[[PlayedTurn[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
-    landmarks: tuple[Landmark, ...] = ()
-    acts: Callable[[I], tuple[str, ...]] = lambda _: ()
     measures: Measures[S, I] = field(default_factory=Measures)
     telling: Telling[I] = field(default_factory=Telling)
-    held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
-    causes: Mapping[str, str] = field(default_factory=dict)
     winners: Callable[[S], Collection[str]] | None = None
     ending: Callable[[S], str] | None = None
 
@@ -353,35 +314,6 @@ def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
     agents = played.after.setting.agents
     title = f"turn {played.before.turn}"
     return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
-
-
-def deeds_told(world: AnyWorld, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
-    """Return what one agent did in a turn, type by type, in words; its messages are left out.
-
-    The types are in the order of the world's telling. `of_turn` are the events of all agents in the turn.
-
-    Events of another version of the rules, which lack a field of today's, are told by their names and values.
-    """
-    by_type: dict[str, list[Event]] = {}
-    for event in events:
-        if event.type != MESSAGE:
-            by_type.setdefault(event.type, []).append(event)
-    for cause, effect in world.causes.items():
-        if cause in by_type:
-            by_type[cause] += by_type.pop(effect, [])
-    told, order = [], [*world.telling.deeds]
-    for kind in sorted(by_type, key=lambda kind: order.index(kind) if kind in order else len(order)):
-        of_kind = by_type[kind]
-        is_known = all(event.facts.keys() >= {*fields_of(world, event.type)} for event in of_kind)
-        tell = world.telling.deeds.get(kind, in_plain_words) if is_known else in_plain_words
-        more = world.telling.more(of_kind, of_turn) if is_known else ""
-        told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
-    return told
-
-
-def fields_of(world: AnyWorld, kind: str) -> list[str]:
-    """Return the names of the fields that a world declares for a type of event."""
-    return [*filter(None, world.events.get(kind, "").partition(":")[0].split(", "))]
 
 
 def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a world's own state

@@ -1,16 +1,15 @@
 """mining as a world: its functions under the names of the contract."""
 
-from hobbes.engine import reflection
 from hobbes.engine.mining import state, validation
 from hobbes.engine.mining.board import board
 from hobbes.engine.mining.metrics import MEASURES
 from hobbes.engine.mining.policies import POLICIES
-from hobbes.engine.mining.rules import EVENTS, resolve
+from hobbes.engine.mining.rules import resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.telling import TELLING
 from hobbes.engine.mining.validation import Intent, validate
 from hobbes.engine.mining.view import PRIVATE, draw_map, map_codes, observe
-from hobbes.engine.world import Landmark, World
+from hobbes.engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
     name="mining",
@@ -35,16 +34,9 @@ MINING: World[MiningConfig, State, Intent] = World(
     default_agents=10,
     picture=lambda state: [row.split(" ") for row in draw_map(state)],
     in_picture=map_codes,
-    landmarks=(
-        Landmark("raid", "raid"),
-        Landmark("capture", "raid", {"result": "captured"}),
-    ),
-    acts=validation.acts,
     board=board,
     prompts=lambda config: "guided" if config.guidance else "unguided",
-    events=EVENTS,
     telling=TELLING,
-    codes={**validation.CODES, **reflection.CODES},
 )
 """The world `mining`.
 

@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from string import ascii_uppercase
 
-from hobbes.engine import reflection
-from hobbes.engine.nations import phases, state, validation
+from hobbes.engine.nations import state, validation
 from hobbes.engine.nations.board import board
 from hobbes.engine.nations.metrics import MEASURES
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.resolution import EVENTS, resolve
+from hobbes.engine.nations.resolution import resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.telling import TELLING
 from hobbes.engine.nations.validation import Intent, validate
 from hobbes.engine.nations.view import observe, picture, private, remembering
-from hobbes.engine.world import Landmark, World, in_letters
+from hobbes.engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
@@ -65,19 +64,9 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     names=names,
     default_agents=4,
     picture=picture,
-    landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
-    acts=validation.acts,
     board=board,
     prompts=lambda _: "plain",
-    events=EVENTS,
     telling=TELLING,
-    held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
-    codes={
-        **validation.CODES,
-        **phases.CODES,
-        **reflection.CODES,
-        **reflection.WORD_LIMIT_CODES,
-    },
     viewer_key="self",
 )
 """The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

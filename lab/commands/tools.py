@@ -42,7 +42,7 @@ class StepCommand(options.NamesWorlds):
 
         events = (
             f"Events of {world.name}:\n\n\b\n"
-            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
+            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.telling.events.items())
             for world in WORLDS.values()
         )
         self.help = "\n\n".join([self.help or "", *events])

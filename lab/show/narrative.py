@@ -16,7 +16,7 @@ from hobbes.engine.memory import WRITTEN_AS
 from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import AnyWorld, deeds_told
+from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.trace import SHORT_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
 from hobbes.nodes.completions import TAGS
@@ -172,11 +172,11 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
     own = by(events, agent)
-    did = "; ".join(done.words for done in deeds_told(run.world, own, events)) or _only_wrote(own)
+    did = "; ".join(done.words for done in run.world.telling.deeds_told(own, events)) or _only_wrote(own)
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
-        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it, events))}"
+        f"{other} {'; '.join(done.words for done in run.world.telling.deeds_told(to_it, events))}"
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]

@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.engine.measures import meaning_of
-from hobbes.engine.world import AnyWorld, Landmark
+from hobbes.engine.telling import Landmark
+from hobbes.engine.world import AnyWorld
 from hobbes.lab.show.palette import PALETTE, Looks
 from hobbes.lab.show.terminal import escape_invisible, shade_of
 from hobbes.lab.store.calls import Decision, by_turn
@@ -162,7 +163,7 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         drawn.lane("rejections", _by_turn(marks.rejections), "odd"),
         *(
             drawn.lane(mark.name, _by_turn(marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark))
-            for mark in run.world.landmarks
+            for mark in run.world.telling.landmarks
         ),
     ]
     return Timeline(
@@ -223,7 +224,7 @@ def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
 
 def _counted_of(world: AnyWorld, mark: Landmark) -> str:
     """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
-    causes = [cause for cause, effect in world.causes.items() if effect == mark.event]
+    causes = [cause for cause, effect in world.telling.causes.items() if effect == mark.event]
     return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
 
 

@@ -63,14 +63,14 @@ def overview(
     """
     names = names_in(store, run)
     turns = islice(turns_so_far(store, run, agents, first), most)
-    return [_line(each, names, run.world.causes) for each in turns]
+    return [_line(each, names, run.world.telling.causes) for each in turns]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
     """Say which events among those of these types have two of them: a cause and its effect."""
     return [
-        f"Each {world.telling.causes.get(cause, cause)} is counted twice: as {cause} and as {effect}."
-        for cause, effect in world.causes.items()
+        f"Each {world.telling.name_of(cause)} is counted twice: as {cause} and as {effect}."
+        for cause, effect in world.telling.causes.items()
         if cause in there
     ]
 

@@ -44,7 +44,7 @@ def about(world: AnyWorld) -> dict[str, Any]:
             {"name": name, "meaning": meaning_of(formula), "headline": name in world.measures.headline}
             for name, formula in world.measures.formulas.items()
         ],
-        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
+        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.telling.events.items()],
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import pytest
 
+from hobbes.engine import reflection
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
@@ -31,7 +32,6 @@ from hobbes.engine.world import (
     Ruled,
     Validated,
     board_of,
-    deeds_told,
     make_setting,
 )
 from hobbes.engine.worlds import WORLDS
@@ -60,7 +60,7 @@ each_world = pytest.mark.parametrize("world", ALL_WORLDS, ids=lambda world: worl
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
-READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
+READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES, *reflection.CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/test_fuzz.py and the soak try many more."""
 NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
@@ -187,14 +187,14 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
 def test_a_world_that_is_told_in_words_has_words_for_everything(world: AnyWorld) -> None:
     """Every type of event, every view and every intent is told, and no value of JSON shows in the words."""
     telling = world.telling
-    assert not telling.deeds or telling.deeds.keys() == world.events.keys() - {MESSAGE}
+    assert not telling.deeds or telling.deeds.keys() == world.telling.events.keys() - {MESSAGE}
     assert telling.between.keys() <= telling.deeds.keys()
     for _, played in games(world):
         for moment in played:
             before, intents, _, events, _ = moment.played.played
             for agent in dict.fromkeys(event.agent for event in events):
                 of_agent = [event for event in events if event.agent == agent]
-                told = deeds_told(world, of_agent, events)
+                told = world.telling.deeds_told(of_agent, events)
                 done = [event for event in of_agent if event.type != MESSAGE]
                 assert sorted(map(str, done)) == sorted(str(one) for deed in told for one in deed.events)
                 assert_words(telling.deeds, [deed.words for deed in told])
@@ -234,7 +234,7 @@ def assert_words(deeds: Mapping[str, object], told: Sequence[str]) -> None:
 
 def test_an_event_of_another_version_is_told_by_its_names_and_values() -> None:
     old = Event("attack", "A", {"target": "B", "strength": 3})
-    assert [one.words for one in deeds_told(WORLDS["nations"], [old], [old])] == [
+    assert [one.words for one in WORLDS["nations"].telling.deeds_told([old], [old])] == [
         "attack target B, strength 3"
     ]
 
@@ -379,13 +379,13 @@ def test_every_code_that_occurs_is_declared_and_has_one_stage(world: AnyWorld) -
     for _, played in games(world):
         for moment in played:
             for code, stage in own_codes(world, moment):
-                assert code in world.codes
+                assert code in {*reflection.CODES, *world.telling.codes}
                 assert stages.setdefault(code, stage) == stage
             record = moment.played.record
-            assert codes_of(record) <= READ_CODES | {*world.codes}
+            assert codes_of(record) <= READ_CODES | {*world.telling.codes}
     assert stages
-    assert READ_CODES.isdisjoint(world.codes)
-    assert all(meaning.strip() for meaning in world.codes.values())
+    assert READ_CODES.isdisjoint(world.telling.codes)
+    assert all(meaning.strip() for meaning in world.telling.codes.values())
 
 
 ACTS: Mapping[str, set[str]] = {
@@ -402,7 +402,7 @@ def test_every_act_occurs_and_one_on_somebody_stands_beside_the_act_itself(world
     for _, played in games(world):
         for moment in played:
             for intent in intents_of(moment).values():
-                acts = world.acts(intent)
+                acts = world.telling.acts(intent)
                 assert len(set(acts)) == len(acts)
                 for act in acts:
                     whole, _, by = act.rpartition(" ")
@@ -413,7 +413,7 @@ def test_every_act_occurs_and_one_on_somebody_stands_beside_the_act_itself(world
 
 @each_world
 def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(world: AnyWorld) -> None:
-    fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.events.items()}
+    fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.telling.events.items()}
     seen: set[str] = set()
     for case, played in games(world):
         for moment in played:
@@ -423,7 +423,9 @@ def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(wo
                 assert list(event.facts) == declared
                 assert event.agent in {*world.actors(moment.state), *case.setting.agents}
                 seen.add(event.type)
-    assert seen == {*world.events}, "add settings to tests.contract.games.EXTRA in which the others happen"
+    assert seen == {*world.telling.events}, (
+        "add settings to tests.contract.games.EXTRA in which the others happen"
+    )
     assert MESSAGE not in fields or {"text", *fields[MESSAGE]} <= {"to", "text"}
 
 
@@ -689,7 +691,7 @@ def test_validation_never_raises_and_what_is_left_can_be_resolved_and_written_do
         judged = turns.judge(world, on.state, {agent: heard(agent, text)})
         played = turns.resolve(world, on.state, {}, judged)
         assert TurnRecord.from_json(json.loads(played.record.text)).text == played.record.text
-        assert codes_of(played.record) <= READ_CODES | {*world.codes}
+        assert codes_of(played.record) <= READ_CODES | {*world.telling.codes}
     silent = world.validate(on.state, on.actors[0], None)
     assert (silent.drops, silent.mends) == ((), ())
 
@@ -746,7 +748,7 @@ def test_no_ruling_raises(case: Case) -> None:
             ruling = heard(OBSERVER, json.dumps(words))
             ruled = observer.rule(moment.state, intents, ruling.said)
             assert ruled.intents.keys() == intents.keys()
-            assert codes_of(ruled) <= {*world.codes}
+            assert codes_of(ruled) <= {*world.telling.codes}
             world.resolve(moment.state, ruled.intents)
             canonical(observer.ruled(ruled.intents))
 

@@ -176,7 +176,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     for boat, figures in turn["arithmetic"].items():
         assert comes_out(figures["landed"])
         assert figures["landed"].endswith(f" = {landed[boat]}")
-    assert {event["type"] for event in turn["events"]} <= FISHERY.events.keys()
+    assert {event["type"] for event in turn["events"]} <= FISHERY.telling.events.keys()
     card = json.loads(say("trace", run.id, "2", "boat-01", "--json"))
     assert (card["view"]["world"], card["view"]["you"]) == ("fishery", "boat-01")
     assert " sea " in say("trace", run.id, "0"), "the picture"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hobbes.engine import reflection
+from hobbes.engine.telling import Telling
 from hobbes.engine.world import World
 from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
@@ -40,7 +40,6 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     default_agents=3,
     picture=picture,
     prompts=lambda _: str(PROMPTS),
-    events=EVENTS,
-    codes={**validation.CODES, **observer.CODES, **rules.CODES, **reflection.CODES},
+    telling=Telling(events=EVENTS, codes={**validation.CODES, **observer.CODES, **rules.CODES}),
     observer=REGULATOR,
 )

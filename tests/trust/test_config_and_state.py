@@ -148,4 +148,4 @@ def test_every_type_of_event_is_described() -> None:
     found = {e.type for e in play(state, a="replicate", b="send 5 to a", c="beg 1 for x").resolved.events}
     found |= {e.type for e in play(game(miss=100, turn=29), a="high_five", b="block").resolved.events}
     assert {"replicate", "send", "beg", "shock", "miss", "attack", "block", "end", "do_nothing"} <= found
-    assert found <= set(TRUST.events)
+    assert found <= set(TRUST.telling.events)
