@@ -11,9 +11,9 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeA
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from hobbes.engine.board import Board, of_picture
-from hobbes.engine.measures import Measures, PlayedTurn, by_scores
+from hobbes.engine.measures import Measures, by_scores
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.picture import Picture
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection
@@ -245,12 +245,9 @@ class World(Generic[C, S, I]):
     policies                         the scripted policies of the world
     names(n)                         the default names of n agents
     default_agents                   the default number of agents
-    picture(state)                   the state for people: rows of short words
-    in_picture(agents)               the word by which the picture shows an agent, where it is not its name
-    board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
-                                     has none is shown by its picture (`board_of`)
     prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
     telling                          the facet of words about events, views and intents (`engine.telling`)
+    picture                          the facet of how its state is shown (`engine.picture`)
     viewer_key                       the key under which a view names its agent
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
@@ -278,18 +275,16 @@ class World(Generic[C, S, I]):
     policies: Policies
     names: Callable[[int], tuple[str, ...]]
     default_agents: int
-    picture: Callable[[S], Sequence[Sequence[str]]]
     prompts: Callable[[C], str]
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,
         "memory": memory,
     }
-    in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
-    board: Callable[[PlayedTurn[S, I]], Board] | None = None
     observer: Observer[S, I] | None = None
     measures: Measures[S, I] = field(default_factory=Measures)
     telling: Telling[I] = field(default_factory=Telling)
+    picture: Picture[S, I] = field(default_factory=Picture)
     winners: Callable[[S], Collection[str]] | None = None
     ending: Callable[[S], str] | None = None
 
@@ -305,15 +300,6 @@ AnyWorld: TypeAlias = World[Any, Any, Any]
 
 ALL_PLAYED = "all rounds were played"
 """How a game ended that did not end early."""
-
-
-def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
-    """Return the board of a turn: the world's own, or else one that is made from its picture."""
-    if world.board is not None:
-        return world.board(played)
-    agents = played.after.setting.agents
-    title = f"turn {played.before.turn}"
-    return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
 
 
 def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a world's own state

@@ -7,7 +7,8 @@ from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, 
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.mining.view import map_codes
+from hobbes.engine.mining.view import draw_map, map_codes
+from hobbes.engine.picture import Picture
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 
@@ -178,3 +179,9 @@ def _bars(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) 
         yield Bar(
             agent, f"{map_codes(after.setting.agents)[agent]} {agent}", gold, gold - before.gold[agent], note
         )
+
+
+PICTURE: Picture[State, Intent] = Picture(
+    lambda state: [row.split(" ") for row in draw_map(state)], map_codes, board
+)
+"""The map, and the board of a round."""

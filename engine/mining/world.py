@@ -1,14 +1,14 @@
 """mining as a world: its functions under the names of the contract."""
 
 from hobbes.engine.mining import state, validation
-from hobbes.engine.mining.board import board
+from hobbes.engine.mining.board import PICTURE
 from hobbes.engine.mining.metrics import MEASURES
 from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.rules import resolve
 from hobbes.engine.mining.state import MiningConfig, State
 from hobbes.engine.mining.telling import TELLING
 from hobbes.engine.mining.validation import Intent, validate
-from hobbes.engine.mining.view import PRIVATE, draw_map, map_codes, observe
+from hobbes.engine.mining.view import PRIVATE, observe
 from hobbes.engine.world import World
 
 MINING: World[MiningConfig, State, Intent] = World(
@@ -32,9 +32,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     policies=POLICIES,
     names=lambda n: tuple(f"miner-{k:02}" for k in range(1, n + 1)),
     default_agents=10,
-    picture=lambda state: [row.split(" ") for row in draw_map(state)],
-    in_picture=map_codes,
-    board=board,
+    picture=PICTURE,
     prompts=lambda config: "guided" if config.guidance else "unguided",
     telling=TELLING,
 )

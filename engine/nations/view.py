@@ -226,18 +226,6 @@ def _news_of_all(state: State) -> dict[str, JsonObject]:
     return told
 
 
-def picture(state: State) -> list[list[str]]:
-    """Return the board for people: a row for each agent.
-
-    Source: docs/rules/nations.md#picture.
-    """
-    rows = [
-        (agent, len(state.territories[agent]), state.army[agent], state.welfare[agent])
-        for agent in state.setting.agents
-    ]
-    return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
-
-
 @lru_cache(maxsize=2)
 def _published_averages(state: State) -> JsonObject:
     """Return the averages of the last reports.

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from string import ascii_uppercase
 
 from hobbes.engine.nations import state, validation
-from hobbes.engine.nations.board import board
+from hobbes.engine.nations.board import PICTURE
 from hobbes.engine.nations.metrics import MEASURES
 from hobbes.engine.nations.policies import POLICIES
 from hobbes.engine.nations.resolution import resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.telling import TELLING
 from hobbes.engine.nations.validation import Intent, validate
-from hobbes.engine.nations.view import observe, picture, private, remembering
+from hobbes.engine.nations.view import observe, private, remembering
 from hobbes.engine.world import World, in_letters
 
 
@@ -63,8 +63,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     policies=POLICIES,
     names=names,
     default_agents=4,
-    picture=picture,
-    board=board,
+    picture=PICTURE,
     prompts=lambda _: "plain",
     telling=TELLING,
     viewer_key="self",

@@ -3,7 +3,7 @@
 from string import ascii_lowercase
 
 from hobbes.engine.trust import state, validation
-from hobbes.engine.trust.board import board
+from hobbes.engine.trust.board import PICTURE
 from hobbes.engine.trust.metrics import MEASURES
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
@@ -11,7 +11,7 @@ from hobbes.engine.trust.rules import ending, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
 from hobbes.engine.trust.validation import Intent, validate
-from hobbes.engine.trust.view import observe, picture, private
+from hobbes.engine.trust.view import observe, private
 from hobbes.engine.world import World, in_letters
 
 
@@ -46,8 +46,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     policies=POLICIES,
     names=names,
     default_agents=2,
-    picture=picture,
-    board=board,
+    picture=PICTURE,
     prompts=lambda _: "plain",
     telling=TELLING,
     observer=TRUST_OBSERVER,

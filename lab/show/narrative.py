@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.board import Board, join_names, of_picture
+from hobbes.engine.board import Board, join_names
 from hobbes.engine.memory import WRITTEN_AS
+from hobbes.engine.picture import of_picture
 from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
@@ -246,7 +247,7 @@ def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:
             rows = [str(line).split() for line in value]
             agents = run.setting.agents
             title = f"{name} at the start of turn {view['turn']}"
-            return of_picture(title, agents, rows, run.world.in_picture(agents), numbered=True)
+            return of_picture(title, agents, rows, run.world.picture.in_picture(agents), numbered=True)
     return None
 
 

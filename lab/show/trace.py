@@ -15,7 +15,7 @@ from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
-from hobbes.engine.world import OBSERVER, AnyWorld, board_of
+from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.lab.errors import MissingError
 from hobbes.lab.proof.word_diff import CHANGE, whole_word_diff
 from hobbes.lab.show.terminal import percent
@@ -289,7 +289,7 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
 
 def board_in(run: Run, full: FullTurn | None) -> Board | None:
     """Return the board of a completed turn; None if the turn has not ended."""
-    return None if full is None else board_of(run.world, full.played)
+    return None if full is None else run.world.picture.board_of(full.played)
 
 
 def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:

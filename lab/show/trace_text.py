@@ -105,7 +105,7 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
-        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         twice = trace.counted_twice(run.world, [event["type"] for event in turn["events"]])
         show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
         OUT.print(picture(after, words_of(run, looks)), end="")

@@ -31,7 +31,6 @@ from hobbes.engine.world import (
     Percent,
     Ruled,
     Validated,
-    board_of,
     make_setting,
 )
 from hobbes.engine.worlds import WORLDS
@@ -123,8 +122,8 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "mends": turns.as_list(resolved.mends),
             "over": world.over(state),
             "scores": world.scores(state),
-            "picture": world.picture(state),
-            "board": asdict(board_of(world, played)),
+            "picture": world.picture.rows(state),
+            "board": asdict(world.picture.board_of(played)),
             "arithmetic": world.measures.arithmetic(played),
             "measures": [
                 [one.name, one.scope, one.value] for one in measure_history(world.measures, [played])
@@ -160,7 +159,7 @@ def test_every_function_gives_the_same_again_and_after_json_and_changes_nothing(
 def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
     """Agents own what is theirs, arrows lead to places, signs are explained, and all is said in words."""
     for moment in game(case):
-        board = board_of(case.world, moment.played.played)
+        board = case.world.picture.board_of(moment.played.played)
         places = {place.name: place for place in board.places}
         assert len(places) == len(board.places) > 0
         assert f"turn {moment.state.turn}" in board.title
@@ -180,7 +179,7 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
         for place in board.places:
             assert 0 <= place.x <= board.width
             assert 0 <= place.y <= board.height
-        assert svg(board) == svg(board_of(case.world, moment.played.played))
+        assert svg(board) == svg(case.world.picture.board_of(moment.played.played))
 
 
 @each_world
@@ -585,7 +584,7 @@ def test_scores_and_pictures_are_what_the_contract_says(case: Case) -> None:
         scores = world.scores(moment.played.resolved.state)
         assert [*sorted(scores)] == [*case.setting.agents]
         assert {type(score) for score in scores.values()} == {int}
-        picture = world.picture(moment.played.resolved.state)
+        picture = world.picture.rows(moment.played.resolved.state)
         assert picture
         assert {type(word) for row in picture for word in row} == {str}
 

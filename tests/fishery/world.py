@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hobbes.engine.picture import Picture
 from hobbes.engine.telling import Telling
 from hobbes.engine.world import World
 from tests.fishery import observer, rules, state, validation
@@ -38,7 +39,7 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     policies=POLICIES,
     names=lambda n: tuple(f"boat-{k:02}" for k in range(1, n + 1)),
     default_agents=3,
-    picture=picture,
+    picture=Picture(picture),
     prompts=lambda _: str(PROMPTS),
     telling=Telling(events=EVENTS, codes={**validation.CODES, **observer.CODES, **rules.CODES}),
     observer=REGULATOR,

@@ -143,7 +143,7 @@ def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
 
 
 def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
-    assert NATIONS.picture(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
+    assert NATIONS.picture.rows(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
         ["", "land", "mils", "welfare"],
         ["AgentA", "4", "10", "30"],
         ["AgentB", "6", "10", "30"],
