@@ -9,7 +9,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    TypeAdapter,
+    ValidationError,
+)
 
 from hobbes.engine.measures import Measures, by_scores
 from hobbes.engine.names import did_you_mean
@@ -129,6 +137,10 @@ class Setting(Generic[C]):
     seed: int
 
 
+RunSetting: TypeAlias = Annotated[Setting[C], SkipValidation, Field(exclude=True)]
+"""The type of `setting` in a state, whose JSON leaves it out: whoever reads a state knows its run."""
+
+
 class Validated(NamedTuple, Generic[I]):
     """A validated answer: the agent's intent, the rejections and the corrections."""
 
@@ -177,6 +189,21 @@ class Codec(Generic[T]):
             raise ValueError(in_one_line(error)) from error
 
 
+class StateCodec(Codec[S], Generic[C, S]):
+    """Converts states to plain JSON and back.
+
+    `load` is the world's own way back, where a state from outside may lack fields or might not fit its run.
+    """
+
+    def __init__(self, kind: type[S], load: Callable[[Setting[C], JsonObject], S] | None = None) -> None:
+        super().__init__(kind)
+        self._load = load
+
+    def load(self, setting: Setting[C], data: JsonObject) -> S:
+        """Return the state of its JSON. Raise ValueError, in one line, for data of another shape."""
+        return self._load(setting, data) if self._load else self.from_json(data, setting=setting)
+
+
 OBSERVER = "observer"
 """The observer's name in addresses. In a world with an observer, no agent may have this name."""
 
@@ -219,36 +246,45 @@ class Observer(Generic[S, I]):
 class World(Generic[C, S, I]):
     """One world, which is compared by identity.
 
+    Its rules are functions over two frozen dataclasses of ints, strings and tuples. A state has what
+    `WorldState` says: the `setting` of its run (a field of the type `RunSetting`), its `config`, and its
+    `turn`. An intent has what `Intent` says: the agent's `reflection`. What has a default may be left out.
+
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record
-    config                           the pydantic model of the settings
-    action(setting)                  the pydantic model of an answer, whose schema agents are shown
+    config                           the pydantic model of the settings; each has a default
+    action(setting)                  the pydantic model of an answer, whose schema agents are shown; it
+                                     derives from `ReflectionFields`
     setup(config, agents, seed)      the first state
-    actors(state)                    the agents that are asked this turn
-    owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
-                                     one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
-    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
-                                     under `memory`
-    private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
-    over(state)                      whether the game has ended
     scores(state)                    the score of each agent
+    state, intent                    convert states and intents to JSON and back: `StateCodec(State)`,
+                                     `Codec(Intent)`
+    policies                         the scripted policies of the world
+
+    actors(state)                    the agents that are asked this turn, by default all
+    owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
+                                     one that no longer acts; by default itself
+    over(state)                      whether the game has ended, by default once all rounds are played
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
-    load(setting, data)              the state of its JSON; raises ValueError for data of another shape
-    state, intent                    convert states and intents to JSON and back
-    policies                         the scripted policies of the world
+    private(config)                  what one agent alone may know of the state's JSON, as paths (below)
+    viewer_key                       the key under which a view names its agent
+    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
+                                     under `memory`
     names(n)                         the default names of n agents
     default_agents                   the default number of agents
-    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
-    telling                          the facet of words about events, views and intents (`engine.telling`)
-    picture                          the facet of how its state is shown (`engine.picture`)
-    viewer_key                       the key under which a view names its agent
+    prompts(config)                  the prompt variant that the config asks for: its name, or the path of its
+                                     folder, which a world in a package of its own has beside its code
+    observer                         who rules, outside the game, on requests of agents
+    measures, telling, picture       the facets: figures about a run (`engine.measures`), words for events,
+                                     views and intents (`engine.telling`), the state as people see it
+                                     (`engine.picture`)
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -261,32 +297,31 @@ class World(Generic[C, S, I]):
     config: type[C]
     action: Callable[[Setting[C]], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
-    actors: Callable[[S], tuple[str, ...]]
-    owner: Callable[[S, str], str]
     observe: Callable[[S, str], JsonObject]
-    private: Callable[[C], tuple[str, ...]]
     validate: Callable[[S, str, JsonObject | None], Validated[I]]
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
-    over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    load: Callable[[Setting[C], JsonObject], S]
-    state: Codec[S]
+    state: StateCodec[C, S]
     intent: Codec[I]
     policies: Policies
-    names: Callable[[int], tuple[str, ...]]
-    default_agents: int
-    prompts: Callable[[C], str]
+    actors: Callable[[S], tuple[str, ...]] = lambda state: state.setting.agents
+    owner: Callable[[S, str], str] = lambda _, agent: agent
+    over: Callable[[S], bool] = lambda state: state.turn >= state.config.rounds
+    winners: Callable[[S], Collection[str]] | None = None
+    ending: Callable[[S], str] | None = None
+    private: Callable[[C], tuple[str, ...]] = lambda _: ()
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,
         "memory": memory,
     }
+    names: Callable[[int], tuple[str, ...]] = lambda n: tuple(f"agent-{k:02}" for k in range(1, n + 1))
+    default_agents: int = 4
+    prompts: Callable[[C], str] = lambda _: "plain"
     observer: Observer[S, I] | None = None
     measures: Measures[S, I] = field(default_factory=Measures)
     telling: Telling[I] = field(default_factory=Telling)
     picture: Picture[S, I] = field(default_factory=Picture)
-    winners: Callable[[S], Collection[str]] | None = None
-    ending: Callable[[S], str] | None = None
 
     def __post_init__(self) -> None:
         """Let a world that has no measures be measured by its scores."""

@@ -4,6 +4,7 @@ from collections import UserDict
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from hobbes.engine.contract import check
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 
@@ -39,6 +40,11 @@ class _Worlds(UserDict[str, AnyWorld]):
         world = self.data[name] or self._shipped[name]()
         self.data[name] = world
         return world
+
+    def __setitem__(self, name: str, world: AnyWorld) -> None:
+        """Add a world. Raise ValueError, in one line, for one that does not keep the contract."""
+        check(world)
+        self.data[name] = world
 
 
 WORLDS = _Worlds({"mining": _mining, "nations": _nations, "trust": _trust})

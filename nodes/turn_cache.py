@@ -62,7 +62,7 @@ class TurnCache:
         """Return the world's state at the start of the turn, which is loaded with the setting."""
         here = self._state.of(state["world"])
         if here is None:
-            here = self.world.load(self.setting.of(state["run"]), state["world"])
+            here = self.world.state.load(self.setting.of(state["run"]), state["world"])
             self._state.put(state["world"], here)
         return here
 

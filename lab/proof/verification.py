@@ -111,7 +111,7 @@ class _Position(NamedTuple):
 
     def after(self, run: Run, turn: LoggedTurn) -> "_Position":
         """Go on from what was recorded, so that one fault does not become a fault of every later turn."""
-        state = run.world.load(run.at(self.turn + 1).setting, turn.record.state)
+        state = run.world.state.load(run.at(self.turn + 1).setting, turn.record.state)
         digest = run.digest_before(self.turn + 1, turn.digest)
         return _Position(state, turn.record.memories, digest, self.turn + 1, self.sound)
 
