@@ -63,6 +63,7 @@ def test_a_fault_is_told_in_one_line(fault: str) -> None:
 
 def test_a_wrong_world_is_not_registered_and_the_error_has_all_its_faults() -> None:
     wrong: AnyWorld = replace(FISHERY, rules_version=0, policies=Policies({}, "steady"))
-    with pytest.raises(ValueError, match=r"rules_version: .*; world fishery: policies: name a default policy"):
+    both = r"rules_version: .*; world fishery: policies: name a default policy"
+    with pytest.raises(ValueError, match=both):
         WORLDS["fishery"] = wrong
     assert "fishery" not in WORLDS
