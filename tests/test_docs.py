@@ -15,7 +15,6 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from hobbes.engine.turn import TurnRecord
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.cli import app
 from hobbes.lab.play.modelsfile import VALUES
@@ -26,6 +25,7 @@ from hobbes.lab.probe.situations import Situation
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.show.prompt_edits import Edits, News, Probed
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.record_views import VIEWS
 from hobbes.lab.store.schema import columns_of, kinds_of
 from hobbes.lab.store.tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.lab.wire.recording import in_thread
@@ -43,7 +43,7 @@ PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 TYPES = {"text": str, "JSON": str, "integer": int, "real": float}
 
-RECORD = {table.name: table for table in TurnRecord.tables()}
+RECORD = {view.name: view for view in VIEWS}
 
 
 @cache

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.turn import TurnRecord
 from hobbes.lab.errors import MissingError
 from hobbes.lab.store.calls import by_turn
 from hobbes.lab.store.history import StoredHistory, scores
 from hobbes.lab.store.home import Store
+from hobbes.lab.store.record_views import VIEWS
 from hobbes.lab.store.row_hashes import CALL_COLUMNS
 from hobbes.lab.store.run import Run
 from hobbes.lab.store.schema import agent_turns_columns, columns_of, kinds_of
@@ -30,9 +30,9 @@ QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
     "calls": f"select {', '.join(CALL_COLUMNS)} from calls where run = ? order by turn, agent, attempt",  # noqa: S608  names are ours
     **{
-        table.name: f"select {', '.join(columns_of(table))} from {table.name} where run = ?"  # noqa: S608  names are ours
-        f" order by turn, {', '.join(table.key)}"
-        for table in TurnRecord.tables()
+        view.name: f"select {', '.join(columns_of(view))} from {view.name} where run = ?"  # noqa: S608  names are ours
+        f" order by turn, {', '.join(view.key)}"
+        for view in VIEWS
     },
     "measures": (
         "select run, name, scope, value, decisions, failures from measures where run = ? order by rowid"
@@ -55,10 +55,7 @@ ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
 JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
-    (table.name, column)
-    for table in TurnRecord.tables()
-    for column, kind in columns_of(table).items()
-    if kind == "json"
+    (view.name, column) for view in VIEWS for column, kind in columns_of(view).items() if kind == "json"
 }
 """The columns that hold JSON: values in jsonl, text in the other formats."""
 
