@@ -4,7 +4,7 @@ A history is read once, one turn after another, and no turn is kept. So the meas
 more memory than those of a short one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -367,14 +367,6 @@ def by_scores(scores: Callable[[S], Mapping[str, int]]) -> Formulas[PlayedTurn[S
     return {"score": score, "score/AGENT": score_of}
 
 
-def measure_history(measures: AnyMeasures, history: History[Any]) -> Iterator[Measure]:
-    """Yield the measures of a run, and read each of its turns once."""
-    folding = Folding[Any](measures, len(history))
-    for played in history:
-        yield from folding.add(played)
-    yield from folding.end()
-
-
 class AgentTurn(NamedTuple):
     """A row of the plain table of a world: what an agent did in a turn, and what it has after it."""
 
@@ -404,18 +396,6 @@ def agent_turns_of(measures: AnyMeasures, played: PlayedTurn[Any, Any]) -> list[
     """Return the rows of a turn in the plain table of a world, none if it has no such table."""
     rows = measures.agent_turns.rows(played) if measures.agent_turns else {}
     return [AgentTurn(played.before.turn, agent, values) for agent, values in rows.items()]
-
-
-def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
-    """Yield each scope with its turns: `run`, and from two turns on `first-half` and `second-half`.
-
-    Of an odd number of turns, the second half has one more.
-    """
-    yield "run", turns
-    half = len(turns) // 2
-    if half:
-        yield "first-half", turns[:half]
-        yield "second-half", turns[half:]
 
 
 def ratio(part: float, whole: float) -> float | None:

@@ -232,7 +232,6 @@ def _views_of(
     memories: Mapping[str, Memory],
     agents: Iterable[str],
 ) -> dict[str, JsonObject]:
-    """Return the views of some agents, each with its own memory."""
     fields = fields_of(world.action(state.setting))
     sentences = meanings(world) if state.config.feedback else None
     return {

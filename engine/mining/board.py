@@ -57,7 +57,6 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
 
 
 def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
-    """Return the events of each type."""
     found: dict[str, list[Event]] = {}
     for event in events:
         found.setdefault(event.type, []).append(event)
@@ -65,14 +64,12 @@ def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
 
 
 def _plot(event: Event) -> Cell:
-    """Return the plot that an event is about."""
     plot: Any = event.facts["plot"]
     row, column = plot
     return row, column
 
 
 def _at_plots(events: list[Event]) -> dict[Cell, list[Event]]:
-    """Return events by their plots."""
     found: dict[Cell, list[Event]] = {}
     for event in events:
         found.setdefault(_plot(event), []).append(event)
@@ -132,13 +129,11 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
 
 
 def _number(event: Event, field: str) -> int:
-    """Return a number of an event."""
     value = event.facts[field]
     return value if isinstance(value, int) else 0
 
 
 def _name(cell: Cell) -> str:
-    """Return the name of a plot on the board."""
     return f"{cell[0]},{cell[1]}"
 
 

@@ -182,7 +182,6 @@ def output(played: PlayedRound) -> int:
 
 
 def _gold_mined(played: PlayedRound) -> int:
-    """Return the gold that was mined in a round."""
     return sum(deeds.gold for deeds in played.after.deeds.values())
 
 
@@ -222,7 +221,6 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
 
 
 def _cell(event: Event) -> Cell:
-    """Return the plot of an event."""
     plot: Any = event.facts["plot"]
     return tuple(plot)
 

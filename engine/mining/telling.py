@@ -174,7 +174,6 @@ def _gained(view: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has(view: Mapping[str, Any]) -> str:
-    """Return what a miner has."""
     own = view["your_plots"]
     which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MAX_NAMED else ""
     return f"{view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"

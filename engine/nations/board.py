@@ -187,7 +187,6 @@ def _layers(territories: Sequence[str], edges: Sequence[Edge]) -> Mapping[str, P
 
 
 def _owners(state: State) -> Mapping[str, str]:
-    """Return the owner of each territory."""
     return {territory: agent for agent, held in state.territories.items() for territory in held}
 
 

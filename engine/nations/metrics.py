@@ -59,7 +59,6 @@ def gains(ends: _Ends) -> ByAgent:
 
 
 def _welfare_gained(ends: _Ends) -> ByAgent:
-    """Return the welfare that each agent gained."""
     before, after = ends.before.welfare, ends.after.welfare
     return {agent: after[agent] - before[agent] for agent in ends.before.setting.agents}
 
@@ -207,7 +206,6 @@ def cessions(played: NationsTurn) -> int:
 
 
 def _mils_sent(played: NationsTurn) -> int:
-    """Return the sum of the mils of all attacks of a turn."""
     return sum(sum(account.attacked.values()) for account in played.after.accounts.values())
 
 

@@ -187,7 +187,6 @@ def _account(account: Account) -> JsonObject:
 
 
 def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
-    """Return the lines that are not 0."""
     return {label: amount for label, amount in lines if amount}
 
 

@@ -489,17 +489,14 @@ def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
 
 
 def _round_of(played: TrustTurn) -> Round:
-    """Return the round that a turn added to the history."""
     return _last_of(played.after)
 
 
 def _last_of(state: State) -> Round:
-    """Return the last round before a state."""
     return state.history[-1]
 
 
 def _chosen_deeds(played: TrustTurn) -> list[Deed]:
-    """Return the deeds of a turn that were chosen."""
     return [deed for deed in _round_of(played).deeds if deed.chosen]
 
 

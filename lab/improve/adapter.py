@@ -14,7 +14,7 @@ from gepa.core.adapter import EvaluationBatch, ProposalFn
 from gepa.core.result import GEPAResult
 from gepa.logging.logger import StdOutLogger
 
-from hobbes.engine.measures import PlayedTurn, meaning_of, measure_history
+from hobbes.engine.measures import PlayedTurn, meaning_of, work_out
 from hobbes.engine.turn import Judged, rule
 from hobbes.engine.world import AnyWorld
 from hobbes.lab.errors import HaltedRunError, UsageError
@@ -180,4 +180,4 @@ def _value(world: AnyWorld, state: object, intents: Mapping[str, Any], measure: 
     ruled = rule(world, state, Judged(world, {}, intents), None).intents
     resolved = world.resolve(state, ruled)
     turn = PlayedTurn(state, ruled, resolved.state, resolved.events, resolved.draws)
-    return next((one.value for one in measure_history(world.measures, [turn]) if one.name == measure), None)
+    return next((one.value for one in work_out(world.measures, [turn]).measures if one.name == measure), None)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER
-from hobbes.engine.measures import AgentTurn, WorkedOut, parts, ratio
+from hobbes.engine.measures import AgentTurn, WorkedOut, ratio
 from hobbes.engine.record import compact
 from hobbes.lab.errors import DamagedError
 from hobbes.lab.store.calls import CALLS, Calls, by_turn
@@ -248,11 +248,12 @@ class Figures:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
         decided, failed = by_turn(self._calls.outcomes(run))
         ((played,),) = self._db.conn.execute("select turns from runs where id = ?", [run])
-        turns = range(played)
-        scopes = [*parts(turns), *((f"turn/{turn}", (turn,)) for turn in turns)]
+        half = played // 2
+        turns = {f"turn/{turn}": range(turn, turn + 1) for turn in range(played)}
+        halves = {"first-half": range(half), "second-half": range(half, played)}
         return {
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
-            for scope, within in scopes
+            for scope, within in {"run": range(played), **halves, **turns}.items()
         }
 
 

@@ -18,7 +18,7 @@ from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
 from hobbes.engine.contract import faults_of
-from hobbes.engine.measures import PlayedTurn, measure_history
+from hobbes.engine.measures import PlayedTurn, work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
@@ -128,7 +128,7 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "board": asdict(world.picture.board_of(played)),
             "arithmetic": world.measures.arithmetic(played),
             "measures": [
-                [one.name, one.scope, one.value] for one in measure_history(world.measures, [played])
+                [one.name, one.scope, one.value] for one in work_out(world.measures, [played]).measures
             ],
         }
     )
@@ -606,7 +606,7 @@ def test_an_agents_arithmetic_comes_out(case: Case) -> None:
 def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
     world, history = case.world, [moment.played.played for moment in game(case)]
     for length in range(len(history) + 1):
-        found = measure_history(world.measures, history[:length])
+        found = work_out(world.measures, history[:length]).measures
         names = [(one.name, one.scope) for one in found]
         assert len(set(names)) == len(names)
         for one in found:
@@ -635,13 +635,13 @@ class ReadOnce:
 def test_measures_read_each_turn_once(case: Case) -> None:
     history = [moment.played.played for moment in game(case)]
     measures = case.world.measures
-    assert [*measure_history(measures, ReadOnce(history))] == [*measure_history(measures, history)]
+    assert [*work_out(measures, ReadOnce(history)).measures] == [*work_out(measures, history).measures]
 
 
 @each_world
 def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
-    found = {one.name for history in histories for one in measure_history(world.measures, history)}
+    found = {one.name for history in histories for one in work_out(world.measures, history).measures}
     assert {re.sub("/.*", "/AGENT", name) for name in found} == world.measures.formulas.keys()
 
 
@@ -654,7 +654,7 @@ def test_no_share_has_a_unit(world: AnyWorld) -> None:
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]
     of_turns = {
-        one.name for one in measure_history(case.world.measures, played) if one.scope.startswith("turn/")
+        one.name for one in work_out(case.world.measures, played).measures if one.scope.startswith("turn/")
     }
     assert {*case.world.measures.shares, *case.world.measures.inequality} <= of_turns
 
