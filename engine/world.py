@@ -253,8 +253,8 @@ class World(Generic[C, S, I]):
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record
     config                           the pydantic model of the settings; each has a default
-    action(setting)                  the pydantic model of an answer, whose schema agents are shown; it
-                                     derives from `ReflectionFields`
+    action(setting)                  the pydantic model of an answer, whose schema agents are shown. It has
+                                     `reasoning`, and may have the other fields of `ReflectionFields`
     setup(config, agents, seed)      the first state
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`

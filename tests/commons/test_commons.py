@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.chance import RngStream
+from hobbes.engine.policy import speak
 from hobbes.engine.turn import Turn, play_turn
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
@@ -55,6 +57,35 @@ def test_what_is_wrong_with_an_answer_is_written_down() -> None:
     assert [drop.code for drop in turn.record.drops] == ["commons/no-number"] * 2
     assert [(mend.code, mend.kept) for mend in turn.record.mends] == [("commons/over-limit", {"take": 10})]
     assert turn.resolved.state.taken == {"agent-01": 10, "agent-02": 0, "agent-03": 0}
+
+
+def test_its_policies_tremble_and_make_mistakes_without_functions_of_their_own() -> None:
+    """A tremble gives the answer of one of the policies; noise spoils fields, which the rules notice."""
+    state = COMMONS.setup(COMMONS.config(), AGENTS, 1)
+    view = COMMONS.observe(state, "agent-01")
+    rngs = [RngStream(seed, 0, "agent-01") for seed in range(40)]
+    trembled = [
+        json.loads(speak(COMMONS.policies, "modest", 0, view, rng, tremble=1))["take"] for rng in rngs
+    ]
+    assert {*trembled} == {3, 10}
+    spoiled = [COMMONS.policies.spoil(view, {"take": 3}, rng, 1) for rng in rngs]
+    judged = [COMMONS.validate(state, "agent-01", answer) for answer in spoiled]
+    assert {drop.code for one in judged for drop in one.drops} == {
+        "commons/no-number",
+        "commons/unknown-field",
+    }
+    assert {mend.code for one in judged for mend in one.mends} == {"commons/over-limit"}
+
+
+def test_a_picture_that_nobody_drew_has_a_row_for_each_field_and_each_agent() -> None:
+    state = round_of(3, 4).resolved.state
+    assert COMMONS.picture.rows(state) == [
+        ["turn", "1"],
+        ["stock", "53"],
+        ["agent", "taken"],
+        ["agent-01", "3"],
+        ["agent-02", "4"],
+    ]
 
 
 def test_it_is_played_recorded_replayed_and_measured_by_its_scores(opened: Store, cli: Cli) -> None:
