@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import PlayedTurn
 
 
 class PlayerKind(StrEnum):

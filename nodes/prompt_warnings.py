@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from unicodedata import normalize
 
+from hobbes.engine import reflection
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompting import (
     PromptSet,
@@ -96,5 +97,6 @@ def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
     """Return the numbers that no setting changes: those in the schemas of answers and in the codes."""
     models = [world.action(default_setting(world))]
     models += [world.observer.ruling(())] if world.observer else []
-    texts = [*world.codes.values(), *(one_line_json(model.model_json_schema()) for model in models)]
+    codes = {**reflection.CODES, **world.telling.codes}
+    texts = [*codes.values(), *(one_line_json(model.model_json_schema()) for model in models)]
     return frozenset(number.replace(",", "") for text in texts for number in re.findall(_DIGITS, text))

@@ -350,7 +350,7 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
         if not asks:
             _show_question(store, run)
         return
-    rows = run.world.picture(state_before(store, run, run.turns))
+    rows = run.world.picture.rows(state_before(store, run, run.turns))
     OUT.print(picture(rows, words_of(run, looks_in(store, run))))
     OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
     name = run.name or run.id

@@ -320,7 +320,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        state = run.world.load(run.setting, last["world"])
+        state = run.world.state.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
         store.figures.end_run(run, ended, found)
 

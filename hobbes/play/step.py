@@ -132,7 +132,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     setting = make_setting(world, agents, seed, request.get("config", {}))
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
-        state = world.load(setting, request["state"])
+        state = world.state.load(setting, request["state"])
     memories = _memories(world, state, request.get("memories", {}))
     happened = NOTHING
     if request.get("answers") is None:

@@ -16,7 +16,6 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import deeds_told
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
@@ -246,7 +245,8 @@ class _Turn:
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
         events = [event for event in by(self.record.events, agent) if self._concerns(event)]
-        done = tuple(self._deed(agent, one) for one in deeds_told(self.run.world, events, self.record.events))
+        deeds = self.run.world.telling.deeds_told(events, self.record.events)
+        done = tuple(self._deed(agent, deed) for deed in deeds)
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
         marks = dict.fromkeys(mark for one in done for mark in one.marks)
         if self.chosen and agent not in self.chosen:
@@ -289,7 +289,7 @@ class _Turn:
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
         own = [event.to_json() for event in done.events if event.type == done.type]
-        marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
+        marks = [mark.name for mark in self.run.world.telling.landmarks if any(map(mark.is_at, own))]
         others = dict.fromkeys(other for event in done.events for other in self._others(event) if marks)
         promised = [self._promised(agent, other) for other in others if self.written]
         return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
@@ -358,7 +358,7 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
 
 def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
     """Return what the diary of a run can be asked for, by the name of the filter."""
-    marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
+    marks = [*(mark.name for mark in run.world.telling.landmarks), FAILED, REJECTED]
     return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
 
 

@@ -34,9 +34,10 @@ def search_for(
     store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
 ) -> Search:
     """Return a search; raise UsageError if the run cannot have what it asks for."""
-    for event in events:
-        if event not in run.world.events:
-            there = did_you_mean(event, run.world.events, f"it has: {', '.join(run.world.events)}")
+    declared = run.world.telling.events
+    for event in events if declared else ():
+        if event not in declared:
+            there = did_you_mean(event, declared, f"it has: {', '.join(declared)}")
             raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
     check_names(run, names_in(store, run) if agents else (), agents)
     return Search(events, agents, None if grep is None else _compile(grep))

@@ -105,7 +105,7 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
-        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         twice = trace.counted_twice(run.world, [event["type"] for event in turn["events"]])
         show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
         OUT.print(picture(after, words_of(run, looks)), end="")
@@ -168,7 +168,7 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
             for event in record.events:
                 happened.setdefault(event.type, Counter()).update(["", *trace.came_out(event)])
             parts = [
-                *_summarize_events(record.events, looks, world.causes),
+                *_summarize_events(record.events, looks, world.telling.causes),
                 *_changes(world, before, record.state, looks),
                 *_count_rejections(record),
             ]
@@ -178,13 +178,13 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
             parts.append(Text(f"✗ {failed.total()} failed: {trace.counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
     if happened:
-        told = [_total(kind, happened, world) for kind in happened if kind not in world.causes]
+        told = [_total(kind, happened, world) for kind in happened if kind not in world.telling.causes]
         _print_line("all", Text(", ").join(told))
 
 
 def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
     """Yield of which agents what they hold has changed in a turn: `territories A 5→10, C 5→0`."""
-    for what, count in world.held.items():
+    for what, count in world.telling.held.items():
         was, now = count(before), count(after)
         changed = [
             Text.assemble(styled_name(agent, looks), f" {was[agent]}→{n}")
@@ -199,8 +199,8 @@ def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> 
     """Return how often events of a type happened, from which causes, and how they came out."""
     ways = happened[kind]
     told = [
-        f"{counted(happened[cause][''], world.telling.causes.get(cause, cause))} among them"
-        for cause, effect in world.causes.items()
+        f"{counted(happened[cause][''], world.telling.name_of(cause))} among them"
+        for cause, effect in world.telling.causes.items()
         if effect == kind and cause in happened
     ]
     if came_out_so := {way: n for way, n in ways.most_common() if way}:

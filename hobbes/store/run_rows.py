@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from hobbes.engine.measuring import meaning_of
+from hobbes.engine.measures import meaning_of
 from hobbes.engine.names import MOST, alike
 from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
@@ -245,7 +245,7 @@ def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mappin
 def names() -> list[str]:
     """Return what runs can be chosen and sorted by: facts, and the settings and measures of all worlds."""
     settings = [name for world in WORLDS.values() for name in world.config.model_fields]
-    measures = [name for world in WORLDS.values() for name in world.formulas]
+    measures = [name for world in WORLDS.values() for name in world.measures.formulas]
     return [*dict.fromkeys((*FACTS, *COSTS, *settings, *measures))]
 
 
@@ -255,7 +255,8 @@ def _instead(name: str, known: Sequence[str]) -> str:
     If there is neither, all facts are named.
     """
     words = name.replace("_", " ").casefold()
-    meanings = {one: meaning_of(of) for world in WORLDS.values() for one, of in world.formulas.items()}
+    formulas = [one for world in WORLDS.values() for one in world.measures.formulas.items()]
+    meanings = {measure: meaning_of(formula) for measure, formula in formulas}
     about = [f"{one} ({told})" for one, told in meanings.items() if words in told.casefold()][:MOST]
     more = f"; measures with this word: {'; '.join(about)}" if about else ""
     facts = f"facts: {', '.join((*FACTS, *COSTS))}; `hobbes worlds WORLD` describes settings and measures"

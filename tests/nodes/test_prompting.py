@@ -330,7 +330,7 @@ def test_feedback_is_told_in_the_language_of_the_prompts(write: Write, tmp_path:
     prompts = load_prompts(MINING, "plain", "zh")
     view = replace_codes(prompts, {"memory": {"notes": "", "feedback": [*entries, {"more": 1}]}})
     first = {"rejected": [9, 99], "why": "地块不在土地上"}
-    other = {"rejected": [9, 99], "why": MINING.codes["mining/own-plot"]}
+    other = {"rejected": [9, 99], "why": MINING.telling.codes["mining/own-plot"]}
     assert view == {"memory": {"notes": "", "feedback": [first, other, {"more": 1}]}}
     assert replace_codes(prompts, view) == view, "a view that was read in a prompt is in words already"
 

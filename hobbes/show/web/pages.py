@@ -162,7 +162,7 @@ class Pages:
             moment=Markup(self.moment(run, shown)) if run.turns else "",  # noqa: S704  a template's
             moments=f"{self.link(run.id, TURN)}.html" if self.live else f"{MOMENTS}/{TURN}.js",
             picture=style_picture(
-                words_of(run, looks), run.world.picture(state_before(self.store, run, run.turns))
+                words_of(run, looks), run.world.picture.rows(state_before(self.store, run, run.turns))
             ),
             is_whole=is_whole,
             first=first,
@@ -236,7 +236,8 @@ class Pages:
             "meanings": {
                 name: meaning_of_measure(run.world, name)
                 for name, *_ in measures
-                if of_anybody(name) in run.world.formulas  # not if an older version measured something else
+                # Not if an older version measured something else.
+                if of_anybody(name) in run.world.measures.formulas
             },
         }
 
