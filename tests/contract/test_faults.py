@@ -1,6 +1,7 @@
 """A world that does not keep the contract is refused when it is registered, in one line for each fault."""
 
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hobbes.engine.policy import Policies
 from hobbes.engine.reflection import Reflection
 from hobbes.engine.telling import Landmark
 from hobbes.engine.world import AnyWorld, Config, Validated
-from hobbes.worlds import WORLDS
+from hobbes.errors import HobbesError
+from hobbes.worlds import GROUP, WORLDS
 from tests.fishery.validation import Intent
 from tests.fishery.world import FISHERY
 
@@ -67,3 +69,19 @@ def test_a_wrong_world_is_not_registered_and_the_error_has_all_its_faults() -> N
     with pytest.raises(ValueError, match=both):
         WORLDS["fishery"] = wrong
     assert "fishery" not in WORLDS
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("sea", "no_such_package:SEA", r"the world sea \(no_such_package:SEA\): No module named"),
+        ("sea", "tests.fishery.world:SEA", "has no attribute 'SEA'; mend or uninstall it"),
+        ("sea", "tests.fishery.world:FISHERY", "has the name fishery; give both one name"),
+    ],
+)
+def test_a_package_with_a_wrong_entry_point_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, told: str
+) -> None:
+    monkeypatch.setitem(WORLDS.data, name, EntryPoint(name, value, GROUP))
+    with pytest.raises(HobbesError, match=told):
+        WORLDS[name]
