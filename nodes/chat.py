@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, Self, TypeAlias
 
 import aiohttp
 import httpx2
@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
@@ -89,8 +89,42 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
-OWN_FIELDS = ("temperature", "top_p", "seed", "max_tokens", "stop")
+SENT_FIELDS = (
+    "frequency_penalty",
+    "logit_bias",
+    "max_tokens",
+    "presence_penalty",
+    "reasoning_effort",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
+    "temperature",
+    "top_p",
+)
 """The fields of ChatOpenAI that are sent under their own names if they are set."""
+
+REFUSED_FIELDS = (
+    "context_management",
+    "disabled_params",
+    "include",
+    "include_response_headers",
+    "logprobs",
+    "n",
+    "output_version",
+    "prompt_cache_options",
+    "reasoning",
+    "stream_chunk_timeout",
+    "stream_usage",
+    "streaming",
+    "top_logprobs",
+    "truncation",
+    "use_previous_response_id",
+    "verbosity",
+)
+"""The fields of ChatOpenAI that ChatModel would ignore: it neither sends nor reads what they mean."""
+
+NO_TOOLS = "this model answers in text; ask langchain_openai.ChatOpenAI for tools and structured output"
 
 OPTIONAL = (
     "response_format",
@@ -123,6 +157,17 @@ class ChatModel(ChatOpenAI):
     http_async_client: "PlainClient" = Field(exclude=True)
     disable_streaming: bool | Literal["tool_calling"] = True  # a stream would be another way to a server
 
+    @model_validator(mode="after")
+    def _ignore_no_field(self) -> Self:
+        ignored = sorted(
+            name for name in self.model_fields_set.intersection(REFUSED_FIELDS) if getattr(self, name)
+        )
+        if ignored:
+            raise ValueError(
+                f"ChatModel ignores {' and '.join(ignored)}; leave it out, or give it in extra_body"
+            )
+        return self
+
     async def _agenerate(
         self,
         messages: list[BaseMessage],
@@ -141,10 +186,10 @@ class ChatModel(ChatOpenAI):
         if mark:
             kind = "input_text" if self.use_responses_api else "text"
             texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
-        own = {name: value for name in OWN_FIELDS if (value := getattr(self, name)) is not None}
+        own = {name: value for name in SENT_FIELDS if (value := getattr(self, name)) is not None}
         words = {"stop": stop} if stop else {}
         request = {"messages": texts, "model": self.model_name, "stream": False}
-        body = {**request, **own, **words, **options, **extra}
+        body = {**request, **own, **self.model_kwargs, **(self.extra_body or {}), **words, **options, **extra}
         responses = self.use_responses_api
         response = await self.root_async_client.post(
             "/responses" if responses else "/chat/completions",
@@ -166,6 +211,14 @@ class ChatModel(ChatOpenAI):
     def _generate(self, *_: object, **__: object) -> NoReturn:
         """Raise NotImplementedError: only the asynchronous client has our guards."""
         raise NotImplementedError("ask this model by ainvoke")
+
+    def bind_tools(self, *_: object, **__: object) -> NoReturn:
+        """Raise NotImplementedError: calls of tools are kept as a note on the answer only."""
+        raise NotImplementedError(NO_TOOLS)
+
+    def with_structured_output(self, *_: object, **__: object) -> NoReturn:
+        """Raise NotImplementedError: agents' answers are read by hobbes, which loses no field of theirs."""
+        raise NotImplementedError(NO_TOOLS)
 
 
 class ResponseTooLongError(openai.OpenAIError):
