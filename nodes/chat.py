@@ -27,20 +27,26 @@ from pydantic import Field, SecretStr, model_validator
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
-from hobbes.nodes.calling import (
+from hobbes.nodes.call_failures import (
     ABOUT_THE_REQUEST,
     CONTEXT_OVERFLOW,
     TRIES,
     Breaker,
     TryFailedError,
     failure_of,
-    outcome_of_finish,
     rest_after,
     wait,
     with_retries,
 )
 from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.completions import message_of
+from hobbes.nodes.dialects import (
+    ANTHROPIC_CACHE_MARK,
+    OPENAI_CACHE_MARK,
+    OPTIONAL_PARAMETERS,
+    OTHER_NAME,
+    outcome_of_finish,
+)
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import (
     POLICY_MODEL,
@@ -53,10 +59,10 @@ from hobbes.nodes.journal import (
 )
 from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
 from hobbes.nodes.models import OPENAI, ModelSettings, server_address
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
-from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
+from hobbes.nodes.responses import completion_of, responses_request
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_STORED_LENGTH, safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
@@ -125,22 +131,6 @@ REFUSED_FIELDS = (
 """The fields of ChatOpenAI that ChatModel would ignore: it neither sends nor reads what they mean."""
 
 NO_TOOLS = "this model answers in text; ask langchain_openai.ChatOpenAI for tools and structured output"
-
-OPTIONAL = (
-    "response_format",
-    "temperature",
-    "top_p",
-    "seed",
-    "reasoning_summary",
-    "reasoning_effort",
-    "max_completion_tokens",
-    "max_tokens",
-)
-"""Parameters that a server may refuse. The request is then repeated without them."""
-
-OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
-"""The name under which a server may accept a parameter that it refuses."""
-
 
 Hook: TypeAlias = Callable[[httpx2.Request], Awaitable[None]]
 """Sees a request before it is sent."""
@@ -580,8 +570,8 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     text = f"{error.param} {failure.message}"
     named = (
         name
-        for name in OPTIONAL
-        if name in sent and re.search(rf"\b({name}|{re.escape(RESPONSES_NAMES.get(name, name))})\b", text)
+        for name, in_responses in OPTIONAL_PARAMETERS.items()
+        if name in sent and re.search(rf"\b({name}|{re.escape(in_responses)})\b", text)
     )
     return next(named, None)
 
@@ -590,14 +580,11 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
 
     OpenAI's own server has a mark of its own, any other server that of Anthropic.
-    https://developers.openai.com/api/docs/guides/prompt-caching,
-    https://openrouter.ai/docs/features/prompt-caching
     """
     if not settings.cache:
         return {}
-    if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
-        return {"prompt_cache_breakpoint": {"mode": "explicit"}}
-    return {"cache_control": {"type": "ephemeral"}}
+    openai_own = settings.api == "responses" or base.host == httpx2.URL(OPENAI).host
+    return OPENAI_CACHE_MARK if openai_own else ANTHROPIC_CACHE_MARK
 
 
 def _cut_short(answer: str, reasoning: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What servers send back: completions of the chat protocol, read into LangChain's messages.
 
-Servers put the same facts into different fields; tests/lab/test_providers.py has a response of each kind of
-server, with the page that describes it.
+Servers put the same facts into different fields (nodes/dialects.py). langchain-openai reads those of OpenAI
+alone, and drops reasoning, costs, and the tokens that others tell in fields of their own.
 """
 
 import json
@@ -13,7 +13,17 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.record import Json, excerpt
-from hobbes.nodes.calling import outcome_of_finish
+from hobbes.nodes.dialects import (
+    REASONING_FIELDS,
+    REASONING_TAGS,
+    TOKENS_CACHE_WRITTEN,
+    TOKENS_CACHED,
+    TOKENS_IN,
+    TOKENS_OUT,
+    TOKENS_REASONING,
+    Path,
+    outcome_of_finish,
+)
 from hobbes.nodes.journal import CallDetails, ReasoningSource
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_SEARCHED_LENGTH, safe_line, storable
 
@@ -22,40 +32,6 @@ TOO_MANY_TOKENS = 2**40
 
 MAX_USAGE_LENGTH = 10_000
 """A usage of more characters is not kept: a part of it would be no JSON."""
-
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
-
-TAGS = {"think": ReasoningSource.TRACE, "thought": ReasoningSource.SUMMARY}
-"""The tags around a reasoning within the text of an answer: a model's own, and Google's around a summary."""
-
-INTO, OUT = (("prompt_tokens",), ("input_tokens",)), (("completion_tokens",), ("output_tokens",))
-"""Where a usage says how many tokens the prompt and the answer have. The second names are Responses'."""
-
-CACHED = (
-    ("prompt_tokens_details", "cached_tokens"),
-    ("input_tokens_details", "cached_tokens"),
-    ("prompt_cache_hit_tokens",),  # DeepSeek
-    ("cache_read_input_tokens",),  # Anthropic's, passed on by gateways
-    ("cached_tokens",),  # Moonshot
-)
-"""Where a usage says how many tokens of the prompt were read from a cache."""
-
-CACHE_WRITTEN = (
-    ("prompt_tokens_details", "cache_write_tokens"),
-    ("input_tokens_details", "cache_write_tokens"),
-    ("cache_creation_input_tokens",),
-)
-"""Where a usage says how many tokens of the prompt were written to a cache."""
-
-REASONED = (
-    ("completion_tokens_details", "reasoning_tokens"),
-    ("output_tokens_details", "reasoning_tokens"),
-    ("reasoning_tokens",),
-)
-"""Where a usage says how many tokens of the answer were reasoning."""
-
-Path = tuple[str, ...]
 
 
 def message_of(completion: dict[str, Any]) -> AIMessage:
@@ -122,9 +98,9 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
     """
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    into, out = _first_count(usage, INTO), _first_count(usage, OUT)
+    into, out = _first_count(usage, TOKENS_IN), _first_count(usage, TOKENS_OUT)
     total = _count(usage.get("total_tokens"))
-    reasoned = _first_count(usage, REASONED)
+    reasoned = _first_count(usage, TOKENS_REASONING)
     if into is not None and out is not None and total is not None and total > into + out:
         reasoned = total - into - out if reasoned is None else reasoned
         out = total - into
@@ -132,8 +108,8 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
         into,
         out,
         CallDetails(
-            tokens_cached=_first_count(usage, CACHED),
-            tokens_cache_written=_first_count(usage, CACHE_WRITTEN),
+            tokens_cached=_first_count(usage, TOKENS_CACHED),
+            tokens_cache_written=_first_count(usage, TOKENS_CACHE_WRITTEN),
             tokens_reasoning=reasoned,
             service_tier=_line(completion.get("service_tier")),
             fingerprint=_line(completion.get("system_fingerprint")),
@@ -243,7 +219,7 @@ def _reasoning_in_part(part: Mapping[str, Any]) -> str:
 
 def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
-    for tag, source in TAGS.items():
+    for tag, source in REASONING_TAGS.items():
         before, closed, _ = text.rpartition(f"</{tag}>")
         if closed:
             yield before.partition(f"<{tag}>")[2] or before, source

@@ -310,7 +310,7 @@ class RunPlayers:
     `prompts` may be a function that loads them, which is called when the first model is needed.
     `models` has the settings of the models that the run took from a models file. With a meter, calls are
     counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
-    was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
+    was resumed; the providers of these are given up later (nodes/call_failures.py). `late` are the calls that
     people did not answer in time (nodes/human.py). `limiter` counts the requests for the models' limits;
     without one, those of this run are counted alone. `past` has the turns of the run that Python players have
     not seen (nodes/python_player.py).

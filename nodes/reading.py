@@ -14,6 +14,7 @@ from typing import Any, Self, SupportsIndex
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Findings
+from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.journal import TURN_QUESTION, Call, Reply
 
 MAX_LENGTH = 1_000_000
@@ -31,7 +32,7 @@ MAX_NUMBER = 10**18
 
 _MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
 """Matches in every text that has a number beyond MAX_NUMBER: 19 digits in a row, or an exponent."""
-REASONING_ENDS = re.compile("</th(?:ink|ought)>")
+_REASONING_ENDS = re.compile(f"</(?:{'|'.join(REASONING_TAGS)})>")
 """Matches the tags at the end of a reasoning."""
 
 
@@ -50,7 +51,7 @@ def deciding(calls: Iterable[Call]) -> Call | None:
 
 def end_of_reasoning(text: str) -> int:
     """Return where the reasoning in a text ends: after its last closing tag; 0 without one."""
-    return max((match.end() for match in REASONING_ENDS.finditer(text)), default=0)
+    return max((match.end() for match in _REASONING_ENDS.finditer(text)), default=0)
 
 
 class UnreadableError(ValueError):

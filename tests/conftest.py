@@ -31,7 +31,7 @@ from hobbes.lab.show.viewing import site
 from hobbes.lab.store import home as home_module
 from hobbes.lab.store.home import Store, open_store
 from hobbes.lab.store.schema import create
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from tests import forking
 from tests.fishery.world import FISHERY
 from tests.forking import Command
@@ -164,9 +164,9 @@ def waits() -> Iterator[list[float]]:
     async def no_wait(seconds: float) -> None:
         waited.append(seconds)
 
-    before = calling.wait.set(no_wait)
+    before = call_failures.wait.set(no_wait)
     yield waited
-    calling.wait.reset(before)
+    call_failures.wait.reset(before)
 
 
 @pytest.fixture

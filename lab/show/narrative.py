@@ -19,7 +19,7 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld, deeds_told
 from hobbes.lab.show.trace import SHORT_SOURCES, Card, FullTurn
 from hobbes.lab.store.run import Run
-from hobbes.nodes.completions import TAGS
+from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
 
 NOTES = ("previous_turn_summary", "history_summary", "notes")
@@ -119,7 +119,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
     return [*meant, f"{counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected"]
 
 
-_OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
+_OPENED = re.compile(rf"\s*<(?:{'|'.join(REASONING_TAGS)})>\s*(.+)", re.DOTALL)
 """Matches an answer that begins with a reasoning between tags."""
 
 _FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)

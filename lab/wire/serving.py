@@ -25,10 +25,10 @@ from hobbes.engine.worlds import WORLDS, world_named
 from hobbes.lab.wire.listening import listener, url
 from hobbes.lab.wire.receiving import body_of, no_response, server_config
 from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.dialects import OPTIONAL_PARAMETERS
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import approximate_tokens, view_in
-from hobbes.nodes.responses import RESPONSES_NAMES
 
 MAX_BYTES = 2**24
 """How long a request may be: longer than the context of any model."""
@@ -81,7 +81,7 @@ def chat_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request of the Responses API as one for a chat completion, with the parameters of that."""
     found = dict(body)
     found["messages"] = found.pop("input", None)
-    for name, said in RESPONSES_NAMES.items():
+    for name, said in OPTIONAL_PARAMETERS.items():
         outer, _, inner = said.partition(".")
         value = found.get(outer)
         if inner:

@@ -19,7 +19,7 @@ from hobbes.lab.store import runs
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.state import TurnState
 from tests.lab.play import go, played
@@ -134,7 +134,7 @@ def test_max_seconds_is_kept_while_a_call_waits(opened: Store, clocks: Clocks, s
         waits.append(seconds)
         clocks.monotonic += seconds
 
-    calling.wait.set(wait)
+    call_failures.wait.set(wait)
     server = in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])]))
     with server as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = begin(opened, RunOptions("mining", 1, models="openai:m"), Caps(seconds=5))

@@ -27,12 +27,12 @@ from hobbes.lab.store.home import Store
 from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment, in_thread
 from hobbes.lab.wire.serving import stand_in
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.limits import OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import schema_of
 from tests.conftest import Cli
 from tests.lab.play import played
@@ -231,7 +231,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnRateLimiter(), "m", limits, calling.wait.get())
+        pace = Pace(OwnRateLimiter(), "m", limits, call_failures.wait.get())
         for count in tokens:
             async with pace.slot(count):
                 pass

@@ -9,7 +9,7 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.store.home import Store
-from hobbes.nodes.calling import TRIES
+from hobbes.nodes.call_failures import TRIES
 from tests.lab import faults
 from tests.lab.faults import ANSWER, FAULTS, draw_fault
 from tests.lab.play import played

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.world import make_setting
-from hobbes.nodes import calling, chat
-from hobbes.nodes.calling import (
+from hobbes.nodes import call_failures, chat, dialects
+from hobbes.nodes.call_failures import (
     GONE_AFTER,
     REFUSED_AFTER,
     Breaker,
@@ -32,7 +32,7 @@ from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.limits import Limits, OwnRateLimiter
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
@@ -107,7 +107,7 @@ def asked_twice(status: int, headers: Mapping[str, str]) -> list[float]:
         return httpx2.Response(status, json=body, headers=dict(headers), request=request)
 
     async def asking() -> None:
-        calling.wait.set(note)
+        call_failures.wait.set(note)
         settings = ModelSettings(model="m", timeout=10)
         player = ChatPlayer(settings, "", PromptSet("mining", "guided", "en", "", "", ""))
         try:
@@ -208,7 +208,7 @@ def tries_and_end(*failures: TryFailedError, patience: float = 600) -> list[obje
         return "fine"
 
     try:
-        ended = asyncio.run(with_retries(one_try, patience, calling.wait.get()))
+        ended = asyncio.run(with_retries(one_try, patience, call_failures.wait.get()))
     except TryFailedError as failure:
         ended = failure.message
     return [tries, ended]
@@ -255,12 +255,12 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
 )  # fmt: skip
 def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: float) -> None:
     """A call has 100 tokens."""
-    assert calling.rest_after(headers, 100) == pytest.approx(seconds)
+    assert call_failures.rest_after(headers, 100) == pytest.approx(seconds)
 
 
 def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
     """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
-    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10), calling.wait.get())
+    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10), call_failures.wait.get())
 
     async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
         under_way = most = 0
@@ -437,7 +437,7 @@ NO_SUCH_MODEL = [
 def test_a_400_for_an_unknown_model_is_a_refusal(message: str, calls: int) -> None:
     request = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(400, request=request)
-    failure = calling.failure_of(
+    failure = call_failures.failure_of(
         openai.BadRequestError(message, response=response, body={"message": message})
     )
     assert gone_after(*[failure] * 12) == calls
@@ -447,7 +447,7 @@ def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
     """A 429 that asks for more time than a call has ends it, but later calls may succeed."""
     asked = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(429, headers={"retry-after": "70"}, request=asked)
-    waits = calling.failure_of(openai.RateLimitError("slow down", response=response, body=None))
+    waits = call_failures.failure_of(openai.RateLimitError("slow down", response=response, body=None))
     tries, ended = tries_and_end(waits, patience=69)
     assert tries == 1
     assert "asks to wait 70 s: HTTP 429" in str(ended)
@@ -477,7 +477,7 @@ FENCED = """Here: ```json
 def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     reason: str | None, text: str, failure: Outcome | None
 ) -> None:
-    assert chat.ended(calling.outcome_of_finish({"finish_reason": reason}), text) == failure
+    assert chat.ended(dialects.outcome_of_finish({"finish_reason": reason}), text) == failure
 
 
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
