@@ -1,6 +1,6 @@
-"""The pace of requests to a model: they wait until its limits allow them, and those of which its server tells.
+"""The pace of requests to a model: they wait until its limits allow them, and those that its server tells.
 
-langchain-core's rate limiters count requests per second: no tokens, none at once, and nothing that servers say.
+langchain-core's rate limiters count requests per second, but no tokens, and heed nothing that servers say.
 """
 
 import asyncio
