@@ -1,6 +1,6 @@
 """How model calls fail: which errors are retried and when, and when a provider is given up.
 
-This is the only layer that retries: openai's client would wait a minute at most, and not know a quota that is
+This is the only layer that retries: openai's client waits two minutes at most, and retries where a quota is
 used up. docs/failures.md has the same rules as a table. The random jitter of pauses is not keyed by the run's
 seed, since it never reaches a record.
 """
