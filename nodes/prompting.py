@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
-from itertools import chain, combinations, pairwise, product, takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
@@ -49,20 +49,11 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
-# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
-_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
-_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
-_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
-_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
-_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
-
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 
 # Names settings of which a system template says nothing, so that it takes only their defaults.
 _UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
-
-_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
 # Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
 _NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -151,7 +142,7 @@ def about(world_name: str, variant: str) -> dict[str, str]:
     said: dict[str, str] = {}
     for lang in reversed(languages(world_name, variant)):
         file = folder_of(world_name, variant) / f"system.{lang}.md"
-        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(_text_if_any(file))}
+        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
     return said
 
 
@@ -246,13 +237,13 @@ def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptS
     """Return prompts with what all turns of a run in this setting have in common."""
     return replace(
         prompts,
-        fixed=_fixed_values(prompts, setting),
+        fixed=fixed_values(prompts, setting),
         viewer_key=world.viewer_key,
         sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
     )
 
 
-def _fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
+def fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     """Return what both templates are filled in with in all turns of a run."""
     return {
         **setting.config.model_dump(mode="json"),
@@ -284,14 +275,6 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
             yield _shared_file(world, folder, found["name"])
     if world.observer is not None:
         yield _observer_file(world, folder, lang)
-
-
-def rules_known(world: AnyWorld) -> frozenset[str]:
-    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
-    folders = {folder_of(world.name, variant) for variant in variants(world)}
-    folders |= {_above(folder) for folder in folders}
-    texts = (_text_if_any(file) for at in folders for file in at.glob("*.md"))
-    return frozenset(name for text in texts for name in rules_of(text))
 
 
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
@@ -332,7 +315,12 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
     """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
-    return _render(partial(prompts.place, "system"), prompts.system, _fixed_values(prompts, setting))
+    return filled_system_text(prompts, fixed_values(prompts, setting))
+
+
+def filled_system_text(prompts: PromptSet, fixed: Mapping[str, Json]) -> str:
+    """Return the system text, filled in with these values."""
+    return _render(partial(prompts.place, "system"), prompts.system, fixed)
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
@@ -468,36 +456,6 @@ def rules_of(template: str) -> tuple[str, ...]:
     return tuple(found["name"] for found in RULE.finditer(template))
 
 
-def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line that has text: its number, its text, and whether a known mark covers it.
-
-    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
-    and JSON are cut out of the text.
-    """
-    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
-    marked = begun = False
-    before: list[bool] = []  # whether a mark stands before each condition that is open
-    for number, line in enumerate(source.splitlines(), 1):
-        if found := _MARK.search(line):
-            marked, begun = found["name"].strip() in known, False
-        line_of_text = _MARK.sub("", line)
-        if text := _TAG.sub("", line_of_text).strip():
-            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
-            begun = True
-            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
-            continue
-        marked = marked and bool(line)
-        for tag in _TAG.finditer(line_of_text):
-            match tag["word"]:
-                case "if" | "for":
-                    before.append(marked and not begun)
-                case "elif" | "else":
-                    marked, begun = bool(before) and before[-1], False
-                case "endif" | "endfor":
-                    before = before[:-1]  # it is empty if the condition began inside a line of text
-                    marked = False
-
-
 def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
     """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
     tokens: list[tuple[int, str, str]] = []
@@ -523,41 +481,6 @@ def approximate_tokens(text: str) -> int:
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
-
-
-MIN_CACHED_TOKENS = 1024
-"""The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
-
-https://developers.openai.com/api/docs/guides/prompt-caching
-"""
-
-
-def cacheable(tokens: int) -> int:
-    """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
-    return tokens if tokens >= MIN_CACHED_TOKENS else 0
-
-
-def sections(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sections of a prompt: `system` or `turn`, title, text.
-
-    Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
-    turn text consists of its first `words`, which are the same for all agents and turns (`fixed_words`), and
-    of the `view` with all that follows.
-    """
-    starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
-    for start, end in pairwise(starts):
-        if text := system[start:end]:
-            title = _HEADING.match(text)
-            yield "system", title["title"] if title else "beginning", text
-    if words:
-        yield "turn", "words", words
-    yield "turn", "view", turn.removeprefix(words)
-
-
-@lru_cache(maxsize=64)
-def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
-    """Return the problems of a prompt, one line each: what cannot be filled in under some treatment."""
-    return tuple(_under_treatments(world, prompts))
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
@@ -620,7 +543,7 @@ def _check_folder(folder: Path) -> None:
 
 def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:
     """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
-    above, of_world = _above(folder) / name, ROOT / world.name / name
+    above, of_world = above_folder(folder) / name, ROOT / world.name / name
     return of_world if _exists(of_world) and not _exists(above) else above
 
 
@@ -629,7 +552,7 @@ def _exists(file: Path) -> bool:
     return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
 
 
-def _above(folder: Path) -> Path:
+def above_folder(folder: Path) -> Path:
     """Return the folder above another one, whose path may be `.` or end in `..`."""
     return folder / ".." if folder.name in {"", ".."} else folder.parent
 
@@ -651,7 +574,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
         _read_template(file, known),
     )
     if _reads_files(text):
-        shared = name_of(_above(file.parent))
+        shared = name_of(above_folder(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
         )
@@ -666,7 +589,7 @@ def template_text(file: Path) -> str:
         raise PromptError(f"{name_of(file)}: {error}") from error
 
 
-def _text_if_any(file: Path) -> str:
+def text_if_any(file: Path) -> str:
     """Return the text of a template file, empty if it cannot be read."""
     try:
         return template_text(file)
@@ -681,7 +604,7 @@ def _read_template(file: Path, known: Collection[str]) -> str:
     """
     text = template_text(file)
     try:
-        unknown = sorted(_placeholders(text) - set(known))
+        unknown = sorted(placeholders(text) - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
     if unknown:
@@ -692,7 +615,7 @@ def _read_template(file: Path, known: Collection[str]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _placeholders(text: str) -> frozenset[str]:
+def placeholders(text: str) -> frozenset[str]:
     """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
     return frozenset(find_undeclared_variables(_parse(text)))
 
@@ -713,11 +636,6 @@ def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
             place = prompts.place("turn")
             raise PromptError(f"{place}: no view of {world.name} has {'.'.join(path)}; it has: {known}")
     turn_text(prompts, samples[0])
-
-
-def shows_view(template: str) -> bool:
-    """Return whether a turn template uses the view anywhere."""
-    return "view" in _placeholders(template)
 
 
 def _paths_of_view(template: str) -> set[tuple[str, ...]]:
@@ -774,47 +692,14 @@ def first_view(world: AnyWorld) -> JsonObject:
     return view_of(world, state, {}, world.actors(state)[0])
 
 
-def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the problems of rendering each text under each treatment of what it names, without repeats."""
-    baseline, view = _fixed_values(prompts, default_setting(world)), first_view(world)
-
-    def system(fixed: Mapping[str, Json]) -> str:
-        return _render(partial(prompts.place, "system"), prompts.system, fixed)
-
-    def turn(fixed: Mapping[str, Json]) -> str:
-        return turn_text(replace(prompts, fixed=fixed), view)
-
-    seen: set[str] = set()
-    for template, render in ((prompts.system, system), (prompts.turn, turn)):
-        for treatment in _treatments(world, _placeholders(template)):
-            try:
-                render(baseline | treatment)
-            except PromptError as error:
-                if str(error) not in seen:
-                    seen.add(str(error))
-                    settings = (f"{name}={one_line_json(value)}" for name, value in treatment.items())
-                    yield f"{error} (with {', '.join(settings)})"
-
-
-def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, Json]]:
-    """Yield changes of those fields of the config to try: each value of each, and each pair of values.
-
-    Pairs reach conditions that stand inside other conditions.
-    """
-    found = {name: values for name, values in _values_to_try(world).items() if name in names}
-    yield from ({name: value} for name, values in found.items() for value in values)
-    for (one, ones), (other, others) in combinations(found.items(), 2):
-        yield from ({one: a, other: b} for a, b in product(ones, others))
-
-
 def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
     """Yield each value of each field of the config to try."""
-    for name, values in _values_to_try(world).items():
+    for name, values in values_to_try(world).items():
         yield from ({name: value} for value in values)
 
 
 @lru_cache(maxsize=8)
-def _values_to_try(world: AnyWorld) -> Mapping[str, list[Json]]:
+def values_to_try(world: AnyWorld) -> Mapping[str, list[Json]]:
     """Return the values to try of each field of the config, and of the number of agents."""
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {
@@ -845,29 +730,6 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
         case {"type": "object", "properties": fields}:
             ends = {name: list(_ends(field, definitions)) for name, field in fields.items()}
             yield from ({name: values[k] for name, values in ends.items() if values} for k in (0, -1))
-
-
-def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
-    for lang in languages(prompts.world, prompts.variant):
-        if lang == prompts.lang:
-            continue
-        try:
-            other = load_prompts(world, prompts.variant, lang)
-        except PromptError:  # a problem of the other language, which is checked by itself
-            continue
-        for part in ("system", "turn"):
-            ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))
-            for word in sorted(ours ^ theirs):
-                has, lacks = (prompts, other) if word in ours else (other, prompts)
-                yield f"{lacks.place(part)}: has no {word}, which {has.place(part)} has"
-
-
-def _vocabulary(template: str) -> set[str]:
-    """Return what a template must have in every language: its placeholders and marked rules."""
-    return {f"placeholder {name}" for name in _placeholders(template)} | {
-        f"rule {name}" for name in rules_of(template)
-    }
 
 
 def name_of(file: Path) -> str:

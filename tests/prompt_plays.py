@@ -53,14 +53,13 @@ from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.playing import RunOptions
+from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.lab.play.rendering import question_in_new_run, token_counts
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
 from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     approximate_tokens,
-    check_prompts,
     load_prompts,
     replace_codes,
     system_text,

@@ -15,15 +15,14 @@ from pydantic import BaseModel
 from hobbes.engine.mining.actions import action_model
 from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
 from hobbes.nodes.prompting import (
     PromptError,
     PromptSet,
     about,
     approximate_tokens,
     bound,
-    check_prompts,
     fit_to_setting,
     fixed_words,
     languages,

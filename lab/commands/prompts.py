@@ -225,9 +225,9 @@ def prompts_check(
 
     from hobbes.engine.telling import counted
     from hobbes.engine.worlds import WORLDS
+    from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
     from hobbes.lab.show.terminal import OUT, print_json, say
-    from hobbes.nodes.prompt_warnings import prompt_warnings
-    from hobbes.nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
+    from hobbes.nodes.prompting import PromptError, languages, load_prompts, variants
 
     checked: list[str] = []
     # Each one once, although variants share files, and a difference of languages shows in both.

@@ -8,13 +8,14 @@ from typing import TypeVar
 from hobbes.engine.turn import view_of
 from hobbes.lab.experiment.plan import Cell
 from hobbes.lab.play.playing import Beginning
+from hobbes.lab.play.rendering import cacheable
 from hobbes.lab.store.experiments import tokens_per_call
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.prices import prices_of, usd
 from hobbes.lab.store.run import observer_asked
 from hobbes.nodes.journal import CallDetails, PlayerKind, Reply
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import approximate_tokens, cacheable, system_text, turn_text
+from hobbes.nodes.prompting import approximate_tokens, system_text, turn_text
 
 T = TypeVar("T", int, float)
 

@@ -11,6 +11,7 @@ from hobbes.lab.experiment.file import NULL, WORDING, ExperimentFile, parts_of, 
 from hobbes.lab.experiment.misfits import models_at
 from hobbes.lab.play.forking import ForkOptions, Planned, plan_of_fork
 from hobbes.lab.play.playing import Beginning, RunOptions, beginning_of_run
+from hobbes.lab.play.prompt_checks import check_prompts
 from hobbes.lab.store.experiments import run_names, runs_of_cells, world_of_experiment
 from hobbes.lab.store.home import Store
 from hobbes.lab.store.pure import with_turns
@@ -18,7 +19,7 @@ from hobbes.lab.store.run import Run, observer_asked
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec, with_rng
-from hobbes.nodes.prompting import PromptSet, check_prompts
+from hobbes.nodes.prompting import PromptSet
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 from hobbes.lab.play.playing import Beginning
-from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.nodes.prompting import (
     ROOT,
     PromptError,
-    check_prompts,
     folder_of,
     load_prompts,
     template_files,

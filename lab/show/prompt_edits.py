@@ -16,6 +16,7 @@ from watchfiles import awatch
 
 from hobbes.engine.telling import counted
 from hobbes.lab.errors import UsageError
+from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.lab.play.rendering import PromptQuestion, token_counts
 from hobbes.lab.probe.versions import Tried
 from hobbes.lab.proof.word_diff import whole_word_diff, word_diff
@@ -26,7 +27,6 @@ from hobbes.lab.show.terminal import OUT, plain, print_json, say
 from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Prompt
-from hobbes.nodes.prompt_warnings import prompt_warnings
 
 SETTLED = 50
 """Milliseconds without a further change after which a save counts as complete."""
@@ -185,7 +185,7 @@ class Edits:
             self._show(Rendering(number, before=before, error=str(error)))
             return
         self._before = prompt
-        problems = prompting.check_prompts(question.world, prompts)
+        problems = check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
         words = question.fixed_words(prompts, prompt)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hobbes.engine.worlds import WORLDS
+from hobbes.lab.play.prompt_checks import lines_of, prompt_warnings
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import lines_of, load_prompts
+from hobbes.nodes.prompting import load_prompts
 from tests.conftest import Cli
 
 TYPED_IN = "the number {} is typed in, so it does not follow the settings"
