@@ -176,25 +176,14 @@ def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> Pr
             f"{name_of(folder)} has no language {lang!r}, since it has no file system.{lang}.md; "
             f"languages: {', '.join(there) or 'none'}"
         )
-    names = _placeholders_of(world)
-    prompts = PromptSet(
-        world.name,
-        variant,
-        lang,
-        system=_with_includes(world, folder / f"system.{lang}.md", names),
-        turn=_with_includes(world, folder / f"turn.{lang}.md", names | VIEW),
-        schema=answer_schema(world, setting),
-    )
-    _check_told(world, prompts, setting)
-    prompts = bound(world, prompts, setting)
-    # A trial rendering, since some mistakes appear only then; nothing is kept of it.
-    system_text(prompts, default_setting(world))
+    names = frozenset({*world.config.model_fields, "agents", "schema"})
+    system = _with_includes(world, folder / f"system.{lang}.md", names)
+    turn = _with_includes(world, folder / f"turn.{lang}.md", names | VIEW)
+    # A trial rendering is part of it, since some mistakes appear only then.
+    prompts = fit_to_setting(world, PromptSet(world.name, variant, lang, system, turn, ""), setting)
     _check_turn(world, prompts)
-    if world.observer is None:
-        return replace(prompts, hash=content_hash(prompts))
-    observer = template_text(_observer_file(world, folder, lang))
-    prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
-    return replace(prompts, hash=content_hash(prompts, observer))
+    observer = [template_text(_observer_file(world, folder, lang))] if world.observer else []
+    return replace(prompts, hash=content_hash(prompts, *observer))
 
 
 def content_hash(prompts: PromptSet, *others: str) -> str:
@@ -555,11 +544,6 @@ def _exists(file: Path) -> bool:
 def above_folder(folder: Path) -> Path:
     """Return the folder above another one, whose path may be `.` or end in `..`."""
     return folder / ".." if folder.name in {"", ".."} else folder.parent
-
-
-def _placeholders_of(world: AnyWorld) -> frozenset[str]:
-    """Return the placeholders that a world's system templates may use."""
-    return frozenset({*world.config.model_fields, "agents", "schema"})
 
 
 def default_setting(world: AnyWorld) -> Setting[Any]:

@@ -7,7 +7,7 @@ from array import array
 from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from urllib.parse import unquote, unquote_plus
 
 from hobbes.engine.said import INVISIBLE
@@ -162,8 +162,8 @@ class _Layer:
         below: "_Layer | None" = None,
     ) -> None:
         self._source, self._pattern, self._below = source, pattern, below
-        self._meanings = _Meanings(meaning)
-        self.text = _lower(pattern.sub(lambda found: self._meanings[found[0]], source))
+        self._meaning = cache(meaning)  # a text repeats few matches
+        self.text = _lower(pattern.sub(lambda found: self._meaning(found[0]), source))
 
     def places(self, one: str) -> Iterator[tuple[int, int]]:
         """Yield where each occurrence in this layer begins and ends in the text itself."""
@@ -196,23 +196,11 @@ class _Layer:
         here, begins, ends, stop = array("L"), array("L"), array("L"), 0
         for found in self._pattern.finditer(self._source):
             begin, end = found.span()
-            stop += begin - (ends[-1] if ends else 0) + len(self._meanings[found[0]])
+            stop += begin - (ends[-1] if ends else 0) + len(self._meaning(found[0]))
             here.append(stop)
             begins.append(begin)
             ends.append(end)
         return here, begins, ends
-
-
-class _Meanings(dict[str, str]):
-    """What the matches of a pattern stand for. A text repeats few of them, so each is worked out once."""
-
-    def __init__(self, meaning: Callable[[str], str]) -> None:
-        super().__init__()
-        self._meaning = meaning
-
-    def __missing__(self, matched: str) -> str:
-        self[matched] = said = self._meaning(matched)
-        return said
 
 
 def _layers(text: str) -> Iterator[_Layer]:
