@@ -27,7 +27,7 @@ from hobbes.lab.store.run import Run
 from hobbes.lab.wire.recording import environment
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 
 TURNS, DELAY, REPEATS = 20, 0.05, 3
@@ -73,7 +73,7 @@ def _games(count: int) -> tuple[list[str], float]:
         )
         runs = [begin(home, one) for one in options]
         began = time.perf_counter()
-        play_runs(home, runs, count, Shared(limiter=OwnRateLimiter()), Progress())
+        play_runs(home, runs, count, Shared(limiter=RateLimiter()), Progress())
         seconds = time.perf_counter() - began
         return [home.runs.find(run.id).digest for run in runs], seconds
 

@@ -134,7 +134,6 @@ async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float, pau
 
 
 def _failure(state: RetryCallState) -> TryFailedError:
-    """Return the failure of the last try."""
     failure = state.outcome.exception() if state.outcome else None
     if not isinstance(failure, TryFailedError):
         raise TypeError("the last try did not fail")
@@ -210,12 +209,10 @@ class Breaker:
                 self._changed.notify_all()
 
     def _may_begin(self) -> bool:
-        """Return whether a call may begin, or has to halt."""
         few = self._under_way + self._refused_in_a_row < REFUSED_AFTER
         return few or self._answered or bool(self.stop_reason)
 
     def _ended(self, failure: TryFailedError | None) -> None:
-        """Note that a call ends, with its last failure if it failed."""
         self._answered |= failure is None
         about = failure.about if failure else "an answer"
         counts = about in {"provider", "refusal"} or (about == "request" and not self._answered)

@@ -57,7 +57,7 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
 )
-from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
@@ -216,7 +216,6 @@ class ResponseTooLongError(openai.OpenAIError):
 
 
 def _check_error_size(response: httpx2.Response) -> None:
-    """Raise ResponseTooLongError if a response that is not a completion has more than MAX_ERROR_BYTES."""
     if len(response.content) > MAX_ERROR_BYTES:
         raise ResponseTooLongError(
             f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
@@ -224,7 +223,6 @@ def _check_error_size(response: httpx2.Response) -> None:
 
 
 def _check_parts(response: httpx2.Response) -> None:
-    """Raise ResponseTooLongError if the body of a response has more than MAX_BODY_PARTS."""
     if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
         raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
 
@@ -407,7 +405,7 @@ class ChatPlayer:
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
         self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
-        self._pace = Pace(limiter or OwnRateLimiter(), name, settings, self._wait)
+        self._pace = Pace(limiter or RateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)

@@ -5,7 +5,7 @@ alone, and drops reasoning, costs, and the tokens that others tell in fields of 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -66,24 +66,12 @@ def _text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message. Its content may be a list of parts, of which some are text."""
     content = message.get("content") or ""
     if isinstance(content, list):
-        content = _joined(
+        content = "".join(
             part if isinstance(part, str) else part["text"]
             for part in content
             if isinstance(part, str) or (part.get("type") == "text" and isinstance(part.get("text"), str))
         )
     return _beginning(content)
-
-
-def _joined(texts: Iterable[str], between: str = "") -> str:
-    """Return texts as one, as far as it is looked at."""
-    joined: list[str] = []
-    length = 0
-    for text in texts:
-        joined.append(text)
-        length += len(between) + len(text)
-        if length > MAX_SEARCHED_ANSWER + len(between):
-            break
-    return _beginning(between.join(joined))
 
 
 def _beginning(text: str) -> str:
@@ -150,14 +138,12 @@ def _first_count(usage: Mapping[str, Any], paths: tuple[Path, ...]) -> int | Non
 
 
 def _at(value: object, path: Path) -> object:
-    """Return what stands at a place within JSON objects; None if there is nothing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def _count(tokens: object) -> int | None:
-    """Return the token count, or None if the server gave no usable number."""
     return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
 
 
@@ -172,14 +158,12 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def _dollars(amount: object) -> float | None:
-    """Return an amount of dollars; None if it is no usable number."""
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return None
     return float(amount) if 0 <= amount < TOO_MANY_TOKENS else None
 
 
 def _line(value: object) -> str:
-    """Return a word of a server as one line; empty if it is no text."""
     return safe_line(value) if isinstance(value, str) else ""
 
 
@@ -196,16 +180,16 @@ def _reasonings(message: Mapping[str, Any]) -> Iterator[tuple[object, ReasoningS
     yield from _reasoning_in_details(message.get("reasoning_details"))
     for field in REASONING_FIELDS:
         yield message.get(field), ReasoningSource.TRACE
-    yield _joined(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE
+    yield "".join(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE
     yield from _reasoning_in_tags(_text_of(message))
 
 
 def _reasoning_in_details(details: object) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning in OpenRouter's list: the model's own, then a summary; both may be empty."""
-    listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
     for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
-        texts = (one.get(kind) for one in listed if one.get("type") == f"reasoning.{kind}")
-        yield _joined((text for text in texts if isinstance(text, str)), "\n"), source
+        texts = (part.get(kind) for part in parts if part.get("type") == f"reasoning.{kind}")
+        yield "\n".join(text for text in texts if isinstance(text, str)), source
 
 
 def _reasoning_in_part(part: Mapping[str, Any]) -> str:
@@ -213,8 +197,8 @@ def _reasoning_in_part(part: Mapping[str, Any]) -> str:
     thinking = part.get("thinking") if part.get("type") == "thinking" else None
     if not isinstance(thinking, list):
         return thinking if isinstance(thinking, str) else ""
-    texts = (one.get("text") for one in thinking if isinstance(one, dict))
-    return _joined(text for text in texts if isinstance(text, str))
+    texts = (text.get("text") for text in thinking if isinstance(text, dict))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
@@ -226,11 +210,9 @@ def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
 
 
 def _refusal(message: Mapping[str, Any]) -> Json:
-    """Return the refusal of a message, from its own field or a content part; None if there is none."""
     return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
 
 
 def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the content parts of a message; empty if its content is plain text."""
     content = message.get("content")
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

@@ -142,25 +142,16 @@ class ModelSettings(_Strict):
 
     def parameters(self, schema: str) -> dict[str, Any]:
         """Return the parameters of each request; `schema` is the JSON schema of an answer."""
-        formats: Mapping[str, dict[str, Any]] = {
-            "none": {},
-            "json_object": {"response_format": {"type": "json_object"}},
-            # Not strict: strict schemas allow no objects by agent, such as the reports.
-            "json_schema": {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": "answer",
-                        "schema": json.loads(schema or "{}"),
-                        "strict": False,
-                    },
-                }
-            },
-        }
         own = {name: value for name in SENT if (value := getattr(self, name)) is not None}
         if self.api == "responses":
             own["reasoning_summary"] = "auto"
-        return {**formats[self.response_format], **own, **self.extra_body}
+        if self.response_format == "none":
+            return {**own, **self.extra_body}
+        form: dict[str, Any] = {"type": self.response_format}
+        if self.response_format == "json_schema":
+            # Not strict: strict schemas allow no objects by agent, such as the reports.
+            form["json_schema"] = {"name": "answer", "schema": json.loads(schema or "{}"), "strict": False}
+        return {"response_format": form, **own, **self.extra_body}
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, without those that are not set."""

@@ -28,7 +28,7 @@ from hobbes.nodes.journal import (
     is_program,
     policy_model,
 )
-from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
@@ -170,7 +170,6 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
 
 
 def _parameters(said: str) -> dict[str, str]:
-    """Return the parameters that a spec says, by name."""
     return dict(re.findall(r"[?&](\w+)=([\w.-]+)", said))
 
 
@@ -314,7 +313,7 @@ class RunPlayers:
     """The specs of the models that answered before the run was resumed. They are given up later."""
     late: Mapping[str, str] = field(default_factory=dict)
     """The calls that people did not answer in time (nodes/human.py)."""
-    limiter: RateLimiter = field(default_factory=OwnRateLimiter)
+    limiter: RateLimiter = field(default_factory=RateLimiter)
     """Counts the requests for the models' limits. Runs that are played side by side share one."""
     past: PastTurns = no_past
     """The turns of the run that Python players have not seen (nodes/python_player.py)."""
@@ -338,7 +337,6 @@ class RunPlayers:
         return self._players[spec]
 
     def _made(self, spec: str) -> Player:
-        """Return a new player of a spec."""
         parsed = parse_spec(self.world.policies, spec, self.models)
         if parsed.settings is not None:
             return self._model(spec, parsed.settings, self._system, self._prompts)
@@ -365,7 +363,6 @@ class RunPlayers:
         return self._players[name]
 
     def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
-        """Return a new chat player."""
         # Imported late: the client takes longer to import than a small run of policies takes to play.
         from hobbes.nodes.chat import ChatPlayer  # noqa: PLC0415
 

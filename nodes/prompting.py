@@ -511,7 +511,6 @@ def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> No
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise PromptError if the path of a variant does not lead to a folder."""
     try:
         found = folder.is_dir()
         str(real_path(folder)).encode()  # a run is stored with the path
@@ -537,7 +536,6 @@ def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:
 
 
 def _exists(file: Path) -> bool:
-    """Return whether there is a file; a name that the system does not allow is not a file."""
     return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
 
 

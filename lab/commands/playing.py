@@ -314,11 +314,11 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, trac
     from hobbes.lab.show.tallies import tally
     from hobbes.lab.show.terminal import OUT, print_json, remark
     from hobbes.lab.show.watching import show_experiment_progress
-    from hobbes.nodes.limits import OwnRateLimiter
+    from hobbes.nodes.limits import RateLimiter
 
     try:
         with show_experiment_progress(len(runs), len(runs)) as watch:
-            shared = Shared(limiter=OwnRateLimiter())
+            shared = Shared(limiter=RateLimiter())
             play_runs(store, runs, most_at_once(runs), shared, watch, traced=traced)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)

@@ -27,7 +27,7 @@ from hobbes.lab.store.pure import is_pure, play_purely
 from hobbes.lab.store.reported import keep_figures
 from hobbes.lab.store.run import Run
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, p
     count = min(ways.jobs or os.cpu_count() or 1, len(policies))
     play_policies(store, runs_of(store, policies), count, ways, progress)
     at_once = ways.at_once or most_at_once(cell.new for cell in others)
-    shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
+    shared = Shared(budget if ways.caps != NO_CAPS else None, RateLimiter())
     trials = _trials(others)
     tried = {cell.name for cell in trials}
     rest = [cell for cell in others if cell.name not in tried]

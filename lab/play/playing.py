@@ -35,7 +35,7 @@ from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import PlayerKind, Reply
-from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
@@ -386,7 +386,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         models=run.model_settings,
         answered=store.calls.answered(run.id),
         late=late,
-        limiter=shared.limiter or OwnRateLimiter(),
+        limiter=shared.limiter or RateLimiter(),
         past=partial(past_turns, store, run.id),
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)

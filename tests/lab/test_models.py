@@ -30,7 +30,7 @@ from hobbes.lab.wire.serving import stand_in
 from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import schema_of
@@ -231,7 +231,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnRateLimiter(), "m", limits, call_failures.wait.get())
+        pace = Pace(RateLimiter(), "m", limits, call_failures.wait.get())
         for count in tokens:
             async with pace.slot(count):
                 pass

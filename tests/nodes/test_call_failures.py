@@ -30,7 +30,7 @@ from hobbes.nodes.call_failures import (
 from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import Limits, OwnRateLimiter
+from hobbes.nodes.limits import Limits, RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
@@ -260,7 +260,7 @@ def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: 
 
 def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
     """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
-    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10), call_failures.wait.get())
+    pace = Pace(RateLimiter(), "m", ModelSettings(model="m", parallel=10), call_failures.wait.get())
 
     async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
         under_way = most = 0
@@ -288,7 +288,7 @@ def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> No
 
 
 def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
-    limiter = OwnRateLimiter()
+    limiter = RateLimiter()
     limiter.begin("m", Limits(parallel=1), 0)
 
     async def pause(_: float) -> None:
