@@ -40,6 +40,8 @@ REACH = {10: 1.35, 20: 1.50, 100: 3.00}
 GAMES, GAME_AGENTS, GAME_TURNS, GAME_DELAY = 20, 4, 10, 0.2
 """Games that are played side by side, and the seconds of an answer in them."""
 
+HOBBES = Path(sys.executable).with_name("hobbes")
+
 Prompts: TypeAlias = list[dict[str, Prompt]]
 """The prompts of each turn, by agent, in the order of turns."""
 
@@ -108,9 +110,9 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 
 
 @contextmanager
-def served(delay: float) -> Iterator[str]:
+def served(delay: float, hobbes: Path = HOBBES) -> Iterator[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [sys.executable, "-m", "hobbes.lab.cli", "serve", "--port", "0", "--delay", str(delay)]
+    command = [hobbes, "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

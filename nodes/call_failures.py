@@ -293,18 +293,18 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     """Return the failure of an error status. `body` is the error object, or the text of the response."""
     error = body if isinstance(body, dict) else {"message": body or ""}
     # Servers put the code of an error in either of these fields.
-    code, kind, said = (
+    code, kind, text = (
         str(part)[:MAX_SEARCHED_LENGTH]
         for part in (error.get("code"), error.get("type"), error.get("message") or error)
     )
     names = {code, kind}
-    message = f"{prefix}: {said}"
+    message = f"{prefix}: {text}"
     if names & FILTERED:
         return TryFailedError(message, outcome=Outcome.REFUSED, about="prompt")
-    if any(OVERFLOW.search(text) for text in (*names, said)) and status < 500:  # noqa: PLR2004  HTTP's own
+    if any(OVERFLOW.search(word) for word in (*names, text)) and status < 500:  # noqa: PLR2004  HTTP's own
         return TryFailedError(f"{CONTEXT_OVERFLOW}: {message}", about="prompt")
     if status not in TRANSIENT or names & QUOTA:
-        no_model = any(NO_MODEL.search(text) for text in (*names, said))
+        no_model = any(NO_MODEL.search(word) for word in (*names, text))
         one_request = status in ABOUT_THE_REQUEST and not no_model
         return TryFailedError(message, about="request" if one_request else "refusal")
     waits = status == RATE_LIMITED or bool(names & OVERLOADED)
@@ -328,10 +328,10 @@ def rest_after(headers: Mapping[str, str], tokens: int) -> float:
     return max(rests)
 
 
-def _number(said: str) -> float | None:
+def _number(header: str) -> float | None:
     """Return the number in a header; None for one that is negative or infinite, and for anything else."""
     try:
-        number = float(said)
+        number = float(header)
     except ValueError:
         return None
     return number if 0 <= number < inf else None

@@ -189,8 +189,8 @@ class ChatModel(ChatOpenAI):
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
-            found = response.json()
-            message = message_of(completion_of(found) if responses else found)
+            content = response.json()
+            message = message_of(completion_of(content) if responses else content)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
@@ -398,8 +398,8 @@ class ChatPlayer:
         self._timeout = settings.timeout
         self._system = system
         self._prompts = prompts
-        self._asked = settings.parameters(prompts.schema)
-        self._parameters = dict(self._asked)
+        self._configured = settings.parameters(prompts.schema)
+        self._parameters = dict(self._configured)
         self._required = settings.required
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
@@ -453,8 +453,8 @@ class ChatPlayer:
                 self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
-                told = message.additional_kwargs["tokens"]
-                sent.tokens = tokens if None in told else sum(told)
+                counts = message.additional_kwargs["tokens"]
+                sent.tokens = tokens if None in counts else sum(counts)
                 sent.rest = rest_after(message.response_metadata["headers"], sent.tokens)
                 return message, without
 
@@ -497,19 +497,18 @@ class ChatPlayer:
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):
-                self._check_is_dispensable(refused)
                 self._do_without(refused)
                 raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
             raise failure from error
 
-    def _check_is_dispensable(self, refused: str) -> None:
-        """Raise HaltedError, now and for each further call, if a refused parameter is required."""
+    def _do_without(self, refused: str) -> None:
+        """Leave a refused parameter out from now on, or use its other name if that was not refused.
+
+        Raise HaltedError, now and for each further call, if it is required.
+        """
         if refused in self._required:
             self._breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
         self._breaker.check()
-
-    def _do_without(self, refused: str) -> None:
-        """Leave a refused parameter out from now on, or use its other name if that was not refused."""
         self._refused.add(refused)
         value, other = self._parameters.pop(refused, None), OTHER_NAME.get(refused)
         if value is not None and other and other not in self._refused:
@@ -519,7 +518,7 @@ class ChatPlayer:
         """Return a note on the parameters that were left out of a request; empty if none was."""
         changes = [
             f"with {other} for {name}" if (other := OTHER_NAME.get(name)) in sent else f"without {name}"
-            for name in self._asked
+            for name in self._configured
             if name not in sent
         ]
         return f"sent {', '.join(changes)}{REFUSED_NOTE}" if changes else ""

@@ -169,8 +169,8 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, rng)
 
 
-def _parameters(said: str) -> dict[str, str]:
-    return dict(re.findall(r"[?&](\w+)=([\w.-]+)", said))
+def _parameters(text: str) -> dict[str, str]:
+    return dict(re.findall(r"[?&](\w+)=([\w.-]+)", text))
 
 
 def _rng(spec: str, given: dict[str, str]) -> str:
@@ -206,16 +206,16 @@ def with_rng(spec: str, name: str) -> str:
     return f"{policy}{'&' if '?' in policy else '?'}rng={name}{''.join(parameters)}"
 
 
-def _with_parameters(model: str, api: str, said: str) -> ModelSettings:
+def _with_parameters(model: str, api: str, text: str) -> ModelSettings:
     """Return the settings that a spec says. Raise ValueError if a parameter is malformed or out of range."""
     given: dict[str, float] = {}
     try:
-        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
+        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", text):
             given[name] = float(value) if name == "temperature" else int(value)
         return ModelSettings.model_validate({"model": model, "api": api, **given})
     except ValueError as error:
         raise ValueError(
-            f"{said[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
+            f"{text[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
             "max_tokens a whole number of at least 1"
         ) from error
 

@@ -139,11 +139,11 @@ def about(world_name: str, variant: str) -> dict[str, str]:
 
     Both stand in comments of its system template; if languages say different things, the first one counts.
     """
-    said: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for lang in reversed(languages(world_name, variant)):
         file = folder_of(world_name, variant) / f"system.{lang}.md"
-        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
-    return said
+        comments |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
+    return comments
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
@@ -218,7 +218,7 @@ def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> N
     if changed:
         raise PromptError(
             f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
-            f"variant: {', '.join(one for one in variants(world) if one != prompts.variant)}"
+            f"variant: {', '.join(name for name in variants(world) if name != prompts.variant)}"
         )
 
 
@@ -297,9 +297,9 @@ def schema_of(model: type[BaseModel]) -> str:
 
 def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
     if isinstance(schema, dict):
-        said = ((name, value) for name, value in schema.items() if name != "title" or isinstance(value, dict))
-        return {name: _without_titles(value) for name, value in said}
-    return [_without_titles(one) for one in schema] if isinstance(schema, list) else schema
+        items = ((key, value) for key, value in schema.items() if key != "title" or isinstance(value, dict))
+        return {key: _without_titles(value) for key, value in items}
+    return [_without_titles(element) for element in schema] if isinstance(schema, list) else schema
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
@@ -324,7 +324,7 @@ def fixed_words(prompts: PromptSet, turn: str) -> str:
     except PromptError:  # it calculates with parts of the view
         return ""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(turn, blank, strict=False))
-    return "".join(one for one, _ in alike)
+    return "".join(character for character, _ in alike)
 
 
 def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
@@ -338,8 +338,8 @@ def replace_codes(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
     """
     memory, ruling = view.get("memory", view), view.get("observer")
     if memory.get("feedback"):
-        told = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
-        remembered = {**memory, "feedback": told}
+        feedback = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
+        remembered = {**memory, "feedback": feedback}
         view = {**view, "memory": remembered} if "memory" in view else remembered
     if isinstance(ruling, Mapping) and "code" in ruling:
         why = reason(prompts.sentences, str(ruling["code"]), str(ruling["detail"]))
@@ -523,7 +523,7 @@ def _check_folder(folder: Path) -> None:
     if not found:
         given = folder if folder.is_absolute() or ".." in folder.parts else f"./{folder}"
         try:
-            beside = [one.name for one in folder.parent.iterdir() if one.is_dir()]
+            beside = [other.name for other in folder.parent.iterdir() if other.is_dir()]
         except OSError:
             beside = []
         raise PromptError(f"{given}: there is no such folder{did_you_mean(folder.name, beside)}")

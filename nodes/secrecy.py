@@ -79,8 +79,8 @@ def without_secrets(text: str) -> str:
     places = {
         (*place, name): None
         for layer in _layers(text)
-        for one, name in disguises.items()
-        for place in layer.places(one)
+        for disguise, name in disguises.items()
+        for place in layer.places(disguise)
     }
     pieces: list[str] = []
     end = 0
@@ -165,13 +165,13 @@ class _Layer:
         self._meaning = cache(meaning)  # a text repeats few matches
         self.text = _lower(pattern.sub(lambda found: self._meaning(found[0]), source))
 
-    def places(self, one: str) -> Iterator[tuple[int, int]]:
+    def places(self, disguise: str) -> Iterator[tuple[int, int]]:
         """Yield where each occurrence in this layer begins and ends in the text itself."""
-        start = self.text.find(one)
+        start = self.text.find(disguise)
         while start != -1:
-            stop = start + len(one)
+            stop = start + len(disguise)
             yield self.origin(start, stop)
-            start = self.text.find(one, stop)
+            start = self.text.find(disguise, stop)
 
     def origin(self, start: int, stop: int) -> tuple[int, int]:
         """Return where a part of this layer begins and ends in the text itself."""
@@ -228,13 +228,13 @@ def _meaning(escapes: re.Pattern[str], is_json: bool, escape: str) -> str:  # no
     kind = found.lastgroup if found else None
     if found is None or kind is None or (kind == "letter" and is_json):
         return ""
-    said = found[kind]
+    meaning = found[kind]
     if kind == "percent":
-        said = bytes.fromhex(said.replace("%", "")).decode("utf-8", "surrogateescape")
+        meaning = bytes.fromhex(meaning.replace("%", "")).decode("utf-8", "surrogateescape")
     elif kind in {"four", "two", "hexadecimal", "decimal"}:
-        code = int(said, 10 if kind == "decimal" else 16)
-        said = chr(code) if code <= sys.maxunicode else ""
-    return _HIDING.sub("", said)
+        code = int(meaning, 10 if kind == "decimal" else 16)
+        meaning = chr(code) if code <= sys.maxunicode else ""
+    return _HIDING.sub("", meaning)
 
 
 _READINGS = ((_escapes(r"\\"), True), (_escapes(r"\\++"), False))
@@ -270,7 +270,7 @@ def _in_address(address: str) -> Iterator[str]:
     """
     where, _, query = address.partition("?")
     who = SCHEME.sub("", where).rpartition("@")[0]
-    values = (value or name for name, _, value in (said.partition("=") for said in re.split("[&#]", query)))
-    for said in (who, *who.partition(":")[::2], *values):
-        read = unquote_plus(said)
-        yield from dict.fromkeys((said, unquote(said), read, read.replace(" ", "+")))
+    values = (value or name for name, _, value in (part.partition("=") for part in re.split("[&#]", query)))
+    for value in (who, *who.partition(":")[::2], *values):
+        decoded = unquote_plus(value)
+        yield from dict.fromkeys((value, unquote(value), decoded, decoded.replace(" ", "+")))
