@@ -2,7 +2,7 @@
 
 An address of a page is a decision's own: /run/turn/agent. The pages run one script, which is our own; what
 another site's page asks for is refused, since it would be read there.
-`lab.wire.guarding` says who may see the pages, `lab.wire.receiving` how much a request may send.
+`lab.wire.guard` says who may see the pages, `lab.wire.request_limits` how much a request may send.
 """
 
 import secrets
@@ -30,9 +30,9 @@ from hobbes.lab.store.history import missing_turn
 from hobbes.lab.store.home import open_store
 from hobbes.lab.store.pure import with_turns
 from hobbes.lab.store.run import Run
-from hobbes.lab.wire.guarding import TOKEN, Guard, names_of
-from hobbes.lab.wire.listening import is_open, listener, url
-from hobbes.lab.wire.receiving import server_config
+from hobbes.lab.wire.guard import TOKEN, Guard, names_of
+from hobbes.lab.wire.listener import is_open, listener, url
+from hobbes.lab.wire.request_limits import server_config
 
 HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",

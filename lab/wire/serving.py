@@ -22,8 +22,8 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.engine.worlds import WORLDS, world_named
-from hobbes.lab.wire.listening import listener, url
-from hobbes.lab.wire.receiving import body_of, no_response, server_config
+from hobbes.lab.wire.listener import listener, url
+from hobbes.lab.wire.request_limits import body_of, no_response, server_config
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.dialects import OPTIONAL_PARAMETERS
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model

@@ -24,8 +24,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
-from hobbes.lab.wire.receiving import LimitedProtocol, no_response
 from hobbes.lab.wire.recording import run_server
+from hobbes.lab.wire.request_limits import LimitedProtocol, no_response
 from hobbes.lab.wire.serving import chat_request, stand_in
 from hobbes.nodes.chat import ADDRESS_HEADER
 

@@ -22,8 +22,8 @@ from hobbes.lab.errors import LabError, UsageError
 from hobbes.lab.show.pages import Pages
 from hobbes.lab.show.viewing import HEADERS, server, site
 from hobbes.lab.store.home import Store
-from hobbes.lab.wire import receiving
-from hobbes.lab.wire.listening import listener
+from hobbes.lab.wire import request_limits
+from hobbes.lab.wire.listener import listener
 from hobbes.lab.wire.recording import in_thread, run_server
 from hobbes.lab.wire.serving import stand_in
 from tests.conftest import Cli, missing
@@ -156,7 +156,7 @@ def either(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[str, st
 def test_a_connection_without_a_request_is_closed(
     sent: bytes, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiving, "REQUEST_SECONDS", 0.05)
+    monkeypatch.setattr(request_limits, "REQUEST_SECONDS", 0.05)
     with run_server(server(home, "127.0.0.1")) as base, connected(base, sent) as connection:
         assert received(connection) == b""
 
@@ -165,13 +165,13 @@ def test_half_a_second_request_is_closed_as_well(served: str, monkeypatch: pytes
     head = f"GET /nothing HTTP/1.1\r\nHost: {httpx2.URL(served).netloc.decode()}\r\n"
     with connected(served, f"{head}\r\n".encode()) as connection:
         assert connection.recv(2**16).startswith(b"HTTP/1.1 404")
-        monkeypatch.setattr(receiving, "REQUEST_SECONDS", 0.05)
+        monkeypatch.setattr(request_limits, "REQUEST_SECONDS", 0.05)
         connection.sendall(head.encode())
         assert received(connection) == b""
 
 
 def test_half_a_body_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(receiving, "REQUEST_SECONDS", 0.0)
+    monkeypatch.setattr(request_limits, "REQUEST_SECONDS", 0.0)
     parts: list[Message] = [{"type": "http.request", "body": b"a=", "more_body": True}]
     sent: list[Message] = []
 
@@ -210,7 +210,7 @@ def test_a_client_that_leaves_in_the_middle_prints_nothing(capfd: pytest.Capture
 def test_connections_beyond_the_most_are_closed_and_the_others_are_served(
     served: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receiving, "MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(request_limits, "MAX_CONNECTIONS", 2)
     with connected(served) as one, connected(served) as other:
         for _ in range(5):
             with connected(served) as refused:

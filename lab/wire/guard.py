@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hobbes.lab.wire.receiving import CLOSE
+from hobbes.lab.wire.request_limits import CLOSE
 
 TOKEN = "token"  # noqa: S105  a name
 """The name of the token in an address."""
