@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import chain, takewhile
@@ -18,20 +18,24 @@ from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
-from jinja2.nodes import Const, Expr, Extends, FromImport, Getattr, Getitem, Import, Include, Name
-from jinja2.nodes import Template as Tree
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory, in_words, reason
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import Drop, Json, JsonObject, canonical, compact, sha256
+from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
 from hobbes.engine.turn import meanings, play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.files import FileError, real_path, text_of
+from hobbes.nodes.prompt_templates import (
+    PromptError,
+    ViewPart,
+    check_placeholders,
+    one_line_json,
+    paths_of_view,
+    reads_files,
+    render,
+)
 
 ROOT = Path(__file__).resolve().parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
@@ -55,19 +59,11 @@ _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 # Names settings of which a system template says nothing, so that it takes only their defaults.
 _UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
 
-# Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
-_NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
 
 MAX_TEMPLATE_LENGTH = 1_000_000
 """The most bytes of a template file."""
-
-
-class PromptError(ValueError):
-    """A prompt cannot be used. The message is one line for the person who edits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +272,7 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
     values = {**config.model_dump(mode="json"), "schema": ruling_schema(world)}
-    return _render(partial(name_of, file), _read_template(file, values), values)
+    return render(partial(name_of, file), _read_template(file, values), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
@@ -309,7 +305,7 @@ def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
 
 def filled_system_text(prompts: PromptSet, fixed: Mapping[str, Json]) -> str:
     """Return the system text, filled in with these values."""
-    return _render(partial(prompts.place, "system"), prompts.system, fixed)
+    return render(partial(prompts.place, "system"), prompts.system, fixed)
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
@@ -327,8 +323,8 @@ def fixed_words(prompts: PromptSet, turn: str) -> str:
     return "".join(character for character, _ in alike)
 
 
-def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
-    return _render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
+def _turn_text(prompts: PromptSet, view: ViewPart, you: Json) -> str:
+    return render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
 
 
 def replace_codes(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
@@ -364,59 +360,6 @@ def view_in(turn: str) -> dict[str, Any] | None:
     return None
 
 
-class ViewPart:
-    """A view or a part of it, as turn templates use it: printed, it is compact JSON on one line.
-
-    So text that agents wrote stays inside quotation marks, and cannot begin a line of its own. Numbers are
-    plain, so that a template can calculate with them. What a view does not have is `null`.
-    """
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:  # noqa: ANN401  JSON
-        self._value = value
-
-    def __getitem__(self, name: object) -> object:
-        """Return a part by its name or number."""
-        key = _plain(name)
-        try:
-            return _part(self._value[key])
-        except (LookupError, TypeError):
-            return ViewPart(None)
-
-    def __iter__(self) -> Iterator[object]:
-        """Yield the elements of a list, or the names in an object."""
-        yield from map(_part, self._value or ())
-
-    def __len__(self) -> int:
-        """Return the number of elements."""
-        return len(self._value or ())
-
-    def __bool__(self) -> bool:
-        """Return whether there is something."""
-        return bool(self._value)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether it is this JSON."""
-        return bool(self._value == _plain(other))
-
-    def __hash__(self) -> int:
-        """Return the hash of its text."""
-        return hash(str(self))
-
-    def __str__(self) -> str:
-        """Return it as compact JSON on one line."""
-        return one_line_json(self._value)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401  JSON, or what a template compares it with
-    return json.loads(str(value)) if isinstance(value, ViewPart) else value
-
-
-def _part(value: Json) -> object:
-    return value if type(value) in {int, float} else ViewPart(value)
-
-
 def rejection_in_words(prompts: PromptSet, drop: Drop) -> str:
     """Return a rejection as one line of a follow-up question."""
     return f"{one_line_json(drop.said)}: {reason(prompts.sentences, drop.code, drop.detail)}"
@@ -429,33 +372,12 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
-
-
-def one_line_json(value: Json) -> str:
-    r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
-    text = compact(value)
-    if text.isascii() and "\x7f" not in text:  # the usual case; a search takes longer than making the text
-        return text
-    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
 
 
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
-
-
-def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
-    """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
-    tokens: list[tuple[int, str, str]] = []
-    for token in _JINJA.lex(source):
-        match token[1]:
-            case "variable_begin" | "block_begin":
-                tokens = []
-            case "variable_end" | "block_end":
-                yield tokens
-            case _:
-                tokens.append(token)
 
 
 def approximate_tokens(text: str) -> int:
@@ -470,38 +392,6 @@ def approximate_tokens(text: str) -> int:
     wide = 0 if text.isascii() else sum(east_asian_width(character) in "WF" for character in text)
     tokens = wide + (len(text) - wide) / 4
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
-
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    """Return a Jinja environment that is strict about names, sandboxed, and without randomness."""
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals.clear()
-    del environment.filters["random"]
-    return environment
-
-
-_JINJA = _environment()
-
-
-@lru_cache(maxsize=64)
-def _parse(source: str) -> Tree:
-    """Return the syntax tree of a template. Raise TemplateSyntaxError if it is not a template."""
-    return _JINJA.parse(source)
-
-
-@lru_cache(maxsize=64)
-def _template(source: str) -> Template:
-    return _JINJA.from_string(_parse(source))
-
-
-def _render(place: Callable[[], str], source: str, values: Mapping[str, object]) -> str:
-    """Return a filled-in template. Raise PromptError, with its place, for whatever its expressions raise."""
-    try:
-        return _template(source).render(values)
-    except Exception as error:  # an expression of a template can raise anything
-        raise PromptError(f"{place()}: {_first_line(error)}") from error
 
 
 def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> None:
@@ -555,7 +445,7 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
         lambda found: _read_template(_shared_file(world, file.parent, found["name"]), known),
         _read_template(file, known),
     )
-    if _reads_files(text):
+    if reads_files(text):
         shared = name_of(above_folder(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
@@ -580,37 +470,15 @@ def text_if_any(file: Path) -> str:
 
 
 def _read_template(file: Path, known: Collection[str]) -> str:
-    """Return the text of a template file.
-
-    Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
-    """
+    """Return the text of a template file. Raise PromptError if it cannot be read or used."""
     text = template_text(file)
-    try:
-        unknown = sorted(placeholders(text) - set(known))
-    except TemplateSyntaxError as error:
-        raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
-    if unknown:
-        raise PromptError(
-            f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
-        )
+    check_placeholders(name_of(file), text, known)
     return text
-
-
-@lru_cache(maxsize=64)
-def placeholders(text: str) -> frozenset[str]:
-    """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
-    return frozenset(find_undeclared_variables(_parse(text)))
-
-
-@lru_cache(maxsize=64)
-def _reads_files(text: str) -> bool:
-    """Return whether a template would read further files when it is rendered."""
-    return any(_parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
     """Raise PromptError if a turn template names a part that no view has, or cannot be filled in."""
-    paths = _paths_of_view(prompts.turn)
+    paths = paths_of_view(prompts.turn)
     samples = list(_sample_views(world)) if paths else [first_view(world)]
     for path in sorted(paths):
         if not any(_has(view, path) for view in samples):
@@ -618,23 +486,6 @@ def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
             place = prompts.place("turn")
             raise PromptError(f"{place}: no view of {world.name} has {'.'.join(path)}; it has: {known}")
     turn_text(prompts, samples[0])
-
-
-def _paths_of_view(template: str) -> set[tuple[str, ...]]:
-    """Return the parts of the view that a template names, each as the names that lead to it."""
-    found = {_path(node) for node in _parse(template).find_all((Getattr, Getitem))}
-    return {path for path in found if path}
-
-
-def _path(node: Expr) -> tuple[str, ...] | None:
-    """Return the names that lead from the view to an expression; None if it begins elsewhere."""
-    match node:
-        case Name(name="view"):
-            return ()
-        case Getattr(node=inner, attr=str(name)) | Getitem(node=inner, arg=Const(value=str(name))):
-            above = _path(inner)
-            return None if above is None else (*above, name)
-    return None
 
 
 def _has(view: Json, path: tuple[str, ...]) -> bool:
@@ -717,9 +568,3 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
 def name_of(file: Path) -> str:
     """Return the name of a file as people say it: from the checkout, or as it was given."""
     return (file.relative_to(ROOT.parent) if file.is_relative_to(ROOT) else file).as_posix()
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    return (str(error) or type(error).__name__).splitlines()[0]

@@ -56,8 +56,8 @@ from hobbes.lab.play.playing import RunOptions
 from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.lab.play.rendering import question_in_new_run, token_counts
 from hobbes.nodes import prompting
+from hobbes.nodes.prompt_templates import PromptError
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     approximate_tokens,
     load_prompts,

@@ -17,8 +17,8 @@ from hobbes.engine.world import make_setting
 from hobbes.engine.worlds import WORLDS
 from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.nodes import prompting
+from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     about,
     approximate_tokens,
@@ -27,7 +27,6 @@ from hobbes.nodes.prompting import (
     fixed_words,
     languages,
     load_prompts,
-    one_line_json,
     replace_codes,
     schema_of,
     system_text,

@@ -227,7 +227,8 @@ def prompts_check(
     from hobbes.engine.worlds import WORLDS
     from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
     from hobbes.lab.show.terminal import OUT, print_json, say
-    from hobbes.nodes.prompting import PromptError, languages, load_prompts, variants
+    from hobbes.nodes.prompt_templates import PromptError
+    from hobbes.nodes.prompting import languages, load_prompts, variants
 
     checked: list[str] = []
     # Each one once, although variants share files, and a difference of languages shows in both.

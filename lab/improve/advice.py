@@ -7,14 +7,8 @@ from pathlib import Path
 
 from hobbes.lab.play.playing import Beginning
 from hobbes.lab.play.prompt_checks import check_prompts, prompt_warnings
-from hobbes.nodes.prompting import (
-    ROOT,
-    PromptError,
-    folder_of,
-    load_prompts,
-    template_files,
-    template_text,
-)
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import ROOT, folder_of, load_prompts, template_files, template_text
 
 
 def advice_of(new: Beginning) -> tuple[str, str, str]:

@@ -14,12 +14,11 @@ from unicodedata import normalize
 
 from hobbes.engine.record import Json
 from hobbes.engine.world import AnyWorld
+from hobbes.nodes.prompt_templates import PromptError, expressions, one_line_json, placeholders
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     above_folder,
     default_setting,
-    expressions,
     filled_system_text,
     first_view,
     fixed_values,
@@ -27,8 +26,6 @@ from hobbes.nodes.prompting import (
     languages,
     load_prompts,
     name_of,
-    one_line_json,
-    placeholders,
     rules_of,
     template_files,
     template_text,

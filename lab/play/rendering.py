@@ -21,6 +21,7 @@ from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt, Reply
 from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.reading import read
 
 _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
@@ -67,12 +68,12 @@ class PromptQuestion:
     def render(self, prompts: prompting.PromptSet) -> Prompt:
         """Return the prompt; raise UsageError if the templates cannot be rendered under these settings."""
         if self.agent == OBSERVER:
-            return Prompt(prompts.observer, prompting.one_line_json(self.view))
+            return Prompt(prompts.observer, one_line_json(self.view))
         try:
             return Prompt(
                 prompting.system_text(prompts, self.setting), prompting.turn_text(prompts, self.view)
             )
-        except prompting.PromptError as error:
+        except PromptError as error:
             raise UsageError(str(error)) from error
 
     def fixed_words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:

@@ -33,7 +33,8 @@ from hobbes.lab.store.schema import COUNTS, agent_turns_table
 from hobbes.lab.store.turns import LoggedTurn
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text, view_in
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 
 EXPECTED: Mapping[Layer, str] = {

@@ -27,6 +27,7 @@ from hobbes.lab.show.terminal import OUT, plain, print_json, say
 from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Prompt
+from hobbes.nodes.prompt_templates import PromptError
 
 SETTLED = 50
 """Milliseconds without a further change after which a save counts as complete."""
@@ -147,7 +148,7 @@ def _places(question: PromptQuestion) -> set[Path]:
     files: set[Path] = set()
     for lang in {question.lang, *prompting.languages(world.name, variant)}:
         # If a file cannot be read, rendering says so; those that it includes are not known now.
-        with suppress(prompting.PromptError):
+        with suppress(PromptError):
             for file in prompting.template_files(world, variant, lang):
                 files |= {real_path(file.parent) / file.name, real_path(file)}
     return files

@@ -17,6 +17,7 @@ from hobbes.lab.wire.cassette_files import (
     recorded_options,
 )
 from hobbes.nodes import prompting
+from hobbes.nodes.prompt_templates import PromptError
 
 CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
 """The cassettes of this checkout. A wheel has none."""
@@ -67,7 +68,7 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
     """Return the content hash of a variant now; None if it cannot be loaded any more."""
     try:
         return prompting.load_prompts(WORLDS[world], variant, lang).hash
-    except prompting.PromptError:
+    except PromptError:
         return None
 
 
@@ -96,7 +97,7 @@ def _has_changed(
     """
     try:
         prompts = prompting.load_prompts(world, variant, lang, setting)
-    except prompting.PromptError:
+    except PromptError:
         return True
     system = prompting.system_text(prompts, setting)
     requests, _ = CheckedPersister.load_cassette(cassette)

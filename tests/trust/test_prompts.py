@@ -20,7 +20,8 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import make_setting
 from hobbes.lab.store.pure import pure_turns
-from hobbes.nodes.prompting import PromptError, approximate_tokens, load_prompts, replace_codes, turn_text
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import approximate_tokens, load_prompts, replace_codes, turn_text
 from tests.prompt_plays import (
     Numbers,
     PromptTests,
