@@ -55,6 +55,8 @@ def check_placeholders(place: str, source: str, known: Collection[str]) -> None:
         unknown = sorted(placeholders(source) - set(known))
     except TemplateSyntaxError as error:
         raise PromptError(f"{place}, line {error.lineno}: {_first_line(error)}") from error
+    except RecursionError as error:
+        raise PromptError(f"{place}: it is nested too deep; write it with fewer brackets") from error
     if unknown:
         raise PromptError(
             f"{place}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"

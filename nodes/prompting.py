@@ -147,15 +147,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
-    try:
-        return _load(world, variant, lang, setting or default_setting(world))
-    except RecursionError as error:
-        place = name_of(folder_of(world.name, variant))
-        raise PromptError(f"{place}: a template is nested too deep; write it with fewer brackets") from error
-
-
-def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> PromptSet:
-    """Load and check a variant in one language. Raise RecursionError if Python cannot read its templates."""
+    setting = setting or default_setting(world)
     folder = folder_of(world.name, variant)
     if is_path(variant):
         _check_folder(folder)
@@ -500,7 +492,8 @@ _TURNS_TRIED = 3
 
 def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
     """Yield views of the first turns of a world, under its default setting and with each setting changed."""
-    for treatment in [{}, *_single_treatments(world)]:
+    singly = ({name: value} for name, values in values_to_try(world).items() for value in values)
+    for treatment in ({}, *singly):
         agents = treatment.get("agents", world.default_agents)
         values = {name: value for name, value in treatment.items() if name != "agents"}
         try:
@@ -523,12 +516,6 @@ def first_view(world: AnyWorld) -> JsonObject:
     setting = default_setting(world)
     state = world.setup(setting.config, setting.agents, setting.seed)
     return view_of(world, state, {}, world.actors(state)[0])
-
-
-def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
-    """Yield each value of each field of the config to try."""
-    for name, values in values_to_try(world).items():
-        yield from ({name: value} for value in values)
 
 
 @lru_cache(maxsize=8)
