@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -17,7 +19,7 @@ from hypothesis import strategies as st
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.world import make_setting
-from hobbes.nodes import call_failures, chat, dialects
+from hobbes.nodes import call_failures, chat
 from hobbes.nodes.call_failures import (
     GONE_AFTER,
     REFUSED_AFTER,
@@ -28,6 +30,7 @@ from hobbes.nodes.call_failures import (
     with_retries,
 )
 from hobbes.nodes.chat import ChatPlayer, PlainClient
+from hobbes.nodes.dialects import FINISH_REASONS, outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.limits import Limits, RateLimiter
@@ -477,7 +480,7 @@ FENCED = """Here: ```json
 def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     reason: str | None, text: str, failure: Outcome | None
 ) -> None:
-    assert chat.ended(dialects.outcome_of_finish({"finish_reason": reason}), text) == failure
+    assert chat.ended(outcome_of_finish({"finish_reason": reason}), text) == failure
 
 
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -568,3 +571,9 @@ def test_a_players_parameters_reach_its_policy() -> None:
         reply = asyncio.run(player.reply(Address(0, "miner-01", 1), prompt))
         raids.append(len(json.loads(reply.text)["raid"]))
     assert raids == [1, 6]
+
+
+def test_the_page_of_failures_names_each_finish_reason_of_a_call_that_failed() -> None:
+    page = Path("docs/failures.md").read_text(encoding="utf-8")
+    failed = {reason for reason, outcome in FINISH_REASONS.items() if outcome is not Outcome.ANSWERED}
+    assert [reason for reason in sorted(failed) if not re.search(rf"\b{reason}\b", page)] == []
