@@ -9,56 +9,52 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from statistics import median
+from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.wire import HOBBES, served
 
-AGENTS, SHORT, LONG, REPEATS = 10, 10, 60, 5
-PLAYERS = ("policy:guided", "openai:policy/guided")
+AGENTS, SHORT, LONG, REPEATS = 10, 10, 110, 5
+
+LOADS = {
+    f"processor ms of a turn of {AGENTS} policies": ("policy:guided", 1),
+    "processor ms of a call over HTTP, turn included": ("openai:policy/guided", AGENTS),
+}
+"""What is measured: the player of all agents, and by how many calls a turn is divided."""
 
 
 def measure() -> list[tuple[str, str, str]]:
     """Return the rows of the table: milliseconds of a turn and of a call, here, before, and the ratio."""
     before = os.environ.get("BEFORE")
     checkouts = [HOBBES, Path(before) / ".venv" / "bin" / "hobbes"] if before else [HOBBES]
-    repeats = [[_milliseconds(hobbes) for hobbes in checkouts] for _ in range(REPEATS)]
-    whats = (
-        f"processor ms of a turn of {AGENTS} policies",
-        "processor ms of a call over HTTP, turn included",
-    )
     rows: list[tuple[str, str, str]] = []
-    for number, what in enumerate(whats):
-        now, *there = (
-            median(repeat[checkout][number] for repeat in repeats) for checkout in range(len(checkouts))
-        )
+    for what, (player, calls) in LOADS.items():
+        now, *there = (milliseconds / calls for milliseconds in _turns(checkouts, player))
         rows.append((what, f"{now:.2f}", ""))
         for then in there:
             rows += [("  before", f"{then:.2f}", ""), ("  ratio", f"{now / then:.2f}", "")]
     return rows
 
 
-def _milliseconds(hobbes: Path) -> tuple[float, float]:
-    """Return the milliseconds of processor time of a turn of policies, and of a call to a model."""
+def _turns(checkouts: list[Path], player: str) -> list[float]:
+    """Return the milliseconds of a turn in each checkout, from the least time of each length of a run."""
+    repeats = [[_short_and_long(hobbes, player) for hobbes in checkouts] for _ in range(REPEATS)]
+    least = [[min(times) for times in zip(*runs, strict=True)] for runs in zip(*repeats, strict=True)]
+    return [(long - short) * 1000 / (LONG - SHORT) for short, long in least]
+
+
+def _short_and_long(hobbes: Path, player: str) -> tuple[float, float]:
+    """Return the seconds of processor time of a short run and of a long one."""
     # Each checkout has its own server, which reads the prompts of its version.
     with served(0, hobbes) as url:
-        server = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-        policies, models = (_turn(hobbes, player, server) for player in PLAYERS)
-    return policies, models / AGENTS
+        return _seconds(hobbes, player, SHORT, url), _seconds(hobbes, player, LONG, url)
 
 
-def _turn(hobbes: Path, model: str, server: dict[str, str]) -> float:
-    """Return the milliseconds of a turn, apart from the start of the process."""
-    short, long = (_seconds(hobbes, model, rounds, server) for rounds in (SHORT, LONG))
-    return (long - short) * 1000 / (LONG - SHORT)
-
-
-def _seconds(hobbes: Path, model: str, rounds: int, server: dict[str, str]) -> float:
+def _seconds(hobbes: Path, player: str, rounds: int, url: str) -> float:
     """Return the seconds of processor time of a run."""
-    run = f"run mining --agents {AGENTS} --rounds {rounds} --model {model} --json".split()
+    run = f"run mining --agents {AGENTS} --rounds {rounds} --model {player} --json".split()
     with tempfile.TemporaryDirectory() as home:
-        before = os.times()
-        subprocess.run(
-            [hobbes, *run], env={**os.environ, **server, "HOBBES_HOME": home}, capture_output=True, check=True
-        )
-        after = os.times()
-    return after.children_user - before.children_user + after.children_system - before.children_system
+        variables = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "HOBBES_HOME": home}
+        before = getrusage(RUSAGE_CHILDREN)
+        subprocess.run([hobbes, *run], env=os.environ | variables, capture_output=True, check=True)
+        after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
