@@ -13,13 +13,13 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.wire import HOBBES, served
 
-AGENTS, SHORT, LONG, REPEATS = 10, 10, 110, 5
+AGENTS, SHORT, REPEATS = 10, 10, 3
 
 LOADS = {
-    f"processor ms of a turn of {AGENTS} policies": ("policy:guided", 1),
-    "processor ms of a call over HTTP, turn included": ("openai:policy/guided", AGENTS),
+    f"processor ms of a turn of {AGENTS} policies": ("policy:guided", 510, 1),
+    "processor ms of a call over HTTP, turn included": ("openai:policy/guided", 110, AGENTS),
 }
-"""What is measured: the player of all agents, and by how many calls a turn is divided."""
+"""What is measured: the player of all agents, the turns of a long run, and the calls of a turn."""
 
 
 def measure() -> list[tuple[str, str, str]]:
@@ -27,26 +27,26 @@ def measure() -> list[tuple[str, str, str]]:
     before = os.environ.get("BEFORE")
     checkouts = [HOBBES, Path(before) / ".venv" / "bin" / "hobbes"] if before else [HOBBES]
     rows: list[tuple[str, str, str]] = []
-    for what, (player, calls) in LOADS.items():
-        now, *there = (milliseconds / calls for milliseconds in _turns(checkouts, player))
+    for what, (player, turns, calls) in LOADS.items():
+        now, *there = (milliseconds / calls for milliseconds in _turns(checkouts, player, turns))
         rows.append((what, f"{now:.2f}", ""))
         for then in there:
             rows += [("  before", f"{then:.2f}", ""), ("  ratio", f"{now / then:.2f}", "")]
     return rows
 
 
-def _turns(checkouts: list[Path], player: str) -> list[float]:
+def _turns(checkouts: list[Path], player: str, turns: int) -> list[float]:
     """Return the milliseconds of a turn in each checkout, from the least time of each length of a run."""
-    repeats = [[_short_and_long(hobbes, player) for hobbes in checkouts] for _ in range(REPEATS)]
+    repeats = [[_short_and_long(hobbes, player, turns) for hobbes in checkouts] for _ in range(REPEATS)]
     least = [[min(times) for times in zip(*runs, strict=True)] for runs in zip(*repeats, strict=True)]
-    return [(long - short) * 1000 / (LONG - SHORT) for short, long in least]
+    return [(long - short) * 1000 / (turns - SHORT) for short, long in least]
 
 
-def _short_and_long(hobbes: Path, player: str) -> tuple[float, float]:
+def _short_and_long(hobbes: Path, player: str, turns: int) -> tuple[float, float]:
     """Return the seconds of processor time of a short run and of a long one."""
     # Each checkout has its own server, which reads the prompts of its version.
     with served(0, hobbes) as url:
-        return _seconds(hobbes, player, SHORT, url), _seconds(hobbes, player, LONG, url)
+        return _seconds(hobbes, player, SHORT, url), _seconds(hobbes, player, turns, url)
 
 
 def _seconds(hobbes: Path, player: str, rounds: int, url: str) -> float:
