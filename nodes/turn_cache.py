@@ -36,9 +36,9 @@ class Made(Generic[T]):
         return data
 
 
-def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
+def answers_from(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
     """Return parsed answers from their JSON."""
-    return {agent: ParsedAnswer.from_json(data) for agent, data in told.items()}
+    return {agent: ParsedAnswer.from_json(data) for agent, data in answers.items()}
 
 
 class TurnCache:

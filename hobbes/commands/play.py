@@ -309,7 +309,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, trac
 
     Return whether one of them is tainted.
     """
-    from hobbes.nodes.limits import OwnRateLimiter
+    from hobbes.nodes.limits import RateLimiter
     from hobbes.play.side_by_side import most_at_once, play_runs
     from hobbes.play.start import Shared
     from hobbes.show.progress import show_experiment_progress
@@ -318,7 +318,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, trac
 
     try:
         with show_experiment_progress(len(runs), len(runs)) as watch:
-            shared = Shared(limiter=OwnRateLimiter())
+            shared = Shared(limiter=RateLimiter())
             play_runs(store, runs, most_at_once(runs), shared, watch, traced=traced)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)

@@ -12,8 +12,9 @@ from hobbes.experiment.misfits import models_at
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec, with_rng
-from hobbes.nodes.prompting import PromptSet, check_prompts
+from hobbes.nodes.prompting import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
+from hobbes.play.prompt_checks import check_prompts
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
 from hobbes.store.experiment_tables import run_names, runs_of_cells, world_of_experiment
 from hobbes.store.home import Store

@@ -385,7 +385,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         models=run.model_settings,
         answered=store.calls.answered(run.id),
         late=late,
-        limiter=shared.limiter,
+        limiter=shared.limiter or RateLimiter(),
         past=partial(past_turns, store, run.id),
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)

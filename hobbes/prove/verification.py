@@ -23,7 +23,8 @@ from hobbes.errors import DamagedError, HobbesError
 from hobbes.experiment.misfits import misfits
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text, view_in
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 from hobbes.prove.difference import first_differing_part
 from hobbes.store.calls import is_changed

@@ -18,7 +18,7 @@ from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
-from hobbes.nodes.completions import TAGS
+from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
 from hobbes.show.trace import SHORT_SOURCES, Card, FullTurn
 from hobbes.store.recorded_run import Run
@@ -120,7 +120,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
     return [*meant, f"{counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected"]
 
 
-_OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
+_OPENED = re.compile(rf"\s*<(?:{'|'.join(REASONING_TAGS)})>\s*(.+)", re.DOTALL)
 """Matches an answer that begins with a reasoning between tags."""
 
 _FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)

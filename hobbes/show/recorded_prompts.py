@@ -9,6 +9,7 @@ from typing import Any
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.files import CASSETTE_SUFFIX
 from hobbes.nodes import prompting
+from hobbes.nodes.prompt_templates import PromptError
 from hobbes.play.start import settle_options
 from hobbes.wire.cassette_files import (
     CheckedPersister,
@@ -67,7 +68,7 @@ def _hash_now(world: str, variant: str, lang: str) -> str | None:
     """Return the content hash of a variant now; None if it cannot be loaded any more."""
     try:
         return prompting.load_prompts(WORLDS[world], variant, lang).hash
-    except prompting.PromptError:
+    except PromptError:
         return None
 
 
@@ -96,7 +97,7 @@ def _has_changed(
     """
     try:
         prompts = prompting.load_prompts(world, variant, lang, setting)
-    except prompting.PromptError:
+    except PromptError:
         return True
     system = prompting.system_text(prompts, setting)
     requests, _ = CheckedPersister.load_cassette(cassette)

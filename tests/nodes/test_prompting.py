@@ -15,25 +15,23 @@ from pydantic import BaseModel
 from hobbes.engine.mining.actions import action_model
 from hobbes.engine.world import make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     about,
     approximate_tokens,
     bound,
-    check_prompts,
     fit_to_setting,
     fixed_words,
     languages,
     load_prompts,
-    one_line_json,
     replace_codes,
     schema_of,
     system_text,
     turn_text,
     variants,
 )
+from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.worlds import WORLDS
 
 MINING = WORLDS["mining"]

@@ -544,4 +544,4 @@ def test_the_examples_of_the_page_run(
     assert re.search(r"^arm .* python:my_agents.py:Patient$", result.stdout, re.MULTILINE)
     assert cli("experiment", "patience.toml", "--jobs", "2").exit_code == 0
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    assert "2 passed" in pytester.runpytest_inprocess().stdout.str()
+    assert "2 passed" in pytester.runpytest_subprocess().stdout.str()
