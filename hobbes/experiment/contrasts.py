@@ -4,7 +4,7 @@ The weighted sum of the arms' values with one seed is one value. So any two arms
 interaction of two factors are tested like the difference between an arm and the baseline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hobbes.engine.world import AnyWorld
@@ -29,7 +29,7 @@ def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
 def _over_factors(file: ExperimentFile, factors: Sequence[str]) -> dict[str, float]:
     """Return the weights of the product of one or two factors."""
     world = world_named(file.world)
-    found = {factor: values_of(file, world, factor) for factor in factors}
+    found = {factor: _values_of(file, world, factor) for factor in factors}
     arms = [arm for arm in file.arms if all(arm in values for values in found.values())]
     products, size = dict.fromkeys(arms, 1.0), 1.0
     for values in found.values():
@@ -49,25 +49,20 @@ def _as_numbers(values: Sequence[Any]) -> list[float]:
     return [float(places.index(repr(value))) for value in values]
 
 
-def levels_of(file: ExperimentFile) -> dict[str, Mapping[str, Any]]:
-    """Return the levels of each arm, by factor."""
-    return dict(zip(file.arms, file.factors.combinations(), strict=True)) if file.factors else {}
-
-
-def values_of(file: ExperimentFile, world: AnyWorld, factor: str) -> dict[str, Any]:
+def _values_of(file: ExperimentFile, world: AnyWorld, factor: str) -> dict[str, Any]:
     """Return the value of a factor in each arm, without the arms in which another factor alone is changed."""
     if file.factors is None:
         return {}
     return {
         arm: file.factors.value(factor, levels[factor])
         if factor in levels
-        else value_of_baseline(file, world, factor)
-        for arm, levels in levels_of(file).items()
+        else _value_of_baseline(file, world, factor)
+        for arm, levels in zip(file.arms, file.factors.combinations(), strict=True)
         if file.factors.design != "one-at-a-time" or not levels.keys() - {factor}
     }
 
 
-def value_of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
+def _value_of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
     """Return the value of a factor where no arm sets it, None if it has none."""
     if factor in file.parameters:
         return file.parameters[factor]

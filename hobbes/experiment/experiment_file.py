@@ -216,8 +216,6 @@ class Compare(_Table):
     """The headline measures of the world if none are named."""
     null: bool = True
     """Whether the null arm is played."""
-    after_end: Literal["leave-out", "keep-last"] = "leave-out"
-    """What a curve over time has of a game that has ended: nothing, or the last value of the game."""
 
 
 class Hypothesis(_Table):

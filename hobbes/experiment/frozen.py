@@ -90,7 +90,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "the baseline": lambda file: file.baseline,
     "the null arm": lambda file: file.compare.null,
     "measures": lambda file: file.compare.measures,
-    "what a curve has of games that ended": lambda file: file.compare.after_end,
     "the smallest differences that matter": lambda file: file.smallest,
 }
 """The parts of a plan beside hypotheses and seeds, by the words for them."""

@@ -195,7 +195,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         tuple(_hypotheses(used, file, plan, begun, known)),
         tuple(failing(file, counted)),
         _rankings(file, games),
-        findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
+        findings(world, games),
         origin_of(store, file, [cell.id for cell in cells]),
         tuple(left_out),
     )

@@ -652,12 +652,5 @@ def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missi
                 opened.db.table("reported").update(run, figures)
     planned(opened, compare={"measures": ["half_life"], "null": False})
     found = report(opened, "made")
-    calm, wild = found.findings.durations
-    assert (calm.games, calm.happened, calm.horizon, wild.happened) == (6, 1, 20, 6)
-    assert calm.mean == pytest.approx((8 + 5 * 20) / 6)
-    assert wild.mean == pytest.approx(7.5)
-    assert wild.p is not None
-    assert wild.p < 0.05
     assert found.arms["calm"].measures["half_life"].mean == pytest.approx(18)
     assert found.differences[0].difference.mean.mean == pytest.approx(7.5 - 18)
-    assert "| calm | half_life | 6 | 1 | 18 of 20 | - |" in told_of(opened, found).markdown()

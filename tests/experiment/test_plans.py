@@ -7,18 +7,15 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.mining.world import MINING
 from hobbes.errors import UsageError
 from hobbes.experiment.arm_comparison import judge
-from hobbes.experiment.experiment_file import parse, read_experiment_file
-from hobbes.experiment.findings import over_time
+from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.report import report
 from hobbes.store.experiment_tables import keep_experiment, keep_plan, plans_of
 from hobbes.store.home import Store
 from tests.conftest import Cli
 from tests.experiment.test_conclusions import RISING, made_up
-from tests.experiment.test_findings import arm, over
 from tests.simulated import RULES
 
 FILE = """
@@ -158,22 +155,6 @@ def test_further_answers_with_a_seed_are_one_value(cli: Cli, opened: Store, tmp_
     mean = found.values["open", 1]["run", "efficiency"]
     assert mean == pytest.approx((values["open"] + values["open@2"]) / 2)
     assert found.differences[0].difference.mean.n == 3
-
-
-def test_a_game_that_ended_leaves_a_curve_or_stays_in_it_and_the_curve_has_its_games(tmp_path: Path) -> None:
-    games = arm(
-        {"turns": 3, "rounds": 3, "over_time": over(share_raid=[1.0, 1.0, 1.0])},
-        {"turns": 1, "rounds": 3, "over_time": over(share_raid=[0.0])},
-    )
-    found = {}
-    for keep_last in (False, True):
-        curves = {one.measure: one for one in over_time(MINING, {"a": games}, keep_last=keep_last)}
-        found[keep_last] = [(point.mean.n, point.mean.mean) for point in curves["share_raid"].points]
-    assert found == {False: [(2, 0.5), (1, 1.0), (1, 1.0)], True: [(2, 0.5)] * 3}
-    asked, _ = read_experiment_file(
-        Path(written(tmp_path, FILE.replace("[compare]", '[compare]\nafter_end = "keep-last"')))
-    )
-    assert asked.compare.after_end == "keep-last"
 
 
 def test_no_comparison_at_all_is_judged_without_an_error() -> None:

@@ -6,17 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hobbes.engine.mining.world import MINING
 from hobbes.experiment.arm_comparison import Rules, Sample, Table, judge
 from hobbes.experiment.contrasts import weights
 from hobbes.experiment.experiment_file import parse
-from hobbes.experiment.findings import Surviving, durations, survival
 from hobbes.experiment.ranking import Seat, rankings
 from hobbes.experiment.report import report
 from hobbes.experiment.statistics import Mean, means_of, p_studentized
 from hobbes.store.home import Store
 from tests.experiment.test_conclusions import made_up, planned
-from tests.experiment.test_findings import arm
 
 T_2, T_5 = 4.302653, 2.570582
 """Student's t for 95%, with 2 and with 5 degrees of freedom, from a printed table."""
@@ -123,37 +120,32 @@ def test_a_trend_over_1_2_4() -> None:
     assert tuple(weights(file, file.hypotheses[0]).values()) == close(-12 / 14, -3 / 14, 15 / 14)
 
 
-def test_four_spells_of_which_one_is_cut_off() -> None:
-    """Of 4 spells 2 end after one turn and 1 is cut off there: 1 - 2/4 are left. The last ends after 3."""
-    (curve,) = survival({"a": arm({"spells": [(1, True, 2), (1, False, 1), (3, True, 1)]})})
-    assert (curve.spells, curve.ended, curve.median) == (4, 3, 1)
-    assert [(p.turns, p.share) for p in curve.points] == [(0, 1), (1, 0.5), (2, 0.5), (3, 0)]
-
-
-def test_games_in_which_something_happens_early_or_not_at_all() -> None:
-    """It happens after 1 and 2 turns, and in the baseline after 3 and not within 4.
-
-    Restricted means: 1 + 1/2 of 4 turns, and 3 + 1/2.
-    Logrank: at 1, 2 of 4 games at risk are of the arm; at 2, 1 of 3; at 3, none. So 2 happened where
-    1/2 + 1/3 were expected, with variance 1/4 + 2/9: chi squared (7/6)^2 / (17/36) = 49/17 with 1 degree.
-    """
-    times = {"base": (3, None), "soon": (1, 2)}
-    games = {
-        name: arm(
-            *(
-                {"turns": 4, "spells": [(1, True, 1)], "measures": {"half_life": [turn, None, None]}}
-                for turn in of
-            )
-        )
-        for name, of in times.items()
-    }
-    file = parse({"name": "x", "world": "mining", "seeds": 2, "arms": {"base": {}, "soon": {}}})
-    base, soon = durations(file, MINING, games, ["half_life"])
-    assert (base.mean, base.happened, base.horizon, base.p) == (3.5, 1, 4, None)
-    assert (soon.mean, soon.happened) == (1.5, 2)
-    assert [(p.turns, p.share) for p in soon.points] == [(0, 1), (1, 0.5), (2, 0)]
-    assert base.points[0] == Surviving(0, 1, None, None)
-    assert soon.p == pytest.approx(0.08956, abs=1e-4)  # of 49/17, from a printed table
+@pytest.mark.parametrize(
+    ("world", "factor", "level", "more"),
+    [
+        ("mining", "immunity", [5, 9], {}),  # the default of the world is 1
+        ("mining", "rows", [10, 18], {"set": {"rows": 2}}),
+        ("mining", "rounds", [11, 19], {"rounds": 3}),
+        ("nations", "constants.c_trade_factor", [6, 10], {}),  # the default is 2
+        (
+            "nations",
+            "noise",
+            {"some": 0.5, "more": 0.9},
+            {"model": "policy:random?noise={noise}", "parameters": {"noise": 0.1}},
+        ),
+    ],
+)
+def test_a_trend_over_one_factor_at_a_time_counts_the_baseline_with_its_own_value(
+    world: str, factor: str, level: Any, more: dict[str, Any]
+) -> None:
+    """The values are v, v + 4 and v + 8: deviations -4 0 4, squares 32, times the range of 8 (or a tenth)."""
+    asked = {"text": "t", "measure": "m", "direction": "higher", "test": "trend", "factors": [factor]}
+    factors = {"design": "one-at-a-time", factor: level, "agents": [3]}
+    file = parse({"name": "x", "world": world, "seeds": 2, "factors": factors, "hypothesis": [asked]} | more)
+    assert "agents=3" in file.arms
+    found = weights(file, file.hypotheses[0])
+    assert "agents=3" not in found
+    assert tuple(found.values()) == close(-1, 0, 1)
 
 
 def test_two_players_of_one_seed() -> None:
