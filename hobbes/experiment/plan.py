@@ -8,7 +8,6 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, parts_of, rng_of
-from hobbes.experiment.misfits import models_at
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec, with_rng
@@ -103,6 +102,17 @@ def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: C
             of_cell = Fork(parent, base.turn, asked)
             cells.append(Cell(file.name, name, base.number, replace(new, models=models), of_cell))
     return cells
+
+
+def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
+    """Return the models of the run with the seed at this place of the file, by agent.
+
+    Where agents differ in model, the models move on by one seat with each seed, so that none of them has
+    the better seats. All arms of a seed are seated alike.
+    """
+    specs = list(models.values())
+    first = place % len(specs)
+    return dict(zip(models, specs[first:] + specs[:first], strict=True))
 
 
 def _names(file: ExperimentFile) -> list[str]:
@@ -271,6 +281,7 @@ def _check_played(store: Store, made: Plan) -> None:
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
     "set": lambda one: one.setting.config,
     "agents": lambda one: one.setting.agents,
+    "the seed": lambda one: one.setting.seed,
     "model": lambda one: one.models,
     "the models file": lambda one: one.model_settings,
     "prompts": lambda one: replace(one.prompts, variant="", hash=""),

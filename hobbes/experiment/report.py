@@ -24,7 +24,6 @@ from hobbes.experiment.experiment_file import COPY, NULL, ExperimentFile, parse,
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.experiment.misfits import fitting
 from hobbes.experiment.origins import Origin, origin_of
 from hobbes.experiment.ranking import Rankings, Seat, rankings
 from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
@@ -89,7 +88,7 @@ class Report:
     origin: Origin | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
-    """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
+    """The runs that are not in the report because they are damaged."""
 
     @property
     def extended(self) -> bool:
@@ -162,12 +161,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     planned = [(copy, seed) for seed in file.seeds for name in names for copy in file.copies(name)]
     left_out: list[str] = []
     played = list(played_cells(store, experiment))
-    fits = fitting(store, file, played, left_out)
-    by_place = {(cell.arm, cell.seed): cell for cell in fits}
-    known = {
-        (one.cell.arm, one.cell.seed): one
-        for one in figures_of(store, by_place.values(), left_out, with_turns)
-    }
+    known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
@@ -203,7 +197,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
 
 def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
-    cells = fitting(store, file, played_cells(store, file.name), [])
+    cells = played_cells(store, file.name)
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
     return _values(world_named(file.world), games)
 

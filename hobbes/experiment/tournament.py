@@ -9,7 +9,7 @@ from hobbes.engine.record import Json
 from hobbes.engine.world import Setting, won
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import ExperimentFile, parse
-from hobbes.experiment.misfits import models_at
+from hobbes.experiment.plan import models_at
 from hobbes.experiment.processes import in_processes
 from hobbes.experiment.ranking import Game, Seat
 from hobbes.nodes.players import deal

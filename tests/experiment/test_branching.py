@@ -272,21 +272,6 @@ def test_costs_and_caps_count_what_is_asked_after_the_fork(cli: Cli, opened: Sto
     assert sorted(raiders.models.values()) == ["openai:policy/guided", "openai:policy/raider"]
 
 
-def test_cells_that_were_exchanged_are_left_out_of_the_report(after: Store) -> None:
-    assert report(after, "after").left_out == ()
-    after.db.execute("update cells set seed = 4 where arm = 'plain' and seed = 1 and experiment = 'after'")
-    after.db.execute("update cells set seed = 1 where arm = 'plain' and seed = 2 and experiment = 'after'")
-    after.db.execute("update cells set arm = 'x' where arm = 'plain' and seed = 3 and experiment = 'after'")
-    after.db.execute(
-        "update cells set arm = 'plain' where arm = 'null' and seed = 3 and experiment = 'after'"
-    )
-    after.db.conn.commit()
-    wrong = report(after, "after").left_out
-    assert len(wrong) == 2
-    assert any("arm plain, seed 1, which has another parent" in line for line in wrong)
-    assert any("arm plain, seed 3, which has another model" in line for line in wrong)
-
-
 WRONG = {
     "no such run": ('"small.open.*"', '"smal.open.*"', r"\[from\] runs: no run is called 'smal.open.\*'"),
     "no such landmark": (

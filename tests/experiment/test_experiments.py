@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
-from hobbes.experiment.experiment_file import parse, read_experiment_file
+from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.games import Ways
-from hobbes.experiment.misfits import fitting
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.players import with_rng
 from hobbes.play.start import RunOptions
-from hobbes.store.experiment_tables import played_cells, runs_of_cells
+from hobbes.store.experiment_tables import runs_of_cells
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.run_journal import RunJournal
@@ -130,6 +129,20 @@ def test_changed_settings_need_another_name(small: Store, file: Path) -> None:
         UsageError, match=r"begun with other values of set \(arm immune, seed 1\); give the .* another name"
     ):
         planned(small, changed)
+
+
+@pytest.mark.parametrize(
+    ("column", "exchanged", "differs"),
+    [("arm", ("open", "immune"), "set"), ("seed", ("1", "2"), "the seed, model")],
+)
+def test_runs_of_two_cells_that_were_exchanged_are_refused(
+    column: str, exchanged: tuple[str, str], differs: str, small: Store, file: Path
+) -> None:
+    one, other = exchanged
+    for before, after in ((one, "77"), (other, one), ("77", other)):
+        small.db.execute(f"update cells set {column} = ? where {column} = ?", [after, before])  # noqa: S608
+    with pytest.raises(UsageError, match=rf"begun with other values of {differs} \(arm open, seed 1\)"):
+        planned(small, file)
 
 
 def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: Store, tmp_path: Path) -> None:
@@ -674,9 +687,6 @@ def test_settings_of_a_model_are_factors(cli: Cli, opened: Store, tmp_path: Path
     assert sorted(found) == [(plain, 0.2, "low"), (plain, 1.0, "low"), (null, 0.2, "low")]
     arms = {arm for arm, _ in runs_of_cells(opened, "heat")}
     assert arms == {"temperature=0.2,reasoning_effort=low", "temperature=1.0,reasoning_effort=low", "null"}
-    assert list(played_cells(opened, "heat")) == list(
-        fitting(opened, read_experiment_file(tmp_path / "small.toml")[0], played_cells(opened, "heat"), [])
-    )
 
 
 def test_a_factor_that_the_server_refuses_stops_the_experiment_in_its_first_game(
