@@ -138,12 +138,6 @@ class Judged:
         """The wordings over which the difference is one, by the arms that share them; none with one each."""
         return [wordings_of(one.arms, one.kind, one.crossed) for one in self.sample.tables]
 
-    def without_p(self) -> "Judged":
-        """Return the comparison without the p of a difference from 0."""
-        left = self.without_failures
-        difference = replace(self.difference, p=None)
-        return replace(self, difference=difference, p_holm=None, without_failures=left and left.without_p())
-
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
         of = self.difference
@@ -276,7 +270,7 @@ def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Samp
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An arm minus the baseline, by one measure; or the second half of its runs minus the first."""
+    """An arm minus the baseline, by one measure."""
 
     arm: str
     measure: str

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
@@ -15,7 +15,6 @@ from hobbes.experiment.arm_comparison import (
     Sample,
     Tested,
     Values,
-    halves,
     judge,
     of_hypothesis,
     weighted_sum,
@@ -26,7 +25,7 @@ from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
 from hobbes.experiment.origins import Origin, origin_of
 from hobbes.experiment.ranking import Rankings, Seat, rankings
-from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
+from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json
 from hobbes.store.experiment_tables import (
     PlayedCell,
     damaged_file,
@@ -48,13 +47,10 @@ class Arm:
     runs: int
     tainted: int
     measures: dict[str, Mean]
-    worst: dict[str, dict[str, float | None]]
-    """The minimum and the 5% quantile of each measure over the runs."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
-        measures = {name: {**to_json(mean), **self.worst[name]} for name, mean in self.measures.items()}
-        return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
+        return {"runs": self.runs, "tainted": self.tainted, "measures": to_json(self.measures)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,6 @@ class Report:
     measures: tuple[str, ...]
     arms: dict[str, Arm]
     differences: tuple[Compared, ...]
-    halves: tuple[Compared, ...]
     cells: tuple[PlayedCell, ...]
     values: Values
     shown: dict[str, str]
@@ -119,7 +114,6 @@ class Report:
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
-            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable(),
             "failures": [one.to_json() for one in self.failing],
             "cells": [
@@ -181,7 +175,6 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         measures,
         arms,
         differences,
-        tuple(_halves(used, file, plan, rules)),
         cells,
         values,
         {name: file.wordings(name)[0] for name in names},
@@ -315,7 +308,6 @@ def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> di
             runs[name],
             tainted[name],
             {measure: means[name, measure] for measure in measures},
-            {measure: worst(samples[name, measure]) for measure in measures},
         )
         for name in file.all_arms
     }
@@ -333,17 +325,6 @@ def _differences(
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
         samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
         yield from _compare(places, samples, file, plan, rules)
-
-
-def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
-    """Yield the tested differences between the halves of runs, corrected over all arms and measures.
-
-    Where the values of all runs of an arm are equal, they may be one game many times, so they have no p.
-    """
-    places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
-    samples = [halves(used, file, measure, arm) for arm, measure in places]
-    for one in _compare(places, samples, file, plan, rules):
-        yield replace(one, judged=one.judged.without_p()) if one.difference.spread == 0 else one
 
 
 def _compare(

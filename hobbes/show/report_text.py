@@ -118,24 +118,18 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     yield from parts(report)
     yield Section(
         "Each arm",
-        columns=("arm", "runs", "tainted", "measure", *NUMBERS, "minimum", "5% quantile"),
+        columns=("arm", "runs", "tainted", "measure", *NUMBERS),
         rows=[
             (
-                *(name, str(arm.runs), str(arm.tainted), measure, *numbers(mean)),
-                *map(short, arm.worst[measure].values()),
+                name,
+                str(arm.runs),
+                str(arm.tainted),
+                measure,
+                *numbers(mean),
             )
             for name, arm in report.arms.items()
             for measure, mean in arm.measures.items()
         ],
-    )
-    yield Section(
-        "Second half of a run minus first half",
-        [
-            "These comparisons were not planned, unless a hypothesis names them.",
-            "Equal values of all runs of an arm have no p: they may be one game, played again and again.",
-        ],
-        columns=("arm", "measure", *NUMBERS, *_tests(report)),
-        rows=[_difference(report, one) for one in report.halves],
     )
     if pairs := list(_pairs(store, report)):
         words = ["These commands show where two runs of a pair begin to differ."]

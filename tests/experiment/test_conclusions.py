@@ -366,24 +366,11 @@ def test_halves_of_a_run_are_compared_as_pairs(opened: Store) -> None:
     made_up(opened, {"one": [0.0] * 6, "two": [0.0] * 6})
     for seed in range(1, 7):
         measured_too(opened, f"made.one.{seed}", "output", 0.0, 1.0, 2.0 + seed / 10)
-    one, two = report(opened, "made").halves
+    planned(opened, hypothesis=[hypothesis(arm, test="halves") for arm in ("one", "two")])
+    one, two = report(opened, "made").hypotheses
     assert one.difference.mean.mean == pytest.approx(1.35)
     assert one.difference.p == pytest.approx(2 / 2**6)
     assert two.difference.mean.n == 0
-
-
-def test_halves_that_differ_alike_in_all_runs_have_no_p(opened: Store) -> None:
-    """Scripted policies without chance play one game with all seeds; its end is no finding of 200 games."""
-    made_up(opened, {"one": [0.0] * 8, "two": [0.0] * 8})
-    for seed in range(1, 9):
-        measured_too(opened, f"made.one.{seed}", "output", 0.0, 1.0, 0.5)
-        measured_too(opened, f"made.two.{seed}", "output", 0.0, 1.0, 2.0 + seed / 10)
-    one, two = report(opened, "made").halves
-    assert (one.difference.mean.mean, one.difference.p, one.judged.p_holm) == (-0.5, None, None)
-    assert one.verdict() == "cannot tell"
-    assert two.judged.p_holm == pytest.approx(2 * 2 / 2**8)  # corrected for both, as they were compared
-    told = told_of(opened, report(opened, "made")).markdown()
-    assert "Equal values of all runs of an arm have no p" in told
 
 
 @pytest.mark.parametrize(
@@ -627,7 +614,6 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
         "Intervals, and shares of the baseline, are not corrected.",
         "These are two families: in each, one false finding in twenty experiments is allowed.",
         "of 8 very skewed ones 90%",
-        "These comparisons were not planned, unless a hypothesis names them.",
         "p is as large as that of the exact sign test or larger",
         "It may be smaller than the smallest that matters.",
     ],

@@ -72,22 +72,18 @@ def told(cli: Cli, *arguments: str) -> Any:
 def test_a_report_has_these_keys(cli: Cli) -> None:
     found = told(cli, "report", "small")
     keys = (
-        "experiment plan from arms differences halves detectable failures cells hypotheses"
+        "experiment plan from arms differences detectable failures cells hypotheses"
         " rankings over_time ratings payoffs"
     )
     assert " ".join(found) == keys
     assert list(found["arms"]["open"]) == ["runs", "tainted", "measures"]
-    assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [
-        *("n", "mean", "low", "high", "minimum", "quantile_5")
-    ]
+    assert list(found["arms"]["open"]["measures"]["raid_rate"]) == [*("n", "mean", "low", "high")]
     tested = (
         "n mean low high p p_holm effect spread detectable margin p_margin p_margin_holm wordings "
         "without_failures"
     )
     compared = f"{tested} verdict exploratory"
     assert " ".join(found["differences"][0]) == f"arm baseline measure {compared}"
-    assert " ".join(found["halves"][0]) == f"arm measure {compared}"
-    assert len(found["halves"]) == 3 * len(MEASURES)
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 3 * SEEDS
