@@ -235,13 +235,26 @@ def answers(report: Report) -> list[Answer]:
         for one in tested
         if one.hypothesis.test == "baseline" and one.hypothesis.against in {None, report.baseline}
     }
-    found = [Answer(one.hypothesis.text.rstrip("."), one, _share_of_tested(report, one)) for one in tested]
-    for compared in () if report.rankings else report.differences:
-        if compared.arm == NULL or compared.exploratory or (compared.arm, compared.measure) in covered:
-            continue
-        claim = f"{compared.measure}, {compared.arm} minus {report.baseline}"
-        found.append(Answer(claim, compared, _share(report, compared, report.baseline)))
-    return found
+    compared = [
+        one
+        for one in report.differences
+        if not (report.rankings or one.arm == NULL or one.exploratory or (one.arm, one.measure) in covered)
+    ]
+    return [_answer(report, one) for one in (*tested, *compared)]
+
+
+def explored(report: Report) -> list[Answer]:
+    """Return what the frozen plan does not name: hypotheses and comparisons."""
+    tested = [one for one in report.hypotheses if one.exploratory]
+    compared = [one for one in report.differences if one.exploratory and one.arm != NULL]
+    return [_answer(report, one) for one in (*tested, *compared)]
+
+
+def _answer(report: Report, one: Compared | Tested) -> Answer:
+    if isinstance(one, Tested):
+        return Answer(one.hypothesis.text.rstrip("."), one, _share_of_tested(report, one))
+    claim = f"{one.measure}, {one.arm} minus {report.baseline}"
+    return Answer(claim, one, _share(report, one, report.baseline))
 
 
 def _share_of_tested(report: Report, one: Tested) -> float | None:
@@ -275,8 +288,20 @@ def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
     if len(rows) > MAX_ROWS:
         words.append(f"These are the first {MAX_ROWS} of {len(rows)} answers; the details have all.")
         more.append(Section("All answers", (), COLUMNS, rows))
-    explored = sum(one.exploratory for one in report.hypotheses)
-    explored += sum(one.exploratory and one.arm != NULL for one in report.differences)
-    if explored:
-        words.append(f"Not in the plan: {explored} comparisons, which are under Exploratory in the details.")
+    if others := explored(report):
+        words.append(
+            f"Not in the plan: {len(others)} comparisons, which are under Exploratory in the details."
+        )
     return Section("Answers", words, COLUMNS if rows else (), rows[:MAX_ROWS]), more
+
+
+def exploratory(report: Report) -> Iterator[Section]:
+    """Yield what the experiment shows beside its plan, which is never a conclusion, if there is anything."""
+    words = []
+    if report.plan is None:
+        words.append("No plan was kept before the first game, so nothing here was planned for certain.")
+    elif report.plan.changes:
+        words.append(f"Since the plan was frozen: {'; '.join(report.plan.changes)}.")
+    rows = [one.row(report) for one in explored(report)]
+    if words or rows:
+        yield Section("Exploratory", words, COLUMNS if rows else (), rows)

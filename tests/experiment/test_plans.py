@@ -95,7 +95,7 @@ def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
             "I had the sign wrong",
             plan["hash"],
             plan["frozen"],
-            "Exploratory: Immunity changes little",
+            "hypothesis 1 was changed or removed",
         ):
             assert words in page
     assert len(plans_of(opened, "small")) == 2

@@ -39,7 +39,7 @@ def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) ->
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
-    assert "## What was found" in told(opened, found).markdown()
+    assert "## Answers" in told(opened, found).markdown()
 
 
 def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:
