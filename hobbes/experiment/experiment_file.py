@@ -21,13 +21,9 @@ from pydantic import (
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 from hobbes.errors import UsageError
 from hobbes.files import read_toml
-from hobbes.nodes.models import MAX_TEMPERATURE
 
 NULL = "null"
 """The name of the null arm: the baseline, played a second time with answers of its own."""
-
-COPY = "@"
-"""What stands between the name of an arm and the number of its further answers, such as `plain@2`."""
 
 WORDING = "~"
 """What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
@@ -37,9 +33,6 @@ MAX_SEEDS = 100_000
 
 MAX_ARMS = 1_000
 """More arms than this, made of factors, are a slip of the keyboard, too."""
-
-MODEL_SETTINGS = ("temperature", "top_p", "reasoning_effort", "response_format")
-"""Settings of chat models that an arm may have; they hold for each chat model of the arm."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -141,15 +134,7 @@ class Options(_Table):
     """Prompts that say the same in other words: a claim about the arm is one about wordings like these."""
     lang: Text | None = None
     agents: int | None = Field(None, ge=1)
-    temperature: float | None = Field(None, ge=0, le=MAX_TEMPERATURE)
-    top_p: float | None = Field(None, ge=0, le=1)
-    reasoning_effort: Text | None = None
-    response_format: Literal["json_object", "json_schema", "none"] | None = None
     settings: dict[str, JsonValue] = Field(default={}, alias="set")
-
-    def of_models(self) -> dict[str, Any]:
-        """Return the settings of chat models that are set, by name."""
-        return {name: value for name in MODEL_SETTINGS if (value := getattr(self, name)) is not None}
 
     @model_validator(mode="after")
     def _one_or_several(self) -> "Options":
@@ -162,8 +147,8 @@ class Options(_Table):
 class Factors(BaseModel):
     """Factors, each with its levels: a list of values, or a table of values by their names.
 
-    A factor is a setting, `model`, `prompts`, `lang`, `agents`, one of MODEL_SETTINGS, a field of a setting
-    such as `constants.c_trade_factor`, or a name that `model` mentions in braces.
+    A factor is a setting, `model`, `prompts`, `lang`, `agents`, a field of a setting such as
+    `constants.c_trade_factor`, or a name that `model` mentions in braces.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -303,8 +288,6 @@ class ExperimentFile(Options):
     compare: Compare = Compare()
     smallest: dict[str, Annotated[float, Field(gt=0)]] = {}
     """The smallest difference that matters, by measure."""
-    answers: int = Field(1, ge=1, le=100)
-    """How often each game of an arm is played with the same seed, each time with answers of its own."""
     pilot: Name | None = None
     """An experiment whose spread says how many seeds this one needs."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
@@ -338,18 +321,9 @@ class ExperimentFile(Options):
         """Return the names of an arm with each of its wordings; its own name if it has one wording only."""
         return tuple(f"{arm}{WORDING}{wording}" for wording in self.of_wordings(arm)) or (arm,)
 
-    def copies(self, arm: str) -> tuple[str, ...]:
-        """Return the names under which the games of an arm are played: of each wording and each answer."""
-        numbers = range(2, self.answers + 1)
-        return tuple(
-            name
-            for wording in self.wordings(arm)
-            for name in (wording, *(f"{wording}{COPY}{number}" for number in numbers))
-        )
-
     def options(self, name: str) -> Options:
-        """Return what the runs of an arm or of one of its copies have: its own, or else that of the file."""
-        arm, wording, _ = parts_of(name)
+        """Return what the runs of an arm or one of its wordings have: its own, or else that of the file."""
+        arm, wording = parts_of(name)
         own = self.arms[self.baseline if arm == NULL else arm]
         rounds = {} if self.rounds is None else {"rounds": self.rounds}
         of_arm = Options(
@@ -359,7 +333,6 @@ class ExperimentFile(Options):
             paraphrases=self.paraphrases_of(arm) or None,
             lang=own.lang or self.lang,
             agents=own.agents or self.agents,
-            **{**self.of_models(), **own.of_models()},
             set={**rounds, **self.settings, **own.settings},
         )
         if not wording:
@@ -370,7 +343,7 @@ class ExperimentFile(Options):
 
     def place(self, name: str) -> str:
         """Return the words for where an arm stands in the file, or one of its wordings."""
-        arm, wording, _ = parts_of(name)
+        arm, wording = parts_of(name)
         where = f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
         if not wording:
             return where
@@ -378,28 +351,17 @@ class ExperimentFile(Options):
 
 
 class Parts(NamedTuple):
-    """The parts of the name under which games of an arm are played; empty where it has none."""
+    """The parts of the name under which games of an arm are played."""
 
     arm: str
     wording: str
-    number: str
-    """That of the answer, from 2 on."""
+    """Empty for an arm that has one wording."""
 
 
 def parts_of(name: str) -> Parts:
     """Return the parts of the name under which games of an arm are played."""
-    worded, _, number = name.partition(COPY)
-    arm, _, wording = worded.partition(WORDING)
-    return Parts(arm, wording, number)
-
-
-def rng_of(name: str) -> str | None:
-    """Return the name under which the policies of an arm draw random numbers, None for the usual one.
-
-    The null arm and further answers draw anew. All wordings of an arm draw the same.
-    """
-    arm, _, number = parts_of(name)
-    return "-".join(part for part in (arm if arm == NULL else "", number) if part) or None
+    arm, _, wording = name.partition(WORDING)
+    return Parts(arm, wording)
 
 
 def read_experiment_file(path: Path) -> tuple[ExperimentFile, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
 from typing import Any
 
 from hobbes.engine.world import AnyWorld
@@ -19,13 +18,13 @@ from hobbes.experiment.arm_comparison import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import COPY, NULL, ExperimentFile, parse, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse, parts_of
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
 from hobbes.experiment.origins import Origin, origin_of
 from hobbes.experiment.ranking import Rankings, Seat, rankings
-from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json
+from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
 from hobbes.store.experiment_tables import (
     PlayedCell,
     damaged_file,
@@ -152,7 +151,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     except ValueError as error:
         raise DamagedError(f"experiment {experiment!r}: its plan is damaged: {error}") from error
     world, measures, names = world_named(file.world), measures_of(file), file.all_arms
-    planned = [(copy, seed) for seed in file.seeds for name in names for copy in file.copies(name)]
+    planned = [(name, seed) for seed in file.seeds for arm in names for name in file.wordings(arm)]
     left_out: list[str] = []
     played = list(played_cells(store, experiment))
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
@@ -223,7 +222,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
             listed.append({"experiment": name, "damage": str(error)})
             continue
         runs = runs_of_cells(store, name)
-        planned = [(copy, s) for arm in file.all_arms for copy in file.copies(arm) for s in file.seeds]
+        planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
         listed.append(
             {
                 "experiment": name,
@@ -267,13 +266,13 @@ def _independent(
 
 
 def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
-    """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
+    """Return the measures of the cells.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
     values is a restricted mean.
     """
-    found: dict[tuple[str, int], list[dict[tuple[str, str], float | None]]] = {}
-    for (cell, seed), one in games.items():
+    found = dict[tuple[str, int], dict[tuple[str, str], float | None]]()
+    for cell, one in games.items():
         measures = {
             (scope, name): value
             for name, of_scopes in one.row["measures"].items()
@@ -282,14 +281,8 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
         for name in world.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
-        found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
-    return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
-
-
-def _mean(answers: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[tuple[str, str], float | None]:
-    """Return the mean of each measure over the answers that have a value."""
-    known = {name: [v for one in answers if (v := one.get(name)) is not None] for name in answers[0]}
-    return {name: rounded(fsum(of) / len(of)) if of else None for name, of in known.items()}
+        found[cell] = measures
+    return found
 
 
 def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
@@ -376,9 +369,9 @@ def _hypotheses(
         rules = rules_of(planned, known)
         null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
         needed = {
-            (copy, seed)
+            (name, seed)
             for arm in (*planned.arms, *null)
-            for copy in planned.copies(arm)
+            for name in planned.wordings(arm)
             for seed in planned.seeds
         }
         complete = needed <= begun

@@ -235,19 +235,21 @@ def answers(report: Report) -> list[Answer]:
         for one in tested
         if one.hypothesis.test == "baseline" and one.hypothesis.against in {None, report.baseline}
     }
-    compared = [
+    compared: list[Compared | Tested] = [
         one
         for one in report.differences
         if not (report.rankings or one.arm == NULL or one.exploratory or (one.arm, one.measure) in covered)
     ]
-    return [_answer(report, one) for one in (*tested, *compared)]
+    return [_answer(report, one) for one in [*tested, *compared]]
 
 
 def explored(report: Report) -> list[Answer]:
     """Return what the frozen plan does not name: hypotheses and comparisons."""
     tested = [one for one in report.hypotheses if one.exploratory]
-    compared = [one for one in report.differences if one.exploratory and one.arm != NULL]
-    return [_answer(report, one) for one in (*tested, *compared)]
+    compared: list[Compared | Tested] = [
+        one for one in report.differences if one.exploratory and one.arm != NULL
+    ]
+    return [_answer(report, one) for one in [*tested, *compared]]
 
 
 def _answer(report: Report, one: Compared | Tested) -> Answer:

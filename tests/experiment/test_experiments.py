@@ -664,43 +664,28 @@ def test_tainted_runs_are_told_at_the_end_with_exit_code_1(cli: Cli, tmp_path: P
     assert f"{tainted} of 9 runs are tainted" in played_all.stdout
 
 
-FACTORS = """
+HEAT = """
 name = "heat"
 world = "mining"
 rounds = 1
 agents = 2
 seeds = 1
-model = "openai:policy/guided"
+model = "openai:policy/guided?temperature={heat}"
 
 [factors]
-temperature = [0.2, 1.0]
-reasoning_effort = ["low"]
+heat = [0.2, 1.0]
+
+[compare]
+null = false
 """
 
 
-def test_settings_of_a_model_are_factors(cli: Cli, opened: Store, tmp_path: Path) -> None:
+def test_a_setting_of_a_model_is_a_factor(cli: Cli, opened: Store, tmp_path: Path) -> None:
     with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1")
-    asked = [opened.runs.find(row["id"]).model_settings for row in opened.runs.rows()]
-    found = [(spec, one.temperature, one.reasoning_effort) for of in asked for spec, one in of.items()]
-    plain, null = "openai:policy/guided", "openai:policy/guided?rng=null"
-    assert sorted(found) == [(plain, 0.2, "low"), (plain, 1.0, "low"), (null, 0.2, "low")]
-    arms = {arm for arm, _ in runs_of_cells(opened, "heat")}
-    assert arms == {"temperature=0.2,reasoning_effort=low", "temperature=1.0,reasoning_effort=low", "null"}
-
-
-def test_a_factor_that_the_server_refuses_stops_the_experiment_in_its_first_game(
-    cli: Cli, opened: Store, tmp_path: Path
-) -> None:
-    refusing = failing({"no-temperature": 1.0})
-    with in_thread(refusing) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        error = cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1").exception
-    assert "openai:policy/guided refuses temperature, which is required" in str(error)
-    assert len(opened.runs.rows()) == 1
-
-
-def test_settings_of_models_need_a_model(cli: Cli, tmp_path: Path) -> None:
-    error = cli(
-        "experiment", str(written(tmp_path, FACTORS.replace("openai", "policy").replace("policy/", "")))
-    ).exception
-    assert "temperature: no chat model plays in this arm" in str(error)
+        cli("experiment", str(written(tmp_path, HEAT)), "--yes", "--jobs", "1")
+    runs = {arm: opened.runs.find(run) for (arm, _), (run, _) in runs_of_cells(opened, "heat").items()}
+    model = "openai:policy/guided?"
+    assert {arm: {*run.models.values()} for arm, run in runs.items()} == {
+        "heat=0.2": {f"{model}temperature=0.2"},
+        "heat=1.0": {f"{model}temperature=1.0"},
+    }

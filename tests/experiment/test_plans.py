@@ -107,7 +107,6 @@ def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
         ("smallest = { efficiency = 0 }", r"\[smallest\] efficiency: Input should be greater than 0"),
         ("smallest = { peace = 1 }", r"\[smallest\]: mining has no measure 'peace'"),
         ('pilot = "none"', "there is no experiment 'none'"),
-        ("answers = 0", "answers: Input should be greater than or equal to 1"),
     ],
 )
 def test_a_wrong_plan_is_refused_in_one_line(line: str, message: str, cli: Cli, tmp_path: Path) -> None:
@@ -135,26 +134,6 @@ def test_the_announced_difference_is_that_of_each_arm_and_not_of_the_widest_one(
     made_up(opened, {"base": [0.0] * 8, "narrow": narrow, "wide": [15 * (v or 0) for v in narrow]})
     sizes = report(opened, "made").detectable()
     assert sizes["wide"]["output"] == pytest.approx(15 * (sizes["narrow"]["output"] or 0))
-
-
-def test_further_answers_with_a_seed_are_one_value(cli: Cli, opened: Store, tmp_path: Path) -> None:
-    path = written(tmp_path, FILE.replace("seeds = 3", "seeds = 3\nanswers = 2"))
-    assert cli("experiment", path).exit_code == 0
-    names = {row["name"] for row in opened.figures.of_all_runs()}
-    assert {"small.open.1", "small.open@2.1", "small.null.1", "small.null@2.1"} <= names
-    assert len(names) == 18
-    found = report(opened, "small")
-    assert found.left_out == ()
-    assert found.arms["open"].runs == 6
-    values = {
-        cell.arm: json.loads(opened.db.table("reported").get(cell.id)["measures"])["efficiency"][0]
-        for cell in found.cells
-        if cell.seed == 1
-    }
-    assert values["open"] != values["open@2"]
-    mean = found.values["open", 1]["run", "efficiency"]
-    assert mean == pytest.approx((values["open"] + values["open@2"]) / 2)
-    assert found.differences[0].difference.mean.n == 3
 
 
 def test_no_comparison_at_all_is_judged_without_an_error() -> None:

@@ -38,7 +38,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     """
     file = results.stored_file(store, name)
     measures = results.measures_of(file)
-    arms = [copy for arm in file.all_arms for copy in file.copies(arm)]
+    arms = [name for arm in file.all_arms for name in file.wordings(arm)]
     cells = cells_so_far(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
