@@ -263,6 +263,11 @@ class From(_Table):
     left_out: list[str] = []
     """Which of the runs cannot be forked there, and why."""
 
+    def to_json(self) -> dict[str, Any]:
+        """Return where the runs begin as plain JSON."""
+        runs = [{"number": one.number, "run": one.name, "turn": one.turn} for one in self.bases]
+        return {"turn": self.turn, "runs": runs, "left_out": self.left_out}
+
 
 class ExperimentFile(Options):
     """An experiment file."""

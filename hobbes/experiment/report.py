@@ -18,11 +18,10 @@ from hobbes.experiment.arm_comparison import (
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parse, parts_of
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.experiment.origins import Origin, origin_of
 from hobbes.experiment.ranking import Rankings, Seat, rankings
 from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
 from hobbes.store.experiment_tables import (
@@ -79,7 +78,7 @@ class Report:
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    origin: Origin | None
+    origin: From | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
     """The runs that are not in the report because they are damaged."""
@@ -182,7 +181,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         tuple(failing(file, counted)),
         _rankings(file, games),
         findings(world, games),
-        origin_of(store, file, [cell.id for cell in cells]),
+        file.origin,
         tuple(left_out),
     )
 

@@ -88,7 +88,8 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     if report.origin:
         bases = [(str(one.number), one.name, str(one.turn)) for one in report.origin.bases]
-        words = list(report.origin.in_words())
+        words = ["All arms fork the same recorded runs, whose numbers stand in place of seeds."]
+        words += (f"Left out: {line}." for line in report.origin.left_out)
         yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
     yield Section("The plan", columns=("what", "value"), rows=list(_plan(report)))
     yield Section("How it was computed", list(_rules(report)))
