@@ -285,7 +285,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
     from hobbes.show.terminal import OUT, plain, print_json, table
 
     seeds, level = len(made.file.seeds), level_of(made.file)
-    found, effect = planned_comparisons(store, made.file), detectable_effect(seeds, level)
+    found, effect = [*planned_comparisons(store, made.file)], detectable_effect(seeds, level)
     if as_json:
         print_json(
             {

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from hobbes.experiment.contrasts import weights
 from hobbes.experiment.experiment_file import WORDING, ExperimentFile, Hypothesis
-from hobbes.experiment.power import POWER, detectable_effect
+from hobbes.experiment.power import detectable_effect
 from hobbes.experiment.statistics import (
     ALPHA,
     Difference,
@@ -131,7 +131,7 @@ class Judged:
         if not self.sample.tables:
             return over_games
         tables = [one.crossed for one in self.sample.tables]
-        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level, POWER))
+        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level))
 
     @property
     def wordings(self) -> list[Wordings]:

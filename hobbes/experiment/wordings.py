@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from hobbes.experiment.power import detectable_by_student
 from hobbes.experiment.statistics import (
     ALPHA,
     MIN_VALUES,
@@ -87,13 +88,6 @@ class _Error:
             return 0.0 if mean > 0 else 1.0
         return float(special.stdtr(self.freedom, -mean / self.size))
 
-    def detectable(self, level: float, power: float) -> float:
-        """Return the mean whose p is below a level as often as the power says."""
-        from scipy import special  # noqa: PLC0415  slow to import
-
-        limit = float(-special.stdtrit(self.freedom, level / 2))
-        return self.size * float(special.nctdtrinc(self.freedom, 1 - power, limit))
-
 
 def _errors(pairs: Mapping[int, float], tables: Sequence[Crossed]) -> tuple[_Error, _Error]:
     """Return the standard errors over wordings, and over wordings and games (Satterthwaite, 1946)."""
@@ -134,8 +128,6 @@ def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[
     return replace(one, mean=Mean(one.mean.n, mean, low, high), p=p, p_margin=p_margin)
 
 
-def detectable_over_wordings(
-    pairs: Mapping[int, float], tables: Sequence[Crossed], level: float, power: float
-) -> float:
-    """Return the smallest difference that is found with this power, by the p over wordings."""
-    return max(of.detectable(level, power) for of in _errors(pairs, tables))
+def detectable_over_wordings(pairs: Mapping[int, float], tables: Sequence[Crossed], level: float) -> float:
+    """Return the smallest difference that the p over wordings finds in 80% of experiments."""
+    return max(detectable_by_student(of.size, of.freedom, level) for of in _errors(pairs, tables))

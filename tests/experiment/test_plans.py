@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.errors import UsageError
+from hobbes.errors import HobbesError, UsageError
 from hobbes.experiment.arm_comparison import judge
 from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.frozen import frozen_plan
@@ -111,7 +111,7 @@ def test_the_plan_is_kept_at_the_first_game_and_why_it_was_changed(
 )
 def test_a_wrong_plan_is_refused_in_one_line(line: str, message: str, cli: Cli, tmp_path: Path) -> None:
     path = written(tmp_path, FILE.replace("seeds = 3", f"seeds = 3\n{line}"))
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(HobbesError, match=message):
         raise cli("experiment", path, "--dry-run").exception or AssertionError
 
 
