@@ -327,10 +327,10 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         for one in found
     ]
     OUT.print(table("", columns, rows))
-    if any(made.file.of_wordings(arm) for arm in made.file.arms):
+    if any(made.file.paraphrases_of(arm) for arm in made.file.arms):
         OUT.print(
             plain(
-                "these sizes hold for these wordings or models alone; a claim about all that they stand for "
+                "these sizes hold for these wordings alone; a claim about all that they stand for "
                 "needs larger ones"
             )
         )

@@ -127,8 +127,6 @@ class Options(_Table):
     """What an arm may have different from the others."""
 
     model: Text | None = None
-    models: Several | None = None
-    """Models that stand for all models: a claim about the arm is one about models like these."""
     prompts: Text | None = None
     paraphrases: Several | None = None
     """Prompts that say the same in other words: a claim about the arm is one about wordings like these."""
@@ -138,9 +136,8 @@ class Options(_Table):
 
     @model_validator(mode="after")
     def _one_or_several(self) -> "Options":
-        for one, several in (("model", "models"), ("prompts", "paraphrases")):
-            if getattr(self, one) and getattr(self, several):
-                raise ValueError(f"write either {one} or {several}")
+        if self.prompts and self.paraphrases:
+            raise ValueError("write either prompts or paraphrases")
         return self
 
 
@@ -307,52 +304,36 @@ class ExperimentFile(Options):
         """The arms, the null arm last."""
         return (*self.arms, *([NULL] if self.compare.null else ()))
 
-    def models_of(self, arm: str) -> tuple[str, ...]:
-        """Return the models of an arm that stand for others, empty if it has none."""
+    def paraphrases_of(self, arm: str) -> dict[str, str]:
+        """Return the prompts of an arm that stand for others, by their names; empty if it has none."""
         own = self.arms[self.baseline if arm == NULL else arm]
-        return own.models or (() if own.model else self.models) or ()
-
-    def paraphrases_of(self, arm: str) -> tuple[str, ...]:
-        """Return the prompts of an arm that stand for others, empty if it has none."""
-        own = self.arms[self.baseline if arm == NULL else arm]
-        return own.paraphrases or (() if own.prompts else self.paraphrases) or ()
-
-    def of_wordings(self, arm: str) -> dict[str, dict[str, str]]:
-        """Return what each wording of an arm has different, by its name; empty with one wording only."""
-        paraphrases = {_level(PurePath(one).name): {"prompts": one} for one in self.paraphrases_of(arm)}
-        return paraphrases or {_level(one): {"model": one} for one in self.models_of(arm)}
+        paraphrases = own.paraphrases or (() if own.prompts else self.paraphrases) or ()
+        return {_level(PurePath(one).name): one for one in paraphrases}
 
     def wordings(self, arm: str) -> tuple[str, ...]:
         """Return the names of an arm with each of its wordings; its own name if it has one wording only."""
-        return tuple(f"{arm}{WORDING}{wording}" for wording in self.of_wordings(arm)) or (arm,)
+        return tuple(f"{arm}{WORDING}{wording}" for wording in self.paraphrases_of(arm)) or (arm,)
 
     def options(self, name: str) -> Options:
         """Return what the runs of an arm or one of its wordings have: its own, or else that of the file."""
         arm, wording = parts_of(name)
         own = self.arms[self.baseline if arm == NULL else arm]
         rounds = {} if self.rounds is None else {"rounds": self.rounds}
-        of_arm = Options(
-            model=own.model or (None if own.models else self.model),
-            prompts=own.prompts or (None if own.paraphrases else self.prompts),
-            models=self.models_of(arm) or None,
-            paraphrases=self.paraphrases_of(arm) or None,
+        return Options(
+            model=own.model or self.model,
+            prompts=self.paraphrases_of(arm).get(wording)
+            or own.prompts
+            or (None if own.paraphrases else self.prompts),
             lang=own.lang or self.lang,
             agents=own.agents or self.agents,
             set={**rounds, **self.settings, **own.settings},
-        )
-        if not wording:
-            return of_arm
-        return of_arm.model_copy(
-            update={"models": None, "paraphrases": None, **self.of_wordings(arm).get(wording, {})}
         )
 
     def place(self, name: str) -> str:
         """Return the words for where an arm stands in the file, or one of its wordings."""
         arm, wording = parts_of(name)
         where = f"[factors] {arm}" if self.factors else f"[arms.{arm}]"
-        if not wording:
-            return where
-        return f"{where} {'paraphrases' if self.paraphrases_of(arm) else 'models'} {wording}"
+        return f"{where} paraphrases {wording}" if wording else where
 
 
 class Parts(NamedTuple):
@@ -439,16 +420,11 @@ def _check_forks(file: ExperimentFile) -> None:
 
 
 def _check_wordings(file: ExperimentFile) -> None:
-    """Raise ValueError, in one line, for wordings that could not be told apart, or crossed with something."""
-    is_ranked = file.factors is not None and file.factors.design == "pairs"
-    for arm in file.arms:
-        paraphrases, models = file.paraphrases_of(arm), file.models_of(arm)
-        if paraphrases and models:
-            raise ValueError(f"{file.place(arm)}: an arm has either paraphrases or models; leave one out")
-        if len(file.of_wordings(arm)) < len(paraphrases or models):
-            raise ValueError(f"{file.place(arm)}: two wordings have the same name; rename a folder")
-        if models and is_ranked:
-            raise ValueError(f"{file.place(arm)} models: an experiment with pairs needs `model` instead")
+    """Raise ValueError, in one line, for wordings that could not be told apart."""
+    for name, own in [("paraphrases", file), *((file.place(arm), own) for arm, own in file.arms.items())]:
+        names = [_level(PurePath(one).name) for one in own.paraphrases or ()]
+        if len({*names}) < len(names):
+            raise ValueError(f"{name}: two wordings have the same name; rename a folder")
 
 
 def _check_measures(file: ExperimentFile) -> None:

@@ -85,7 +85,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "the question": lambda file: file.question,
-    "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
+    "arms": lambda file: [(name, file.options(name)) for arm in file.arms for name in file.wordings(arm)],
     "the recorded runs": lambda file: file.origin and (file.origin.runs, file.origin.turn),
     "the baseline": lambda file: file.baseline,
     "the null arm": lambda file: file.compare.null,

@@ -335,7 +335,7 @@ def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
     baseline = file.options(file.baseline)
     for arm in file.arms:
         own = file.options(arm)
-        if not own.paraphrases and own.prompts != baseline.prompts:
+        if not file.paraphrases_of(arm) and own.prompts != baseline.prompts:
             yield arm
 
 

@@ -7,7 +7,6 @@ from hobbes.experiment.arm_comparison import Compared, Tested
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
 from hobbes.experiment.statistics import ALPHA, most_unlike
-from hobbes.experiment.wordings import Wordings
 
 LARGE = 999.5
 """From here on, a figure is told without fractions."""
@@ -92,7 +91,8 @@ def _beside(found: Report, one: Compared | Tested) -> Iterator[str]:
         yield f"the test needs {of.fewest} pairs or more"
     if isinstance(one, Compared) and _is_same(found, one.arm):
         yield "no turn differs"
-    yield from (f"about {of_sample(wordings)}" for wordings in of.wordings)
+    for wordings in of.wordings:
+        yield f"about {len(wordings.each)} wordings of {' and '.join(wordings.arms)}"
     if of.differs and (left := of.without_failures):
         pairs = f"the {len(of.failed)} pairs" if len(of.failed) > 1 else "the pair"
         mean = left.difference.mean
@@ -100,22 +100,6 @@ def _beside(found: Report, one: Compared | Tested) -> Iterator[str]:
         yield f"without {pairs} in which calls failed, {figures}"
     if found.may_be_failures(of):
         yield "it may be that of the failed calls"
-
-
-def of_sample(one: Wordings) -> str:
-    """Return in words how many wordings or models some arms have."""
-    kind = "wordings" if one.kind == "paraphrases" else "models"
-    return f"{len(one.each)} {kind} of {' and '.join(one.arms)}"
-
-
-def samples_in_words(found: Report) -> Iterator[str]:
-    """Yield how far differences depend on wordings or models."""
-    for one in found.differences:
-        yield from (
-            f"{one.arm}, {one.measure}: {of_sample(of)}; the standard deviation between them is "
-            f"{short(of.between)}, and between games {short(of.of_games)}."
-            for of in one.judged.wordings
-        )
 
 
 def compares(found: Report, one: Tested) -> str:

@@ -114,7 +114,7 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     if waiting := [arm for arm in report.arms if arm not in known]:
         yield f"There is no pair of runs of {_some(waiting)} that can be read."
     if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
-        yield f"Of the wordings or models of {_some(sampled)}, the first one is shown here."
+        yield f"Of the wordings of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
         yield f"null is {report.baseline}, played a second time with answers of its own."
 

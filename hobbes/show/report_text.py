@@ -13,7 +13,6 @@ from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import (
     EXTENDED,
     failures,
-    samples_in_words,
     short,
 )
 from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
@@ -64,8 +63,8 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
     """Yield the details."""
     yield from exploratory(report)
     yield _differences(report)
-    if told := list(samples_in_words(report)):
-        yield Section("Wordings", told, ("arm", "measure", "wording", *NUMBERS), list(_wordings(report)))
+    if wordings := list(_wordings(report)):
+        yield Section("Wordings", (), ("arm", "measure", "wording", *NUMBERS), wordings)
     yield _failing(report)
     yield from parts(report)
     yield Section(
@@ -238,7 +237,7 @@ def _rules(report: Report) -> Iterator[str]:
     )
     if any(one.judged.wordings for one in report.differences):
         yield (
-            "Wordings, or models, are a sample of those that might have been used. They are crossed with "
+            "Wordings are a sample of those that might have been used. They are crossed with "
             "seeds: each is played with each seed. Where an arm has several, the interval is the widest of "
             "three, and p the largest: over games, over wordings, and over both (Clark's min F'). The "
             "difference with each wording alone, and the figures of an arm by itself, have intervals over "

@@ -100,16 +100,13 @@ def test_two_wordings_of_three_games() -> None:
     """1 2 3 with one wording and 5 6 7 with the other: means 2 and 6, squared error 8 / 2, 1 degree.
 
     p of t = 4 / 2 is 1 - 2 atan(2) / pi, more than the 2 of 2^3 flips. Student's t of 1 degree is 12.7062.
-    Games with one wording have spread 1; wordings have sqrt(8), since no game depends on the wording.
     """
     crossed = {"one": {1: 1.0, 2: 2.0, 3: 3.0}, "other": {1: 5.0, 2: 6.0, 3: 7.0}}
-    table = Table(("up",), "paraphrases", crossed)
+    table = Table(("up",), crossed)
     (found,) = judge([Sample("m", {1: 3.0, 2: 4.0, 3: 5.0}, ("up",), (table,))], Rules({}, frozenset()))
     mean = found.difference.mean
     assert (mean.mean, mean.low, mean.high) == close(4, 4 - 2 * 12.7062, 4 + 2 * 12.7062)
     assert (found.difference.p,) == close(1 - 2 * atan(2) / pi)
-    (of,) = found.wordings
-    assert (of.between, of.of_games) == close(sqrt(8), 1)
 
 
 def test_a_trend_over_1_2_4() -> None:
