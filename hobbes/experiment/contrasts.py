@@ -1,10 +1,11 @@
 """Contrasts: what a hypothesis compares, as a weight for each arm.
 
-The weighted sum of the arms' values with one seed is one value. So any two arms, a trend over a factor and an
-interaction of two factors are tested like the difference between an arm and the baseline.
+The weighted sum of the arms' values with one seed is one value. So any two arms, and a trend over a
+factor, are tested like the difference between an arm and the baseline.
 """
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
 from hobbes.engine.world import AnyWorld
@@ -16,29 +17,22 @@ def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
     """Return the weight of each arm that a hypothesis compares.
 
     A trend is the difference between the largest and the smallest value of the factor, along the line that
-    fits all arms best. An interaction is by how much more the measure changes over the first factor where
-    the second one is at its largest value than where it is at its smallest.
+    fits all arms best.
     """
-    if one.test in {"trend", "interaction"}:
-        return _over_factors(file, one.factors or [])
+    if one.test == "trend":
+        return _trend(file, str(one.factor))
     if one.test == "baseline":
         return {str(one.arm): 1.0, one.against or file.baseline: -(one.share or 1.0)}
     return {str(one.arm): 1.0}
 
 
-def _over_factors(file: ExperimentFile, factors: Sequence[str]) -> dict[str, float]:
-    """Return the weights of the product of one or two factors."""
-    world = world_named(file.world)
-    found = {factor: _values_of(file, world, factor) for factor in factors}
-    arms = [arm for arm in file.arms if all(arm in values for values in found.values())]
-    products, size = dict.fromkeys(arms, 1.0), 1.0
-    for values in found.values():
-        numbers = _as_numbers([values[arm] for arm in arms])
-        mean = sum(numbers) / len(numbers)
-        size *= max(numbers) - min(numbers)
-        products = {arm: products[arm] * (x - mean) for arm, x in zip(arms, numbers, strict=True)}
-    squares = sum(product**2 for product in products.values())
-    return {arm: product * size / squares for arm, product in products.items()}
+def _trend(file: ExperimentFile, factor: str) -> dict[str, float]:
+    """Return the weights of a trend over a factor."""
+    values = _values_of(file, world_named(file.world), factor)
+    numbers = _as_numbers([*values.values()])
+    mean, size = fmean(numbers), max(numbers) - min(numbers)
+    squares = sum((x - mean) ** 2 for x in numbers)
+    return {arm: (x - mean) * size / squares for arm, x in zip(values, numbers, strict=True)}
 
 
 def _as_numbers(values: Sequence[Any]) -> list[float]:

@@ -206,17 +206,22 @@ class Hypothesis(_Table):
     text: Text
     measure: str
     arm: str | None = None
-    """The arm that it is about; none for a trend or an interaction, which are about all arms."""
+    """The arm that it is about; none for a trend, which is about all arms."""
     direction: Literal["higher", "lower"]
-    test: Literal["baseline", "halves", "zero", "trend", "interaction"] = "baseline"
+    test: Literal["baseline", "halves", "zero", "trend"] = "baseline"
     """Whether the arm is compared with the baseline (or `against`), the second half of its runs with the
-    first, the measure itself with 0, or all arms by the values of one or two factors."""
+    first, the measure itself with 0, or all arms by the values of a factor."""
     against: str | None = None
     """The arm that this one is compared with; by default the baseline."""
     share: float | None = Field(None, gt=0, allow_inf_nan=False)
     """With which share of the measure of that arm this one is compared; by default with all of it."""
-    factors: list[str] | None = None
-    """The factor of a trend, or the two of an interaction."""
+    factors: list[str] | None = Field(None, min_length=1, max_length=1)
+    """The factor of a trend."""
+
+    @property
+    def factor(self) -> str | None:
+        """The factor of a trend."""
+        return self.factors[0] if self.factors else None
 
 
 class Base(_Table):
@@ -445,13 +450,13 @@ def _check_hypotheses(file: ExperimentFile) -> None:
                 raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(arms)}")
         if one.share is not None and one.test != "baseline":
             raise ValueError(f"{place} share: the test {one.test} compares no arms; leave it out")
-        if one.test in FACTORS_OF_TEST:
-            _check_factors(file, one, place)
+        if one.test == "trend":
+            _check_trend(file, one, place)
             continue
         if one.arm is None:
             raise ValueError(f"{place} arm: is missing")
         if one.factors is not None:
-            raise ValueError(f"{place} factors: only a trend or an interaction has them; leave them out")
+            raise ValueError(f"{place} factors: only a trend has them; leave them out")
         if one.against is not None and one.test != "baseline":
             raise ValueError(f"{place} against: the test {one.test} compares no arms; leave it out")
         if one.test == "baseline" and one.arm == (one.against or file.baseline):
@@ -459,23 +464,17 @@ def _check_hypotheses(file: ExperimentFile) -> None:
             raise ValueError(f"{place} arm: {one.arm!r} is {what}; name another arm")
 
 
-FACTORS_OF_TEST = {"trend": 1, "interaction": 2}
-"""How many factors a test is about."""
-
-
-def _check_factors(file: ExperimentFile, one: Hypothesis, place: str) -> None:
-    """Raise ValueError for a trend or an interaction that the factors do not have."""
+def _check_trend(file: ExperimentFile, one: Hypothesis, place: str) -> None:
+    """Raise ValueError for a trend over a factor that is not there."""
     known = list(file.factors.model_extra or ()) if file.factors else []
-    wanted, given = FACTORS_OF_TEST[one.test], one.factors or []
     if one.arm or one.against:
-        raise ValueError(f"{place} arm: the test {one.test} is about all arms; leave out arm and against")
-    if len(given) != wanted or len({*given}) != wanted or not {*given} <= {*known}:
-        number = "one factor" if wanted == 1 else "two factors"
+        raise ValueError(f"{place} arm: a trend is about all arms; leave out arm and against")
+    if one.factor not in known:
         raise ValueError(
-            f"{place} factors: name {number} of: {', '.join(known) or 'none, there are no factors'}"
+            f"{place} factors: name one factor of: {', '.join(known) or 'none, there are no factors'}"
         )
-    if file.factors and file.factors.design != "crossed" and (wanted > 1 or file.factors.design == "pairs"):
-        raise ValueError(f"{place} test: {one.test} needs crossed factors")
+    if file.factors and file.factors.design == "pairs":
+        raise ValueError(f"{place} test: pairs have no trend; name other factors")
 
 
 def _check_parameters(file: ExperimentFile) -> None:

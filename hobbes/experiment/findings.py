@@ -4,19 +4,18 @@ Each function draws one kind of curve from the figures of the runs. A game is on
 first computed for each game, and its band says how far the mean over games may be off.
 """
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hobbes.engine.world import AnyWorld
-from hobbes.experiment.statistics import ALPHA, MIN_VALUES, Mean, means_of, rounded
+from hobbes.experiment.statistics import Mean, means_of
 from hobbes.nodes.rng_name import without_rng
 from hobbes.store.reported import Figures, measures_over_time, stretch
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +83,16 @@ def findings(world: AnyWorld, arms: ByArm) -> Findings:
 
 
 def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
-    """Yield the measures that the world draws over time. The band is a t interval.
-
-    A game that has ended is left out of the rest of the curve.
-    """
-    import numpy as np  # noqa: PLC0415  slow to import
-
+    """Yield the measures that the world draws over time. A game that has ended is left out of the rest."""
     for arm, games in arms.items():
         if not (turns := max((one.row["turns"] for one in games), default=0)):
             continue
         ends = _stretches(turns, stretch(games[0].row["rounds"]))
         for measure in measures_over_time(world):
-            values = np.full((len(games), len(ends)), np.nan)
-            for place, one in enumerate(games):
-                of_game = one.row["over_time"][measure]
-                values[place, : len(of_game)] = of_game
-            means = _with_t_intervals(values)
+            of_games = [one.row["over_time"][measure] for one in games]
+            means = means_of(
+                [[x for of in of_games for x in of[k : k + 1] if x is not None] for k in range(len(ends))]
+            )
             if any(mean.n for mean in means):
                 points = (Stretch(*end, mean) for end, mean in zip(ends, means, strict=True))
                 yield TimeCurve(arm, measure, tuple(points))
@@ -108,26 +101,6 @@ def over_time(world: AnyWorld, arms: ByArm) -> Iterator[TimeCurve]:
 def _stretches(turns: int, length: int) -> list[tuple[int, int]]:
     """Return the first and the last turn of each stretch. All are equally long, but for the last one."""
     return [(first, min(first + length, turns) - 1) for first in range(0, turns, length)]
-
-
-def _with_t_intervals(values: "np.ndarray[Any, Any]") -> list[Mean]:
-    """Return the mean of each column with its 95% t interval. A row is a game; NaN stands for no value.
-
-    The values are shares and the like: an interval ends at 0 and at 1, or at the value of a game that lies
-    beyond.
-    """
-    import numpy as np  # noqa: PLC0415  slow to import
-    from scipy import special  # noqa: PLC0415
-
-    n = (~np.isnan(values)).sum(axis=0)
-    reaches = np.where(n < MIN_VALUES, np.nan, -special.stdtrit(np.maximum(n, 2) - 1, ALPHA / 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.nansum(values, axis=0) / n
-        off = reaches * np.sqrt(np.nansum((values - means) ** 2, axis=0) / (n - 1) / n)
-    lows = np.maximum(means - off, np.fmin.reduce(values, axis=0, initial=0.0))
-    highs = np.minimum(means + off, np.fmax.reduce(values, axis=0, initial=1.0))
-    rows = zip(n.tolist(), means.tolist(), lows.tolist(), highs.tolist(), strict=True)
-    return [Mean(count, *(None if math.isnan(one) else rounded(one) for one in row)) for count, *row in rows]
 
 
 def ratings(arms: ByArm) -> Iterator[RatingCurve]:

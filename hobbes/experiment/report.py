@@ -11,7 +11,6 @@ from hobbes.experiment.arm_comparison import (
     Compared,
     Judged,
     Rules,
-    Sample,
     Tested,
     Values,
     judge,
@@ -115,13 +114,7 @@ class Report:
             "detectable": self.detectable(),
             "failures": [one.to_json() for one in self.failing],
             "cells": [
-                {
-                    "arm": cell.arm,
-                    "seed": cell.seed,
-                    "run": cell.run,
-                    "digest": cell.digest,
-                    "tainted": cell.tainted,
-                }
+                {name: getattr(cell, name) for name in ("arm", "seed", "run", "digest", "tainted")}
                 for cell in self.cells
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
@@ -296,11 +289,7 @@ def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> di
     runs = Counter(parts_of(cell.arm).arm for cell in cells)
     tainted = Counter(parts_of(cell.arm).arm for cell in cells if cell.tainted)
     return {
-        name: Arm(
-            runs[name],
-            tainted[name],
-            {measure: means[name, measure] for measure in measures},
-        )
+        name: Arm(runs[name], tainted[name], {measure: means[name, measure] for measure in measures})
         for name in file.all_arms
     }
 
@@ -316,18 +305,8 @@ def _differences(
     for names in (arms, [NULL] if file.compare.null else []):
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
         samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
-        yield from _compare(places, samples, file, plan, rules)
-
-
-def _compare(
-    places: Sequence[tuple[str, str]],
-    samples: Sequence[Sample],
-    file: ExperimentFile,
-    plan: FrozenPlan | None,
-    rules: Rules,
-) -> Iterator[Compared]:
-    for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
-        yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
+        for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
+            yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
 
 
 def _of_one_wording(file: ExperimentFile) -> Iterator[str]:

@@ -105,14 +105,13 @@ def _beside(found: Report, one: Compared | Tested) -> Iterator[str]:
 def compares(found: Report, one: Tested) -> str:
     """Return in words what a hypothesis compares."""
     asked = one.hypothesis
-    factors = " and ".join(asked.factors or [])
     share = "" if asked.share is None else f"{asked.share:g} of "
     return {
         "baseline": f"{asked.arm} minus {share}{asked.against or found.baseline}",
         "halves": f"{asked.arm}, second half of a run minus the first",
         "zero": f"{asked.arm}, compared with 0",
-        "trend": f"trend over {factors}, from its smallest to its largest value on the line that fits best",
-        "interaction": f"interaction of {factors}",
+        "trend": f"trend over {asked.factor}, from its smallest to its largest value on the line that fits "
+        "best",
     }[asked.test]
 
 

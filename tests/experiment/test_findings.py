@@ -47,16 +47,6 @@ def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined
     assert first.mean.low == pytest.approx(3 - stats.t.ppf(0.975, 2) / 3**0.5)
 
 
-def test_the_band_of_a_share_ends_at_0_and_1_or_at_a_value_beyond() -> None:
-    shares = {"share_raid": (0.0, 0.0, 0.1), "share_mine": (1.0, 1.0, 0.9), "share_claim": (0.0, 0.2, 1.25)}
-    games = [{"over_time": over(**{name: [one[k]] for name, one in shares.items()})} for k in range(3)]
-    found = {one.measure: one.points[0].mean for one in over_time(MINING, {"a": arm(*games)})}
-    assert found["share_raid"].low == 0
-    assert found["share_mine"].high == 1
-    assert (found["share_claim"].low, found["share_claim"].high) == (0, 1.25)
-    assert 0.1 < (found["share_raid"].high or 0) < 1
-
-
 def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
     games = [[("aggressor", 9, 30, 2.0)], [("aggressor", 2, 5, 0.0), ("aggressor", 9, 1, 4.0)]]
     (curve,) = ratings({"a": arm(*({"ratings": of_game} for of_game in games))})
