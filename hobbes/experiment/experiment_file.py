@@ -17,6 +17,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 from hobbes.errors import UsageError
@@ -240,16 +241,8 @@ FOUND = ("bases", "left_out")
 """The fields of `From` that nobody writes into a file: they are found in a home."""
 
 
-def _without_found(schema: dict[str, Any]) -> None:
-    """Leave what nobody writes out of a schema."""
-    for name in FOUND:
-        del schema["properties"][name]
-
-
 class From(_Table):
     """Where an experiment begins whose arms fork recorded runs."""
-
-    model_config = ConfigDict(json_schema_extra=_without_found)
 
     runs: Annotated[list[Text], Field(min_length=1)]
     """Names or ids; `*` stands for anything."""
@@ -261,8 +254,8 @@ class From(_Table):
         ),
     ]
     """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
-    bases: list[Base] = []
-    left_out: list[str] = []
+    bases: SkipJsonSchema[list[Base]] = []
+    left_out: SkipJsonSchema[list[str]] = []
     """Which of the runs cannot be forked there, and why."""
 
     def to_json(self) -> dict[str, Any]:
@@ -473,8 +466,8 @@ def _check_trend(file: ExperimentFile, one: Hypothesis, place: str) -> None:
         raise ValueError(
             f"{place} factors: name one factor of: {', '.join(known) or 'none, there are no factors'}"
         )
-    if file.factors and file.factors.design == "pairs":
-        raise ValueError(f"{place} test: pairs have no trend; name other factors")
+    if file.factors and file.factors.design != "crossed":
+        raise ValueError(f"{place} test: a trend needs crossed factors")
 
 
 def _check_parameters(file: ExperimentFile) -> None:

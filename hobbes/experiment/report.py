@@ -45,10 +45,6 @@ class Arm:
     tainted: int
     measures: dict[str, Mean]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        return {"runs": self.runs, "tainted": self.tainted, "measures": to_json(self.measures)}
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -107,7 +103,7 @@ class Report:
             "experiment": self.experiment,
             "plan": self.plan and self.plan.to_json(),
             "from": self.origin and self.origin.to_json(),
-            "arms": {name: arm.to_json() for name, arm in self.arms.items()},
+            "arms": to_json(self.arms),
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],

@@ -6,7 +6,7 @@ from hobbes.engine.telling import all_of, counted
 from hobbes.experiment.arm_comparison import Compared, Tested
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
-from hobbes.experiment.statistics import ALPHA, most_unlike
+from hobbes.experiment.statistics import most_unlike
 
 LARGE = 999.5
 """From here on, a figure is told without fractions."""
@@ -113,17 +113,6 @@ def compares(found: Report, one: Tested) -> str:
         "trend": f"trend over {asked.factor}, from its smallest to its largest value on the line that fits "
         "best",
     }[asked.test]
-
-
-def failures(found: Report) -> Iterator[str]:
-    """Yield which arms differ from the baseline in their failed calls."""
-    for one in found.failing:
-        if one.difference and one.p_holm is not None and one.p_holm < ALPHA and one.arm != NULL:
-            more = "more" if (one.difference.mean.mean or 0.0) > 0 else "fewer"
-            yield (
-                f"{one.arm}: {more} calls failed than in {found.baseline} ({one.share or 0:.1%} of its "
-                f"calls, p {short(one.p_holm)}). What differs between them may be a difference in failures."
-            )
 
 
 def short(value: float | None) -> str:

@@ -12,7 +12,6 @@ from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import (
     EXTENDED,
-    failures,
     short,
 )
 from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
@@ -138,7 +137,7 @@ def _failing(report: Report) -> Section:
         "A failed call leads to the default action. p compares the shares of failed calls, game by game."
     ]
     columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
-    return Section("Failed calls", [*words, *failures(report)], columns, rows)
+    return Section("Failed calls", words, columns, rows)
 
 
 def _plan(report: Report) -> Iterator[tuple[str, str]]:

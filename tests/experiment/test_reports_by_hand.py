@@ -117,34 +117,6 @@ def test_a_trend_over_1_2_4() -> None:
     assert tuple(weights(file, file.hypotheses[0]).values()) == close(-12 / 14, -3 / 14, 15 / 14)
 
 
-@pytest.mark.parametrize(
-    ("world", "factor", "level", "more"),
-    [
-        ("mining", "immunity", [5, 9], {}),  # the default of the world is 1
-        ("mining", "rows", [10, 18], {"set": {"rows": 2}}),
-        ("mining", "rounds", [11, 19], {"rounds": 3}),
-        ("nations", "constants.c_trade_factor", [6, 10], {}),  # the default is 2
-        (
-            "nations",
-            "noise",
-            {"some": 0.5, "more": 0.9},
-            {"model": "policy:random?noise={noise}", "parameters": {"noise": 0.1}},
-        ),
-    ],
-)
-def test_a_trend_over_one_factor_at_a_time_counts_the_baseline_with_its_own_value(
-    world: str, factor: str, level: Any, more: dict[str, Any]
-) -> None:
-    """The values are v, v + 4 and v + 8: deviations -4 0 4, squares 32, times the range of 8 (or a tenth)."""
-    asked = {"text": "t", "measure": "m", "direction": "higher", "test": "trend", "factors": [factor]}
-    factors = {"design": "one-at-a-time", factor: level, "agents": [3]}
-    file = parse({"name": "x", "world": world, "seeds": 2, "factors": factors, "hypothesis": [asked]} | more)
-    assert "agents=3" in file.arms
-    found = weights(file, file.hypotheses[0])
-    assert "agents=3" not in found
-    assert tuple(found.values()) == close(-1, 0, 1)
-
-
 def test_two_players_of_one_seed() -> None:
     """A beats B by 3 to 1 and plays 2 to 4 against itself; B plays 0 to 0 against itself.
 
