@@ -31,7 +31,7 @@ class Compare(Table):
 
     baseline: str | None = None
     """The first arm if none is named."""
-    measures: list[str] | None = None
+    measures: list[str] | None = Field(None, min_length=1)
     """The headline measures of the world if none are named."""
     null: bool = True
     """Whether the null arm is played."""
@@ -223,7 +223,6 @@ def parse(content: Mapping[str, Any]) -> ExperimentFile:
     if len(file.arms) == 1 and not file.compare.null:
         table = "[factors]" if file.factors else "[arms]"
         raise ValueError(f"{table}: there is one arm and no null arm, so nothing can be compared")
-    _check_measures(file)
     _check_hypotheses(file)
     _check_wordings(file)
     _check_forks(file)
@@ -257,15 +256,6 @@ def _check_wordings(file: ExperimentFile) -> None:
         names = [name_of_level(PurePath(one).name) for one in own.paraphrases or ()]
         if len({*names}) < len(names):
             raise ValueError(f"{name}: two wordings have the same name; rename a folder")
-
-
-def _check_measures(file: ExperimentFile) -> None:
-    """Raise ValueError, in one line, for an empty list of measures, or one that is listed twice."""
-    measures = file.compare.measures
-    if measures is not None and not measures:
-        raise ValueError("[compare] measures: name at least one, or leave it out")
-    if measures is not None and len(set(measures)) < len(measures):
-        raise ValueError("[compare] measures: a measure is listed twice")
 
 
 def _check_hypotheses(file: ExperimentFile) -> None:

@@ -1,14 +1,10 @@
 """What a report concludes, from experiments whose values are written by hand."""
 
 import json
-import re
 from dataclasses import replace
-from html import unescape
-from io import StringIO
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from hobbes.engine.mining.world import MINING
 from hobbes.errors import DamagedError
@@ -17,80 +13,13 @@ from hobbes.experiment.experiment_file import Hypothesis
 from hobbes.experiment.report import report
 from hobbes.experiment.sentences import cautions, compares, verdict_in_words
 from hobbes.show.answer_table import answers, exploratory, explored
-from hobbes.show.documents import Document, Section, in_html, printed
 from hobbes.show.report_text import told as told_of
-from hobbes.store.experiment_tables import add_cell, experiment_file, keep_experiment, keep_plan
+from hobbes.store.experiment_tables import experiment_file, keep_experiment
 from hobbes.store.home import Store
 from hobbes.store.reported import measures_over_time
-from hobbes.store.row_hashes import column_hashes
-from hobbes.store.schema import TEMPLATES
 from tests.conftest import Cli
 from tests.experiment.test_reports import told
-
-
-def planned(store: Store, **parts: Any) -> None:
-    """Change parts of the experiment's file, and freeze it as the plan."""
-    changed(store, **parts)
-    keep_plan(store, "made", {"file": experiment_file(store, "made"), "prompts": {}, "models": {}})
-
-
-def changed(store: Store, **parts: Any) -> None:
-    """Change parts of the experiment's file, and leave its plan as it is."""
-    keep_experiment(store, "made", "mining", experiment_file(store, "made") | parts)
-
-
-def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[str, ...] = ()) -> None:
-    """Store an experiment with these values of one measure by arm and seed, as if it had been played.
-
-    `tainted` has the names of tainted runs. The first arm is the baseline.
-    """
-    arms = [arm for arm in values if arm != "null"]
-    seeds = len(next(iter(values.values())))
-    file = {
-        "name": "made",
-        "world": "mining",
-        "seeds": seeds,
-        "arms": {arm: {} for arm in arms},
-        "compare": {"measures": ["output"], "null": "null" in values},
-    }
-    keep_experiment(store, "made", "mining", file)
-    planned(store)
-    for arm, of_arm in values.items():
-        for seed, value in enumerate(of_arm, start=1):
-            name = f"made.{arm}.{seed}"
-            row = {"id": name, "name": name, "world": "mining", "seed": seed, "digest": name}
-            more = {
-                "status": "finished",
-                "tainted": name in tainted,
-                "models": "{}",
-                "caps": "{}",
-                **dict.fromkeys(("prompts", "lang", "started"), ""),
-                **dict.fromkeys(TEMPLATES, store.runs.add_text("")),
-                "agents": "[]",
-                "config": '{"rounds": 1}',
-                "record_version": 1,
-                "rules_version": 1,
-                "hobbes": "",
-                "column_hashes": "[]",
-            }
-            store.db.table("runs").insert(row | more)
-            hashes = json.dumps(column_hashes(store.runs.row_unchecked(name)))
-            store.runs.update(name, column_hashes=hashes)
-            figures = {"measures": json.dumps({"output": [value, None, None]}), "over_time": "{}"}
-            lists = dict.fromkeys(("told", "winners", "spells", "ratings"), "[]")
-            objects = dict.fromkeys(("model_settings", "left_out"), "{}")
-            costs = dict.fromkeys(("calls", "tokens_in", "tokens_out", "usd"), 0)
-            store.db.table("reported").insert({"run": name, **figures, **lists, **objects, **costs})
-            with store.db.conn:
-                add_cell(store, "made", arm, seed, name)
-
-
-def measured_too(store: Store, run: str, measure: str, *of_scopes: float | None) -> None:
-    """Give a run another measure: its value in the run, in its first half and in its second half."""
-    (text,) = next(iter(store.db.execute("select measures from reported where run = ?", [run])))
-    measures = json.loads(text) | {measure: of_scopes}
-    store.db.execute("update reported set measures = ? where run = ?", [json.dumps(measures), run])
-    store.db.conn.commit()
+from tests.made_up_experiment import changed, made_up, measured_too, planned
 
 
 def said(store: Store) -> str:
@@ -100,15 +29,21 @@ def said(store: Store) -> str:
     return "\n".join((*cautions(found), *rows))
 
 
-def test_a_clear_difference_is_said_with_its_direction(opened: Store) -> None:
-    base: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    made_up(opened, {"one": base, "two": [(v or 0) + 10 + k / 10 for k, v in enumerate(base)]})
-    assert said(opened) == "output, two minus one: higher, p 0.0312"
-
-
 RISING: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
+    "a clear difference": (
+        {"one": [1.0, 2, 3, 4, 5, 6], "two": [11.0, 12.1, 13.2, 14.3, 15.4, 16.5]},
+        "output, two minus one: higher, p 0.0312",
+    ),
+    "pairs that are much tighter than those of the null arm": (
+        {
+            "one": [10.0, 20, 30, 40, 50, 60, 70],
+            "two": [11.0, 21.1, 30.9, 41, 51.2, 60.8, 71],
+            "null": [13.0, 17, 32, 38, 51, 59, 70],
+        },
+        "output, two minus one: higher, p 0.0156",
+    ),
     "too few seeds": (
         {"one": RISING, "two": [11.0, 12.5, 13.0, 14.0, 15.0]},
         "output, two minus one: cannot tell, p 0.0625; the test needs 6 pairs or more",
@@ -136,7 +71,7 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
 
 
 @pytest.mark.parametrize(("values", "told"), SAID.values(), ids=SAID)
-def test_where_nothing_can_be_concluded_the_report_says_why(
+def test_the_report_says_what_can_be_concluded_or_why_nothing_can(
     values: dict[str, list[float | None]], told: str, opened: Store
 ) -> None:
     made_up(opened, values)
@@ -158,11 +93,6 @@ def test_with_more_measures_more_seeds_are_needed(opened: Store) -> None:
     assert found.detectable()["two"]["output"] is None
 
 
-def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table() -> None:
-    section = Section("Models", (), ("what", "value"), [("models", "small|fast")])
-    assert r"| models | small\|fast |" in Document("A report", [section]).markdown()
-
-
 def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> None:
     """It has no markup, HTML or invisible characters, as in the report in HTML, and begins no heading."""
     made_up(opened, {"one": [1.0] * 3, "two": [2.0] * 3})
@@ -178,35 +108,6 @@ def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> Non
             r"# Proven &lt;script&gt;alert(1)&lt;/script&gt; !\[p\](http://x/p)"
             r" \`\\x1b\[2J\` \\x202e\*more\*"
         ) in line
-
-
-FOREIGN = (
-    "# One\n- <script>alert(1)</script>\n1. ![p](http://x/p) [a](http://x) _b_ **c** `d` ~~e~~ | &lt; \\ f"
-)
-
-
-def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
-    document = Document("A report", [Section("Part", [FOREIGN], ("a", "b"), [(FOREIGN, "x|y")])])
-    console = Console(width=200, file=StringIO())
-    console.print(printed(document))
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
-    assert [line.strip() for line in shown.splitlines()][2:6] == ["Part", "", *FOREIGN.splitlines()[:2]]
-    assert FOREIGN.splitlines()[2] in shown
-    page = in_html(document.markdown())
-    assert {*re.findall(r"<(\w+)", page)} == {
-        "h1",
-        "h2",
-        "p",
-        "br",
-        "div",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-    }
-    assert FOREIGN.splitlines()[2] in unescape(page)
 
 
 def test_rounding_errors_are_no_differences(opened: Store) -> None:
@@ -261,14 +162,6 @@ def test_an_arm_whose_runs_have_the_digests_of_the_baseline_is_called_the_same(o
     with opened.db.conn:
         opened.db.conn.execute("update runs set digest = seed")
     assert said(opened).endswith("; no turn differs")
-
-
-def test_the_null_arm_dismisses_no_difference(opened: Store) -> None:
-    """The pairs of an arm may be much tighter than those of the null arm."""
-    base: list[float | None] = [10.0, 20, 30, 40, 50, 60, 70]
-    two: list[float | None] = [11.0, 21.1, 30.9, 41, 51.2, 60.8, 71]
-    made_up(opened, {"one": base, "two": two, "null": [13.0, 17, 32, 38, 51, 59, 70]})
-    assert said(opened) == "output, two minus one: higher, p 0.0156"
 
 
 def test_a_null_arm_that_differs_is_a_warning(opened: Store) -> None:

@@ -8,7 +8,6 @@ from scipy import stats
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.nations.world import NATIONS
 from hobbes.experiment.findings import over_time, payoffs, ratings
-from hobbes.show.charts import Line, Panel, draw_curves
 from hobbes.store.experiment_tables import PlayedCell
 from hobbes.store.reported import Figures
 
@@ -71,10 +70,3 @@ def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() 
         ("null", "policy:raider?greed=0.1"): (1, 0),
         ("null", "policy:raider?greed=0.9"): (1, 10),
     }
-
-
-def test_a_line_without_a_point_is_left_out_of_a_picture() -> None:
-    lines = [Line("defined", [(0, 1, None, None), (1, 2, 1.5, 2.5)]), Line("empty", [])]
-    drawn = draw_curves([Panel("half_life", "noise", "half_life", lines)])
-    assert "defined" in drawn
-    assert "empty" not in drawn

@@ -15,7 +15,7 @@ from hobbes.experiment.report import report
 from hobbes.store.experiment_tables import keep_experiment, keep_plan, plans_of
 from hobbes.store.home import Store
 from tests.conftest import Cli
-from tests.experiment.test_conclusions import RISING, made_up
+from tests.made_up_experiment import made_up
 from tests.simulated import RULES
 
 FILE = """
@@ -118,7 +118,7 @@ def test_a_wrong_plan_is_refused_in_one_line(line: str, message: str, cli: Cli, 
 def test_a_dry_run_plans_the_seeds_for_a_difference_that_matters_from_the_spread_of_a_pilot(
     cli: Cli, opened: Store, tmp_path: Path
 ) -> None:
-    made_up(opened, {"open": RISING, "immune": [2.0, 1.0, 4.0, 3.0, 6.0], "null": RISING[::-1]})
+    made_up(opened, {"open": [1.0, 2, 3, 4, 5], "immune": [2.0, 1, 4, 3, 6], "null": [5.0, 4, 3, 2, 1]})
     text = FILE.replace("efficiency", "output").replace("seeds = 3", 'seeds = 30\npilot = "made"')
     path = written(tmp_path, text.replace("rounds = 2", "rounds = 2\nsmallest = { output = 0.8 }"))
     (one,) = told(cli, "experiment", path, "--dry-run")["comparisons"]

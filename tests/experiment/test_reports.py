@@ -14,7 +14,6 @@ from hobbes.engine.mining.actions import KINDS
 from hobbes.errors import HobbesError, MissingError, UsageError
 from hobbes.experiment.report import report
 from hobbes.prove.run_comparison import compare
-from hobbes.show.charts import rows_of_points
 from hobbes.show.palette import COLOURS
 from hobbes.show.report_text import html
 from hobbes.show.report_text import told as told_of
@@ -210,14 +209,6 @@ def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home
         assert f">difference in {measure}" in rows[-1]
     words = " ".join(re.findall(r"<text [^>]*>(.*?)</text>", pictures["Differences from open"][-1].svg()))
     assert "Stamina spent on actions of the kind claim / stamina spent." in words
-
-
-def test_points_that_would_cover_each_other_are_spread() -> None:
-    values = [0.0, 0.0, 0.5, 0.0, 0.05, 1.0]
-    assert rows_of_points(values, 0.1) == [0, 1, 0, -1, 2, 0]
-    places = [*zip(values, rows_of_points(values, 0.1), strict=True)]
-    for k, (x, row) in enumerate(places):
-        assert not [1 for other, of in places[:k] if of == row and abs(x - other) < 0.1]
 
 
 def test_the_pairs_are_the_nearest_to_the_mean_difference_and_the_farthest(home: Path) -> None:

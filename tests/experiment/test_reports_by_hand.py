@@ -13,7 +13,7 @@ from hobbes.experiment.ranking import Seat, rankings
 from hobbes.experiment.report import report
 from hobbes.experiment.statistics import Mean, means_of, p_studentized
 from hobbes.store.home import Store
-from tests.experiment.test_conclusions import made_up, planned
+from tests.made_up_experiment import made_up, planned
 
 T_2, T_5 = 4.302653, 2.570582
 """Student's t for 95%, with 2 and with 5 degrees of freedom, from a printed table."""

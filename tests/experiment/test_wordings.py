@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hobbes.experiment.frozen import plan_to_keep
 from hobbes.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
 from tests.simulated import wordings_tally
-from tests.small_experiment import FILE, Quiet, cell, planned, play_all, written
+from tests.small_experiment import FILE, cell, planned, play_all, written
 
 WORDINGS = ("Mine first.", "Begin by mining.", "Mining comes first.")
 
@@ -92,20 +91,6 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
     assert np.mean([one["mean"] for one in wordings["each"]]) == pytest.approx(raids["mean"])
 
 
-def test_an_experiment_of_wordings_goes_on_with_what_is_missing(opened: Store, tmp_path: Path) -> None:
-    class Stopping(Quiet):
-        def on_cell(self, run: Any) -> None:
-            super().on_cell(run)
-            if len(self.runs) == 5:
-                raise KeyboardInterrupt
-
-    file, stopped = worded(tmp_path), Stopping()
-    with pytest.raises(KeyboardInterrupt):
-        play_all(opened, file, stopped)
-    left = play_all(opened, file)
-    assert len({*stopped.runs[:4], *left}) == 4 + len(left) == 18
-
-
 def of_wordings(*wordings: list[float]) -> Judged:
     """Return the comparison of an arm with so many wordings; each has a value for each seed."""
     crossed = {str(n): dict(enumerate(values)) for n, values in enumerate(wordings)}
@@ -167,10 +152,7 @@ WRONG = {
     "one wording": ('paraphrases = ["guided"]', r"\[arms.immune\] paraphrases: list at least two; without "),
     "no list": ('paraphrases = "guided"', r"\[arms.immune\] paraphrases: list at least two; without it, "),
     "a wording twice": ('paraphrases = ["guided", "guided"]', r"\[arms.immune\] paraphrases: one is listed "),
-    "no such prompts": (
-        'paraphrases = ["guided", "./none"]',
-        r"\[arms.immune\] paraphrases none: .*none",
-    ),
+    "no such prompts": ('paraphrases = ["guided", "./none"]', r"\[arms.immune\] paraphrases none: .*none"),
     "one and several": (
         'prompts = "guided"\nparaphrases = ["guided", "unguided"]',
         r"\[arms.immune\]: write either prompts or paraphrases$",
