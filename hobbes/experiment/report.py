@@ -147,10 +147,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     games = {name: list(_independent(file, name, counted)) for name in names}
-    arms = _arms(cells, used, file)
-    begun = {(cell.arm, cell.seed) for cell in played}
     rules = rules_of(file, known)
-    differences = tuple(_differences(used, file, plan, rules))
     return Report(
         experiment,
         file.world,
@@ -160,13 +157,13 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         plan,
         rules,
         measures,
-        arms,
-        differences,
+        _arms(cells, used, file),
+        tuple(_differences(used, file, plan, rules)),
         cells,
         values,
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
-        tuple(_hypotheses(used, file, plan, begun, known)),
+        tuple(_hypotheses(used, file, plan, {(one.arm, one.seed) for one in played}, known)),
         tuple(failing(file, counted)),
         _rankings(file, games),
         findings(world, games),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hobbes.engine.telling import all_of
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared
-from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import (
     EXTENDED,
@@ -40,11 +39,6 @@ MAX_PAIRS = 3
 NUMBERS = ("n", "mean", "95% interval")
 
 
-def title_of(report: Report) -> str:
-    """Return the title of a report."""
-    return f"{report.experiment}, an experiment in {report.world}"
-
-
 def told(store: Store, report: Report) -> Document:
     """Return a report for people. It begins with what was asked, what was changed and the answers."""
     changes, more_changes = what_was_changed(store, report)
@@ -55,7 +49,7 @@ def told(store: Store, report: Report) -> Document:
         ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
         first.append(ranking)
     details = [*more_changes, *more_answers, *matrices, *_details(store, report)]
-    return Document(title_of(report), first, details)
+    return Document(f"{report.experiment}, an experiment in {report.world}", first, details)
 
 
 def _details(store: Store, report: Report) -> Iterator[Section]:
@@ -79,9 +73,6 @@ def _details(store: Store, report: Report) -> Iterator[Section]:
         words = ["These commands show where two runs of a pair begin to differ."]
         columns = ("arm", "measure", "pair", "command")
         yield Section("Pairs to look at", words, columns, pairs, partial(_boards, store, report))
-    elif any(any(one.pairs.values()) for one in report.differences):
-        words = ["There is no pair whose runs differ in a measure and have both kept their turns (--keep)."]
-        yield Section("Pairs to look at", words)
     else:
         yield Section("Pairs to look at", ["There is no pair whose runs differ in a measure."])
     if report.origin:
@@ -257,12 +248,6 @@ def _rules(report: Report) -> Iterator[str]:
             "matters. Otherwise the difference is no larger than the margin, or nothing can be told. What "
             "the frozen plan does not name is exploratory and is never supported."
         )
-    if NULL in report.arms:
-        yield (
-            "The null arm is the baseline played a second time with answers of its own: a model is asked "
-            "again, and a scripted policy has other random draws. The world's random draws are the same. "
-            "It checks the test."
-        )
 
 
 def html(document: Document, left_out: Sequence[str]) -> str:
@@ -272,20 +257,9 @@ def html(document: Document, left_out: Sequence[str]) -> str:
     """
     from hobbes.show.web.page_templates import environment  # noqa: PLC0415  slow to import
 
-    return (
-        environment()
-        .get_template("report.html")
-        .render(
-            document=document,
-            drawn=True,
-            reload=None,
-            script=None,
-            live=False,
-            link=None,
-            looks={},
-            left_out=left_out,
-        )
-    )
+    page = environment().get_template("report.html")
+    shown = {"document": document, "drawn": True, "left_out": left_out}
+    return page.render(shown, reload=None, script=None, live=False, link=None, looks={})
 
 
 def pairs_of(report: Report, measure: str) -> list[Pairs]:

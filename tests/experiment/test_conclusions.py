@@ -281,8 +281,8 @@ def test_a_hypothesis_is_supported_or_not_or_no_larger_than_the_margin_or_nobody
     assert [one.verdict() for one in found] == ["supported", "not supported", "cannot tell", "cannot tell"]
     assert [one.judged.p_holm for one in found] == pytest.approx([4 * 2 / 2**8, 4 * 2 / 2**8, 1, 1])
     planned(opened, smallest={"output": 9.0})
-    found = report(opened, "made")
-    assert verdict_in_words(found, found.hypotheses[3]).startswith("no larger than 9, p 0.")
+    now = report(opened, "made")
+    assert verdict_in_words(now, now.hypotheses[3]).startswith("no larger than 9, p 0.")
 
 
 def test_a_difference_that_is_found_may_still_be_too_small_to_matter(opened: Store) -> None:
