@@ -414,10 +414,10 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
     from hobbes.show.documents import printed
-    from hobbes.show.report_text import html, told
+    from hobbes.show.report_text import html, report_document
     from hobbes.show.terminal import OUT
 
-    document = told(store, found)
+    document = report_document(store, found)
     if form is None:
         OUT.print(printed(document))
     elif form is ReportForm.html:

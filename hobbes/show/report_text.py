@@ -39,7 +39,7 @@ MAX_PAIRS = 3
 NUMBERS = ("n", "mean", "95% interval")
 
 
-def told(store: Store, report: Report) -> Document:
+def report_document(store: Store, report: Report) -> Document:
     """Return a report for people. It begins with what was asked, what was changed and the answers."""
     changes, more_changes = what_was_changed(store, report)
     answer, more_answers = table_of_answers(report)

@@ -13,7 +13,7 @@ from hobbes.experiment.experiment_file import Hypothesis
 from hobbes.experiment.report import report
 from hobbes.experiment.sentences import cautions, compares, verdict_in_words
 from hobbes.show.answer_table import answers, exploratory, explored
-from hobbes.show.report_text import told as told_of
+from hobbes.show.report_text import report_document
 from hobbes.store.experiment_tables import experiment_file, keep_experiment
 from hobbes.store.home import Store
 from hobbes.store.reported import measures_over_time
@@ -101,7 +101,7 @@ def test_a_hypothesis_is_foreign_text_in_a_markdown_report(opened: Store) -> Non
     judged = report(opened, "made").differences[0].judged
     tested = AsTested(hypothesis, judged, exploratory=False, complete=True)
     found = replace(report(opened, "made"), hypotheses=(tested,))
-    lines = [line for line in told_of(opened, found).markdown().splitlines() if "Proven" in line]
+    lines = [line for line in report_document(opened, found).markdown().splitlines() if "Proven" in line]
     assert [line.startswith(r"\# Proven") for line in lines] == [True, False]
     for line in lines:
         assert (
@@ -249,7 +249,7 @@ def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -
     assert said(opened).startswith("No arm is compared with one but the null arm.")
     assert (
         "There is no pair whose runs differ in a measure."
-        in told_of(opened, report(opened, "made")).markdown()
+        in report_document(opened, report(opened, "made")).markdown()
     )
 
 
@@ -346,7 +346,7 @@ def test_seeds_that_were_added_stand_beside_every_p_and_decide_no_planned_hypoth
     assert (one.difference.mean.n, one.verdict()) == (6, "cannot tell")
     assert verdict_in_words(found, one) == "cannot tell, p 0.344; these are the figures of the planned seeds"
     assert found.differences[0].exploratory
-    page = told_of(opened, found).markdown()
+    page = report_document(opened, found).markdown()
     for row in [line for line in page.splitlines() if line.startswith("| up | output | 8 |")]:
         assert row.count("(extended after a look)") == 2
     assert "(extended after a look)" in explored(found)[0].row(found)[-1]
@@ -421,7 +421,7 @@ def test_failed_calls_are_told_by_arm_and_a_difference_that_may_be_theirs_is_cal
     assert up.difference.mean.mean == pytest.approx(5 / 80)
     assert "without the 5 pairs in which calls failed, 10.2 (n 3, p 0.25)" in said(opened)
     assert said(opened).endswith("; it may be that of the failed calls")
-    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in told_of(opened, found).markdown()
+    assert "| up | 8 | 5 | 72 | 3 | 5 | 6.25% |" in report_document(opened, found).markdown()
 
 
 def test_failures_that_arms_have_equally_often_are_told_and_explain_no_difference(opened: Store) -> None:
@@ -447,7 +447,7 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
 def test_a_report_says_what_its_figures_do_not_mean(told: str, opened: Store) -> None:
     made_up(opened, {"base": [0.0] * 8, "up": UP})
     planned(opened, hypothesis=[hypothesis("up")])
-    assert told in told_of(opened, report(opened, "made")).markdown()
+    assert told in report_document(opened, report(opened, "made")).markdown()
 
 
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:

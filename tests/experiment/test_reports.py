@@ -15,8 +15,7 @@ from hobbes.errors import HobbesError, MissingError, UsageError
 from hobbes.experiment.report import report
 from hobbes.prove.run_comparison import compare
 from hobbes.show.palette import COLOURS
-from hobbes.show.report_text import html
-from hobbes.show.report_text import told as told_of
+from hobbes.show.report_text import html, report_document
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from tests.conftest import Cli
@@ -118,7 +117,9 @@ def test_a_report_reads_from_the_top_in_the_same_order_everywhere(cli: Cli, home
     for text in (printed, marked_down, page):
         assert text.index(QUESTION) < text.index("Hypothesis: Immunity lowers raids (raid_rate, ")
     with open_store(home) as store:
-        (answers,) = [one for one in told_of(store, report(store, "small")).first if one.title == "Answers"]
+        (answers,) = [
+            one for one in report_document(store, report(store, "small")).first if one.title == "Answers"
+        ]
     for row in answers.rows:
         assert f"| {' | '.join(row)} |" in marked_down
         cells = [rf"<td[^>]*>{re.escape(cell)}</td>" for cell in row]
@@ -128,7 +129,7 @@ def test_a_report_reads_from_the_top_in_the_same_order_everywhere(cli: Cli, home
 def test_each_figure_of_the_answers_is_that_of_the_json(cli: Cli, home: Path) -> None:
     found = told(cli, "report", "small")
     with open_store(home) as store:
-        page = told_of(store, report(store, "small"))
+        page = report_document(store, report(store, "small"))
     check_answers(page.first[-1].rows, found)
 
 
@@ -193,7 +194,7 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
 
 def test_an_arm_has_one_colour_in_all_charts_and_measures_have_a_panel_each(home: Path) -> None:
     with open_store(home) as store:
-        details = told_of(store, report(store, "small")).details
+        details = report_document(store, report(store, "small")).details
         pictures = {one.title: [*one.pictures()] for one in details}
     colours = dict(zip(("open", "immune", "null"), COLOURS, strict=False))
     shares = pictures["Shares over time"][0].svg()
@@ -262,7 +263,9 @@ def test_the_boards_of_a_pair_say_arm_and_seed_and_show_where_the_decisions_begi
     differing = compare(opened, *pair)
     assert (differing["divergence"]["turn"], differing["decision"]["turn"]) == (0, 1)
     (section,) = [
-        one for one in told_of(opened, report(opened, "upkeep")).details if one.title == "Pairs to look at"
+        one
+        for one in report_document(opened, report(opened, "upkeep")).details
+        if one.title == "Pairs to look at"
     ]
     for arm, picture in zip(("usual", "dear"), section.pictures(), strict=True):
         words = f"{arm}, seed 1, where the decisions begin to differ: turn 1: "
@@ -285,7 +288,7 @@ def test_runs_are_played_again_for_boards_that_are_drawn_and_for_nothing_else(
             runs = store.db.execute("select distinct name from turns join runs on run = id")
             return {name.rpartition(".")[0] for (name,) in runs}
 
-        page = told_of(store, report(store, "small"))
+        page = report_document(store, report(store, "small"))
         assert ["immune", "immunity", "1", "3"] in [[*row] for row in page.first[1].rows]
         assert not played()
         page.markdown()

@@ -12,7 +12,7 @@ from hobbes.show.charts import WIDTH, rows_of_differences
 from hobbes.show.curves import MAX_LINES, definition_of, with_unit
 from hobbes.show.documents import Document
 from hobbes.show.judgements import SHADES
-from hobbes.show.report_text import pairs_of, told
+from hobbes.show.report_text import pairs_of, report_document
 from hobbes.store.experiment_tables import CellSoFar, cells_so_far
 from hobbes.store.home import Store
 
@@ -50,7 +50,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     done = sum(cells[key].status == "finished" for key in planned if key in cells)
     return {
         "experiment": name,
-        "document": told(store, full_report) if full_report else Document(name, ()),
+        "document": report_document(store, full_report) if full_report else Document(name, ()),
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
