@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from hobbes.show.charts import Line, Panel, draw_curves
+from hobbes.show.charts import Line, Panel, Point, draw_curves
 from hobbes.store.experiment_tables import KeptPlan, plans_of
 from hobbes.store.home import open_store
 
@@ -157,7 +157,7 @@ def write(experiment: str, home: Path, again: Path) -> None:
         "\n".join(page(report, rerun, played_with)) + "\n", encoding="utf-8"
     )
     if experiment == "trust-noise":
-        draw_doses(report, "miss", ("cooperation", "gain"), PICTURES / "findings-misses.svg")
+        draw_doses(report, ("cooperation", "gain"), PICTURES / "findings-misses.svg")
 
 
 def when_frozen(plans: Mapping[str, Any], experiment: str, frozen: KeptPlan) -> str:
@@ -332,22 +332,34 @@ def scores(report: Report) -> Iterator[str]:
     )
 
 
-def draw_doses(report: Report, factor: str, measures: Sequence[str], to: Path) -> None:
-    """Draw measures by the values of a factor, a line for each other arm."""
-    panels = []
+def draw_doses(report: Report, measures: Sequence[str], to: Path) -> None:
+    """Draw measures by the first factor in the names of arms, such as `miss=5,one=copycat`.
+
+    There is a line for each rest of a name.
+    """
+    panels, factor = [], ""
     for measure in measures:
-        found = [one for one in report["doses"] if (one["factor"], one["measure"]) == (factor, measure)]
-        lines = [
-            Line(_fixed(one), [(p["value"], p["mean"], p["low"], p["high"]) for p in one["points"]], look)
-            for look, one in enumerate(found)
-        ]
-        panels.append(Panel(measure, factor, "", lines))
+        lines: dict[str, list[Point]] = {}
+        for arm, figures in report["arms"].items():
+            first, _, rest = arm.partition(",")
+            factor, _, value = first.partition("=")
+            if value:
+                one = figures["measures"][measure]
+                lines.setdefault(rest, []).append((float(value), one["mean"], one["low"], one["high"]))
+        panels.append(
+            Panel(
+                measure,
+                factor,
+                "",
+                [Line(_values(rest), sorted(line), look) for look, (rest, line) in enumerate(lines.items())],
+            )
+        )
     to.write_text(draw_curves(panels), encoding="utf-8")
 
 
-def _fixed(curve: Mapping[str, Any]) -> str:
-    """Return the words for what is the same along a curve."""
-    return ", ".join(str(value) for value in curve["fixed"].values()) or "all"
+def _values(levels: str) -> str:
+    """Return the values in a part of an arm's name."""
+    return ", ".join(level.partition("=")[2] for level in levels.split(",") if level) or "all"
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
         crossed = {str(n): dict(enumerate(map(float, row))) for n, row in enumerate(table)}
         pairs = dict(enumerate(map(float, table.mean(axis=0))))
         alone = Sample("m", pairs, ("a",))
-        with_wordings = replace(alone, tables=(Table(("a",), "paraphrases", crossed),))
+        with_wordings = replace(alone, tables=(Table(("a",), crossed),))
         for key, sample in (("covered", with_wordings), ("over_games", alone)):
             (one,) = judge([sample], RULES)
             mean = one.difference.mean

@@ -1,4 +1,4 @@
-"""The commands about experiments: `experiment`, `experiments`, `report`."""
+"""The commands about experiments: `experiment`, `experiments`, `report`, `tournament`."""
 
 import os
 import sys
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hobbes.commands import options
-from hobbes.commands.groups import CHANGE
+from hobbes.commands.groups import CHANGE, PLAY
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
 from hobbes.errors import HobbesError, UsageError
 
 if TYPE_CHECKING:
     from hobbes.experiment.estimate import Estimate
-    from hobbes.experiment.games import Play
+    from hobbes.experiment.games import Play, Ways
     from hobbes.experiment.plan import Plan
     from hobbes.experiment.report import Report
     from hobbes.store.home import Store
@@ -83,8 +83,8 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     """Play an experiment: each of its arms with each of its seeds.
 
     Each run is an ordinary run, named EXPERIMENT.ARM.SEED. Called again, the command plays what is missing.
-    The plan is kept at the first game; The caps hold over all
-    runs together. The exit code is 1 if a run is tainted.
+    The plan is kept at the first game. The caps hold over all runs together. The exit code is 1 if a run is
+    tainted.
 
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
@@ -98,12 +98,11 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.experiment.estimate import estimate
     from hobbes.experiment.experiment_file import read_experiment_file
-    from hobbes.experiment.games import Ways, missing, play_experiment, tainted_cells
+    from hobbes.experiment.games import Ways, missing, tainted_cells
     from hobbes.experiment.origins import with_bases
     from hobbes.experiment.plan import plan
     from hobbes.experiment.sentences import tainted_of
     from hobbes.nodes.caps import Caps
-    from hobbes.show.progress import show_experiment_progress
     from hobbes.show.terminal import OUT, next_step, print_json, remark
 
     caps = Caps(max_calls, max_tokens, max_usd)
@@ -124,10 +123,9 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             return
         if cost.may_cost and not yes:
             ask_whether_to_play(cost)
+        ways = Ways(jobs, at_once, caps, keep is not None)
         try:
-            ways = Ways(jobs, at_once, caps, keep is not None)
-            with show_experiment_progress(len(made.cells), len(cells)) as watch:
-                play_experiment(store, made, content, watch, ways, play)
+            _play(store, made, content, ways, play)
         except KeyboardInterrupt:
             remark(f"stopped; `{store.command('experiment', file)}` goes on from here")
             sys.exit(130)
@@ -145,6 +143,61 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             next_step(store.command("report", asked.name))
         if tainted:
             sys.exit(1)
+
+
+def _play(store: "Store", made: "Plan", content: dict[str, Any], ways: "Ways", play: "Play") -> None:
+    """Play what is missing of an experiment, and show the progress on stderr."""
+    from hobbes.experiment.games import missing, play_experiment
+    from hobbes.show.progress import show_experiment_progress
+
+    with show_experiment_progress(len(made.cells), len(missing(store, made))) as watch:
+        play_experiment(store, made, content, watch, ways, play)
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
+def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
+    games: Annotated[int, typer.Option(min=1, max=1_000, help="the number of games of each pair")] = 20,
+    seed: Annotated[int, typer.Option(help="the seed of the first game of each pair; the others follow")] = 1,
+    settings: options.Settings = None,
+    name: Annotated[str, typer.Option(help="the name of the experiment")] = "tournament",
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Rank the scripted policies of trust: everybody plays against everybody.
+
+    This is short for an experiment with the design `pairs` (docs/experiments.md). It ranks the policies by
+    wins and by sats. 20 games of each pair take about 20 seconds on two cores; a bar on stderr shows the
+    progress.
+
+    Example: hobbes tournament --games 100 --set miss=5
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.experiment.estimate import estimate
+    from hobbes.experiment.experiment_file import parse
+    from hobbes.experiment.games import Ways, missing, play_here
+    from hobbes.experiment.plan import plan
+    from hobbes.experiment.report import report
+    from hobbes.experiment.statistics import check_installed, to_json
+    from hobbes.experiment.tournament import tournament_file
+    from hobbes.show.curves import rankings
+    from hobbes.show.documents import Document, printed
+    from hobbes.show.terminal import OUT, next_step, print_json
+
+    check_installed()
+    content = tournament_file(name, games, seed, options.parse_settings(settings))
+    with options.open_home(home, writes=True) as store:
+        made = plan(store, Path(name), parse(content))
+        if (cost := estimate(store, missing(store, made))).may_cost:
+            ask_whether_to_play(cost)
+        _play(store, made, content, Ways(jobs=None), play_here)
+        ranking = report(store, name).rankings
+        if as_json:
+            print_json(to_json(ranking))
+            return
+        played = f"{counted(len(made.file.arms), 'pair')}, {counted(games, 'game')} each"
+        title = f"{name} in {made.world.name}: {played}"
+        OUT.print(printed(Document(title, [*rankings(ranking, made.world.measures.score)])))
+        next_step(store.command("report", name))
 
 
 def _cost(cost: "Estimate") -> list[tuple[str, str]]:
@@ -232,7 +285,7 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
     from hobbes.show.terminal import OUT, plain, print_json, table
 
     seeds, level = len(made.file.seeds), level_of(made.file)
-    found, effect = planned_comparisons(store, made.file), detectable_effect(seeds, level)
+    found, effect = [*planned_comparisons(store, made.file)], detectable_effect(seeds, level)
     if as_json:
         print_json(
             {
@@ -274,10 +327,10 @@ def _tell_cost(store: "Store", made: "Plan", cost: "Estimate", *, as_json: bool)
         for one in found
     ]
     OUT.print(table("", columns, rows))
-    if any(made.file.of_wordings(arm) for arm in made.file.arms):
+    if any(made.file.paraphrases_of(arm) for arm in made.file.arms):
         OUT.print(
             plain(
-                "these sizes hold for these wordings or models alone; a claim about all that they stand for "
+                "these sizes hold for these wordings alone; a claim about all that they stand for "
                 "needs larger ones"
             )
         )
@@ -361,10 +414,10 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
 def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
     from hobbes.show.documents import printed
-    from hobbes.show.report_text import html, told
+    from hobbes.show.report_text import html, report_document
     from hobbes.show.terminal import OUT
 
-    document = told(store, found)
+    document = report_document(store, found)
     if form is None:
         OUT.print(printed(document))
     elif form is ReportForm.html:

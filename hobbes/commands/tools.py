@@ -1,4 +1,4 @@
-"""The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
+"""The commands that need no recorded run: `worlds`, `step`, `serve`, `doctor`, `models`."""
 
 import json
 import sys
@@ -62,43 +62,6 @@ def step(world: options.WorldName) -> None:
     lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
     for line in step_lines(options.find_world(world), lines):
         print(line, flush=True)  # noqa: T201  JSON Lines
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
-def tournament(
-    games: Annotated[int, typer.Option(min=1, max=1_000, help="the number of games of each pair")] = 20,
-    seed: Annotated[int, typer.Option(help="the seed of the first game of each pair; the others follow")] = 1,
-    settings: options.Settings = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Rank the scripted policies of trust: everybody plays against everybody.
-
-    This is short for an experiment with the design `pairs` (docs/experiments.md) whose games are not
-    recorded. It ranks the policies by wins and by sats. 20 games of each pair take some seconds, depending on
-    the cores of the machine; a bar on stderr shows the progress.
-
-    Example: hobbes tournament --games 100 --set miss=5
-    """
-    from rich.progress import track
-
-    from hobbes.engine.telling import counted
-    from hobbes.experiment.ranking import rankings
-    from hobbes.experiment.statistics import check_installed, to_json
-    from hobbes.experiment.tournament import play_games, tournament_file
-    from hobbes.show.curves import rankings as sections
-    from hobbes.show.documents import Document, printed
-    from hobbes.show.terminal import ERR, OUT, print_json
-
-    check_installed()
-    file = tournament_file(games, seed, options.parse_settings(settings))
-    total = games * len(file.arms)
-    found = rankings(track(play_games(file), "games", total, console=ERR, transient=True))
-    if as_json:
-        print_json(to_json(found))
-    else:
-        played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
-        title = f"{file.name} in {file.world}: {played}"
-        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).measures.score)])))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

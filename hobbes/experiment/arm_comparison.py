@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from hobbes.experiment.contrasts import weights
 from hobbes.experiment.experiment_file import WORDING, ExperimentFile, Hypothesis
-from hobbes.experiment.power import POWER, detectable_effect
+from hobbes.experiment.power import detectable_effect
 from hobbes.experiment.statistics import (
     ALPHA,
     Difference,
@@ -19,7 +19,6 @@ from hobbes.experiment.statistics import (
 )
 from hobbes.experiment.wordings import (
     Crossed,
-    Kind,
     Wordings,
     detectable_over_wordings,
     over_wordings,
@@ -53,7 +52,6 @@ class Table:
     """What is compared, for each wording that some arms share. Their mean is that of the pairs."""
 
     arms: tuple[str, ...]
-    kind: Kind
     crossed: Crossed
 
 
@@ -70,7 +68,7 @@ class Sample:
     def of_seeds(self, seeds: Container[int]) -> "Sample":
         """Return the part of these seeds."""
         tables = tuple(
-            Table(one.arms, one.kind, {wording: _part(of, seeds) for wording, of in one.crossed.items()})
+            Table(one.arms, {wording: _part(of, seeds) for wording, of in one.crossed.items()})
             for one in self.tables
         )
         return replace(self, pairs=_part(self.pairs, seeds), tables=tables)
@@ -131,18 +129,12 @@ class Judged:
         if not self.sample.tables:
             return over_games
         tables = [one.crossed for one in self.sample.tables]
-        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level, POWER))
+        return max(over_games, detectable_over_wordings(self.sample.pairs, tables, self.level))
 
     @property
     def wordings(self) -> list[Wordings]:
         """The wordings over which the difference is one, by the arms that share them; none with one each."""
-        return [wordings_of(one.arms, one.kind, one.crossed) for one in self.sample.tables]
-
-    def without_p(self) -> "Judged":
-        """Return the comparison without the p of a difference from 0."""
-        left = self.without_failures
-        difference = replace(self.difference, p=None)
-        return replace(self, difference=difference, p_holm=None, without_failures=left and left.without_p())
+        return [wordings_of(one.arms, one.crossed) for one in self.sample.tables]
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
@@ -249,8 +241,7 @@ def _sample(
     tables = tuple(
         Table(
             tuple(arms),
-            "paraphrases" if file.paraphrases_of(arms[0]) else "models",
-            {name: {seed: alone(arms, name, seed) for seed in sums} for name in file.of_wordings(arms[0])},
+            {name: {seed: alone(arms, name, seed) for seed in sums} for name in file.paraphrases_of(arms[0])},
         )
         for arms in _sharing(file, of_arms)
     )
@@ -262,7 +253,7 @@ def _sharing(file: ExperimentFile, arms: Iterable[str]) -> list[list[str]]:
     """Return the arms that have several wordings, those together whose wordings have the same names."""
     sharing: dict[frozenset[str], list[str]] = {}
     for arm in arms:
-        if names := file.of_wordings(arm):
+        if names := file.paraphrases_of(arm):
             sharing.setdefault(frozenset(names), []).append(arm)
     return [*sharing.values()]
 
@@ -276,7 +267,7 @@ def of_hypothesis(values: Values, file: ExperimentFile, one: Hypothesis) -> Samp
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """An arm minus the baseline, by one measure; or the second half of its runs minus the first."""
+    """An arm minus the baseline, by one measure."""
 
     arm: str
     measure: str

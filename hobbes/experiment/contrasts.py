@@ -1,44 +1,38 @@
 """Contrasts: what a hypothesis compares, as a weight for each arm.
 
-The weighted sum of the arms' values with one seed is one value. So any two arms, a trend over a factor and an
-interaction of two factors are tested like the difference between an arm and the baseline.
+The weighted sum of the arms' values with one seed is one value. So any two arms, and a trend over a
+factor, are tested like the difference between an arm and the baseline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from statistics import fmean
 from typing import Any
 
-from hobbes.engine.world import AnyWorld
 from hobbes.experiment.experiment_file import ExperimentFile, Hypothesis
-from hobbes.worlds import world_named
 
 
 def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
     """Return the weight of each arm that a hypothesis compares.
 
     A trend is the difference between the largest and the smallest value of the factor, along the line that
-    fits all arms best. An interaction is by how much more the measure changes over the first factor where
-    the second one is at its largest value than where it is at its smallest.
+    fits all arms best.
     """
-    if one.test in {"trend", "interaction"}:
-        return _over_factors(file, one.factors or [])
+    if one.test == "trend":
+        return _trend(file, str(one.factor))
     if one.test == "baseline":
         return {str(one.arm): 1.0, one.against or file.baseline: -(one.share or 1.0)}
     return {str(one.arm): 1.0}
 
 
-def _over_factors(file: ExperimentFile, factors: Sequence[str]) -> dict[str, float]:
-    """Return the weights of the product of one or two factors."""
-    world = world_named(file.world)
-    found = {factor: values_of(file, world, factor) for factor in factors}
-    arms = [arm for arm in file.arms if all(arm in values for values in found.values())]
-    products, size = dict.fromkeys(arms, 1.0), 1.0
-    for values in found.values():
-        numbers = _as_numbers([values[arm] for arm in arms])
-        mean = sum(numbers) / len(numbers)
-        size *= max(numbers) - min(numbers)
-        products = {arm: products[arm] * (x - mean) for arm, x in zip(arms, numbers, strict=True)}
-    squares = sum(product**2 for product in products.values())
-    return {arm: product * size / squares for arm, product in products.items()}
+def _trend(file: ExperimentFile, factor: str) -> dict[str, float]:
+    """Return the weights of a trend over a factor."""
+    if file.factors is None:
+        return {}
+    levels = (levels[factor] for levels in file.factors.combinations())
+    numbers = _as_numbers([file.factors.value(factor, level) for level in levels])
+    mean, size = fmean(numbers), max(numbers) - min(numbers)
+    squares = sum((x - mean) ** 2 for x in numbers)
+    return {arm: (x - mean) * size / squares for arm, x in zip(file.arms, numbers, strict=True)}
 
 
 def _as_numbers(values: Sequence[Any]) -> list[float]:
@@ -47,38 +41,3 @@ def _as_numbers(values: Sequence[Any]) -> list[float]:
         return [float(value) for value in values]
     places = list(dict.fromkeys(map(repr, values)))
     return [float(places.index(repr(value))) for value in values]
-
-
-def levels_of(file: ExperimentFile) -> dict[str, Mapping[str, Any]]:
-    """Return the levels of each arm, by factor."""
-    return dict(zip(file.arms, file.factors.combinations(), strict=True)) if file.factors else {}
-
-
-def values_of(file: ExperimentFile, world: AnyWorld, factor: str) -> dict[str, Any]:
-    """Return the value of a factor in each arm, without the arms in which another factor alone is changed."""
-    if file.factors is None:
-        return {}
-    return {
-        arm: file.factors.value(factor, levels[factor])
-        if factor in levels
-        else value_of_baseline(file, world, factor)
-        for arm, levels in levels_of(file).items()
-        if file.factors.design != "one-at-a-time" or not levels.keys() - {factor}
-    }
-
-
-def value_of_baseline(file: ExperimentFile, world: AnyWorld, factor: str) -> object:
-    """Return the value of a factor where no arm sets it, None if it has none."""
-    if factor in file.parameters:
-        return file.parameters[factor]
-    if factor == "agents":
-        return file.agents or world.default_agents
-    if factor == "rounds" and file.rounds is not None:
-        return file.rounds
-    name, _, part = factor.partition(".")
-    setting = world.config.model_fields.get(name)
-    default = setting.get_default(call_default_factory=True) if setting else None
-    if not part:
-        return file.settings.get(name, default)
-    given = file.settings.get(name)
-    return given.get(part) if isinstance(given, dict) and part in given else getattr(default, part, None)

@@ -85,12 +85,11 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
     "the question": lambda file: file.question,
-    "arms": lambda file: [(arm, file.options(arm)) for arm in file.arms],
+    "arms": lambda file: [(name, file.options(name)) for arm in file.arms for name in file.wordings(arm)],
     "the recorded runs": lambda file: file.origin and (file.origin.runs, file.origin.turn),
     "the baseline": lambda file: file.baseline,
     "the null arm": lambda file: file.compare.null,
     "measures": lambda file: file.compare.measures,
-    "what a curve has of games that ended": lambda file: file.compare.after_end,
     "the smallest differences that matter": lambda file: file.smallest,
 }
 """The parts of a plan beside hypotheses and seeds, by the words for them."""

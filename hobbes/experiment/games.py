@@ -72,11 +72,7 @@ def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, p
     play_policies(store, runs_of(store, policies), count, ways, progress)
     at_once = ways.at_once or most_at_once(cell.new for cell in others)
     shared = Shared(budget if ways.caps != NO_CAPS else None, RateLimiter())
-    trials = _trials(others)
-    tried = {cell.name for cell in trials}
-    rest = [cell for cell in others if cell.name not in tried]
-    for part, most in ((trials, 1), (rest, at_once)):
-        play_runs(store, runs_of(store, part), most, shared, progress, partial(keep_figures, store))
+    play_runs(store, runs_of(store, others), at_once, shared, progress, partial(keep_figures, store))
 
 
 def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
@@ -108,19 +104,6 @@ def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
                     f"{reason} by the experiment; play it again with a higher cap to go on"
                 ) from error
             raise HaltedRunError(f"{error}; then play the experiment again") from error
-
-
-def _trials(cells: Sequence[Cell]) -> list[Cell]:
-    """Return one cell of each arm whose models have required settings.
-
-    They are played one after the other before all others, so that a server that refuses a factor of the
-    experiment stops it in its first game.
-    """
-    of_arms = dict[str, Cell]()
-    for cell in cells:
-        if any(one.required for one in cell.new.model_settings.values()):
-            of_arms.setdefault(cell.arm, cell)
-    return [*of_arms.values()]
 
 
 def spent_so_far(store: Store, made: Plan) -> Spent:

@@ -1,23 +1,19 @@
 """Experiments that branch: their arms fork the same recorded runs, which take the place of seeds."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import Base, ExperimentFile, From, parse
-from hobbes.nodes.caps import Spent
 from hobbes.store.experiment_tables import experiment_file, experiment_names, runs_of_cells
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import marks_in
 from hobbes.store.policy_games import with_turns
-from hobbes.store.prices import prices_of
 from hobbes.store.recorded_run import Run
 
 FIRST = "first "
@@ -112,63 +108,3 @@ def _turn(store: Store, run: Run, origin: From) -> int | None:
             + did_you_mean(name, landmarks, f"landmarks: {', '.join(landmarks)}")
         )
     return min((turn for turn, _ in marks_in(store, run).landmarks[name]), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The recorded runs in which the runs of an experiment begin, and what that has saved."""
-
-    turn: int | str
-    """As the file says it."""
-    bases: tuple[Base, ...]
-    left_out: tuple[str, ...]
-    forks: int
-    """How many forks have been played to their end."""
-    turns: int
-    """How many turns the forks have from their runs."""
-    saved: Spent
-    """What these turns cost when they were played; asked in each fork, they would have cost it again."""
-
-    def in_words(self) -> Iterator[str]:
-        """Yield what that means, which runs are left out, and what it has saved."""
-        yield "All arms fork the same recorded runs, whose numbers stand in place of seeds."
-        yield from (f"Left out: {line}." for line in self.left_out)
-        tokens = (
-            "an unknown number of tokens"
-            if self.saved.tokens is None
-            else counted(self.saved.tokens, "token")
-        )
-        usd = "an unknown number of" if self.saved.usd is None else f"{self.saved.usd:,.2f}"
-        yield (
-            f"{counted(self.forks, 'fork')} took over {counted(self.turns, 'turn')} from these runs without "
-            f"playing them again. That saved {counted(self.saved.calls, 'call')}, {tokens} and {usd} dollars."
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        saved = {"calls": self.saved.calls, "tokens": self.saved.tokens, "usd": self.saved.usd}
-        return {
-            "turn": self.turn,
-            "runs": [{"number": one.number, "run": one.name, "turn": one.turn} for one in self.bases],
-            "left_out": self.left_out,
-            "forks": self.forks,
-            "saved": {"turns": self.turns, **saved},
-        }
-
-
-def origin_of(store: Store, file: ExperimentFile, forks: Sequence[str]) -> Origin | None:
-    """Return where an experiment begins, from the ids of its forks that have been played.
-
-    None if its runs begin at their first turn.
-    """
-    if file.origin is None:
-        return None
-    prices, saved, turns = prices_of(store.home), Spent(), 0
-    for fork in forks:
-        run = store.runs.find(fork)
-        one = store.figures.saved(run, prices)
-        saved.calls += one.calls
-        saved.add(one.tokens, one.usd)
-        turns += run.forked_at
-    origin = file.origin
-    return Origin(origin.turn, tuple(origin.bases), tuple(origin.left_out), len(forks), turns, saved)

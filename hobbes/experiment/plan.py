@@ -7,11 +7,10 @@ from pathlib import Path
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
-from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, parts_of, rng_of
-from hobbes.experiment.misfits import models_at
+from hobbes.experiment.experiment_file import NULL, WORDING, ExperimentFile, parts_of
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
-from hobbes.nodes.players import parse_spec, with_rng
+from hobbes.nodes.players import with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
 from hobbes.play.prompt_checks import check_prompts
@@ -78,11 +77,11 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     if file.origin:
         cells = _forks(store, file, models_file, caps)
     else:
-        copies = _copies(file, {name: _arm(store, file, name, models_file, caps) for name in _names(file)})
+        plain = {name: _arm(store, file, name, models_file, caps) for name in _names(file)}
         cells = [
             Cell(file.name, name, seed, _beginning_at(new, seed, place))
             for place, seed in enumerate(file.seeds)
-            for name, new in copies.items()
+            for name, new in _with_null(file, plain).items()
         ]
     return Plan(file, cells[0].new.world, tuple(cells))
 
@@ -95,15 +94,23 @@ def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: C
         forks = {
             name: _fork(store, file, name, (parent, base.turn), models_file, caps) for name in _names(file)
         }
-        for name, new in _copies(file, {name: fork.new for name, fork in forks.items()}).items():
-            arm, wording, _ = parts_of(name)
-            fork = forks[_name_of(file, arm, wording)]
+        for name, new in _with_null(file, {name: fork.new for name, fork in forks.items()}).items():
+            fork = forks[_played_as(file, name)]
             models = models_at(new.models, place) if file.options(name).model else new.models
-            rng = rng_of(name)
-            asked = {agent: with_rng(spec, rng) if rng else spec for agent, spec in fork.asked.items()}
-            of_cell = Fork(parent, base.turn, asked)
+            of_cell = Fork(parent, base.turn, _with_own_draws(name, fork.asked))
             cells.append(Cell(file.name, name, base.number, replace(new, models=models), of_cell))
     return cells
+
+
+def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
+    """Return the models of the run with the seed at this place of the file, by agent.
+
+    Where agents differ in model, the models move on by one seat with each seed, so that none of them has
+    the better seats. All arms of a seed are seated alike.
+    """
+    specs = list(models.values())
+    first = place % len(specs)
+    return dict(zip(models, specs[first:] + specs[:first], strict=True))
 
 
 def _names(file: ExperimentFile) -> list[str]:
@@ -111,30 +118,34 @@ def _names(file: ExperimentFile) -> list[str]:
     return [name for arm in file.arms for name in file.wordings(arm)]
 
 
-def _name_of(file: ExperimentFile, arm: str, wording: str) -> str:
+def _played_as(file: ExperimentFile, name: str) -> str:
     """Return the name of an arm with a wording; that of the baseline for the null arm."""
+    arm, wording = parts_of(name)
     base = file.baseline if arm == NULL else arm
     return f"{base}{WORDING}{wording}" if wording else base
 
 
-def _copies(file: ExperimentFile, plain: Mapping[str, Beginning]) -> dict[str, Beginning]:
-    """Return what the runs of each copy of each arm start with, from that of each arm with each wording.
+def _with_null(file: ExperimentFile, arms: Mapping[str, Beginning]) -> dict[str, Beginning]:
+    """Return what the runs of all arms start with, from that of each arm without the null arm.
 
     Raise ValueError if something is wrong with an arm.
     """
-    arms = {name: _with_model_settings(file, name, new) for name, new in plain.items()}
     _check_prompts(file, arms)
     _check_measures(file, list(arms.values()))
     if file.factors and file.factors.design == "one-at-a-time":
         _check_one_at_a_time(file, arms)
-    copies = dict[str, Beginning]()
-    for copy in (copy for arm in file.all_arms for copy in file.copies(arm)):
-        name = _name_of(file, *parts_of(copy)[:2])
-        copies[copy] = arms[name]
-        if rng := rng_of(copy):
-            models = {agent: with_rng(spec, rng) for agent, spec in plain[name].models.items()}
-            copies[copy] = _with_model_settings(file, copy, replace(plain[name], models=models))
-    return copies
+    found = dict[str, Beginning]()
+    for name in (name for arm in file.all_arms for name in file.wordings(arm)):
+        new = arms[_played_as(file, name)]
+        found[name] = replace(new, models=_with_own_draws(name, new.models))
+    return found
+
+
+def _with_own_draws(name: str, models: Mapping[str, str]) -> dict[str, str]:
+    """Return the models of an arm: the policies of the null arm draw random numbers of their own."""
+    if parts_of(name).arm != NULL:
+        return {**models}
+    return {agent: with_rng(spec, NULL) for agent, spec in models.items()}
 
 
 def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
@@ -176,23 +187,6 @@ def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> N
         raise ValueError(
             f"{file.place(name)} model: an experiment cannot ask a person; name a model or a policy"
         )
-
-
-def _with_model_settings(file: ExperimentFile, name: str, new: Beginning) -> Beginning:
-    """Return what the runs of an arm start with, with the settings of chat models that the arm has.
-
-    A server that refuses one of them stops the run. Raise ValueError if the arm has no chat model.
-    """
-    asked = file.options(name).of_models()
-    if not asked:
-        return new
-    specs = {spec: parse_spec(new.world.policies, spec, new.model_settings) for spec in new.models.values()}
-    chats = {spec: one.settings for spec, one in specs.items() if one.settings}
-    if not chats:
-        raise ValueError(f"{file.place(name)} {next(iter(asked))}: no chat model plays in this arm")
-    changed = {**asked, "required": [*asked]}
-    settings = {spec: one.model_copy(update=changed) for spec, one in sorted(chats.items())}
-    return replace(new, model_settings=settings)
 
 
 def _options(file: ExperimentFile, name: str) -> RunOptions:
@@ -272,6 +266,7 @@ def _check_played(store: Store, made: Plan) -> None:
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
     "set": lambda one: one.setting.config,
     "agents": lambda one: one.setting.agents,
+    "the seed": lambda one: one.setting.seed,
     "model": lambda one: one.models,
     "the models file": lambda one: one.model_settings,
     "prompts": lambda one: replace(one.prompts, variant="", hash=""),

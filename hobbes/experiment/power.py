@@ -24,7 +24,7 @@ MAX_FLIPPED = 12
 """In more pairs, the flips of signs hardly change a p, so they are left out of the simulation."""
 
 MAX_SIMULATED = 200
-"""The power of more pairs is not simulated."""
+"""Experiments of more pairs are not simulated."""
 
 PRECISION = 0.01
 """By which share of itself a detectable effect may be too large."""
@@ -41,42 +41,36 @@ def _simulate(n: int) -> "np.ndarray[Any, Any]":
     return np.random.default_rng(n).normal(size=(SIMULATED, n))
 
 
-@cache
-def power(effect: float, n: int, level: float = ALPHA) -> float:
-    """Return the probability that n pairs find an effect, with a p below the level."""
-    if n < fewest_pairs(level):
-        return 0.0
-    if n > MAX_SIMULATED:
-        return _of_student(effect, n, level)
-    p = p_above if n <= MAX_FLIPPED else p_studentized
-    return float((2 * p(_simulate(n) + effect) < level).mean())
-
-
-def _of_student(effect: float, n: int, level: float) -> float:
-    """Return the power of Student's test, which that of many pairs approaches."""
+def detectable_by_student(error: float, freedom: float, level: float) -> float:
+    """Return the mean with this standard error that Student's test finds with a probability of POWER."""
     from scipy import special  # noqa: PLC0415
 
-    limit = float(-special.stdtrit(n - 1, level / 2))
-    missed = float(special.nctdtr(n - 1, effect * math.sqrt(n), limit))
-    return 1 - (0.0 if math.isnan(missed) else missed)  # nan is too small to tell
+    limit = float(-special.stdtrit(freedom, level / 2))
+    return error * float(special.nctdtrinc(freedom, 1 - POWER, limit))
 
 
 @cache
 def detectable_effect(n: int, level: float = ALPHA) -> float | None:
-    """Return the smallest effect that n pairs find with a probability of POWER, None if they find none."""
+    """Return the smallest effect whose p is below a level in POWER of experiments of n pairs.
+
+    None if n pairs find no effect. The test of many pairs is nearly that of Student.
+    """
     if n < fewest_pairs(level):
         return None
+    if n > MAX_SIMULATED:
+        return detectable_by_student(1 / math.sqrt(n), n - 1, level)
+    p = p_above if n <= MAX_FLIPPED else p_studentized
     low, high = 0.0, 40 / math.sqrt(n)
     while high - low > PRECISION * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if power(middle, n, level) >= POWER else (middle, high)
+        is_found = (2 * p(_simulate(n) + middle) < level).mean() >= POWER
+        low, high = (low, middle) if is_found else (middle, high)
     return high
 
 
 @cache
 def pairs_needed(effect: float, level: float = ALPHA) -> int | None:
-    """Return how many pairs find an effect with a probability of POWER; None if it is more than MANY."""
-    if power(abs(effect), MANY, level) < POWER:
-        return None
+    """Return how many pairs find an effect in POWER of experiments; None if it is more than MANY."""
     pairs = range(fewest_pairs(level), MANY + 1)
-    return pairs[bisect_left(pairs, POWER, key=lambda n: power(abs(effect), n, level))]
+    place = bisect_left(pairs, -abs(effect), key=lambda n: -(detectable_effect(n, level) or math.inf))
+    return pairs[place] if place < len(pairs) else None

@@ -4,9 +4,8 @@ import os
 import signal
 import threading
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import islice
 from multiprocessing import Pipe, forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,9 +18,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 CONTEXT = get_context("forkserver")
-
-MAX_DEATHS = 3
-"""How many processes may die of one run, until it is given up."""
 
 GAMES = "hobbes.experiment.games"
 """The module that the processes need. It takes a second to import, so it is not imported here."""
@@ -44,9 +40,8 @@ def get_ready() -> None:
 def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> Iterator[R]:
     """Call a function with each argument, in so many processes, and yield what it returns.
 
-    With one process, it is this one. The others end with it, whatever they do, also if it is killed. An
-    argument whose process dies is tried again in a new one. Raise the error of the function, or HobbesError
-    if an argument ends its process three times; what others have not returned yet is lost then.
+    With one process, it is this one. The others end with it, whatever they do, also if it is killed. Raise
+    the error of the function, or HobbesError if a process dies; what others have not returned yet is lost.
     """
     if count <= 1:
         yield from map(task, arguments)
@@ -55,7 +50,6 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
     lifeline, held = Pipe(duplex=False)
     started = dict(_start(task, lifeline) for _ in range(count))
     free, busy, waiting = [*started], dict[Connection, T](), iter(arguments)
-    deaths = Counter[T]()
     try:
         while True:
             # They are no pool, whose semaphores would stay behind if all processes were killed at once.
@@ -69,15 +63,10 @@ def in_processes(task: Callable[[T], R], arguments: Iterable[T], count: int) -> 
                 try:
                     result, error = connection.recv()
                 except (EOFError, OSError):
-                    deaths[argument] += 1
-                    if deaths[argument] == MAX_DEATHS:
-                        raise HobbesError(_too_many_deaths(argument)) from None
-                    waiting = chain([argument], waiting)
-                    started.pop(connection).join()
-                    connection.close()
-                    free += (again := dict([_start(task, lifeline)]))
-                    started |= again
-                    continue
+                    raise HobbesError(
+                        f"run {argument}: the process that played it died; see whether memory ran out, then "
+                        "play the experiment again to go on"
+                    ) from None
                 if error:
                     raise error
                 yield result
@@ -97,14 +86,6 @@ def _start(task: Callable[[T], R], lifeline: Connection) -> tuple[Any, BaseProce
     process.start()
     theirs.close()
     return ours, process
-
-
-def _too_many_deaths(run: object) -> str:
-    """Return what is said of a run that ends its process again and again."""
-    return (
-        f"run {run}: the process that played it died {MAX_DEATHS} times; see whether memory ran out, "
-        "then play the experiment again to go on"
-    )
 
 
 def _work(task: Callable[[T], R], tasks: Connection, lifeline: Connection, variables: dict[str, str]) -> None:

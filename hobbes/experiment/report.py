@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import fsum
+from dataclasses import dataclass
 from typing import Any
 
 from hobbes.engine.world import AnyWorld
@@ -12,22 +11,18 @@ from hobbes.experiment.arm_comparison import (
     Compared,
     Judged,
     Rules,
-    Sample,
     Tested,
     Values,
-    halves,
     judge,
     of_hypothesis,
     weighted_sum,
 )
-from hobbes.experiment.experiment_file import COPY, NULL, ExperimentFile, parse, parts_of
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, From, parse, parts_of
 from hobbes.experiment.failures import Failing, fail_equally, failing
 from hobbes.experiment.findings import Findings, findings
 from hobbes.experiment.frozen import FrozenPlan, frozen_plan
-from hobbes.experiment.misfits import fitting
-from hobbes.experiment.origins import Origin, origin_of
 from hobbes.experiment.ranking import Rankings, Seat, rankings
-from hobbes.experiment.statistics import Mean, check_installed, means_of, rounded, to_json, worst
+from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
 from hobbes.store.experiment_tables import (
     PlayedCell,
     damaged_file,
@@ -49,13 +44,6 @@ class Arm:
     runs: int
     tainted: int
     measures: dict[str, Mean]
-    worst: dict[str, dict[str, float | None]]
-    """The minimum and the 5% quantile of each measure over the runs."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON."""
-        measures = {name: {**to_json(mean), **self.worst[name]} for name, mean in self.measures.items()}
-        return {"runs": self.runs, "tainted": self.tainted, "measures": measures}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +62,6 @@ class Report:
     measures: tuple[str, ...]
     arms: dict[str, Arm]
     differences: tuple[Compared, ...]
-    halves: tuple[Compared, ...]
     cells: tuple[PlayedCell, ...]
     values: Values
     shown: dict[str, str]
@@ -86,10 +73,10 @@ class Report:
     rankings: Rankings
     """The players by wins and by score, if the design is `pairs`."""
     findings: Findings
-    origin: Origin | None
+    origin: From | None
     """The recorded runs in which its runs begin, None if they begin at their first turn."""
     left_out: tuple[str, ...]
-    """The runs that are not in the report because they are damaged, or are not what their cell asks for."""
+    """The runs that are not in the report because they are damaged."""
 
     @property
     def extended(self) -> bool:
@@ -116,21 +103,14 @@ class Report:
             "experiment": self.experiment,
             "plan": self.plan and self.plan.to_json(),
             "from": self.origin and self.origin.to_json(),
-            "arms": {name: arm.to_json() for name, arm in self.arms.items()},
+            "arms": to_json(self.arms),
             "differences": [
                 {"arm": one.arm, "baseline": self.baseline, **one.to_json()} for one in self.differences
             ],
-            "halves": [{"arm": one.arm, **one.to_json()} for one in self.halves],
             "detectable": self.detectable(),
             "failures": [one.to_json() for one in self.failing],
             "cells": [
-                {
-                    "arm": cell.arm,
-                    "seed": cell.seed,
-                    "run": cell.run,
-                    "digest": cell.digest,
-                    "tainted": cell.tainted,
-                }
+                {name: getattr(cell, name) for name in ("arm", "seed", "run", "digest", "tainted")}
                 for cell in self.cells
             ],
             "hypotheses": [one.to_json() for one in self.hypotheses],
@@ -159,23 +139,15 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     except ValueError as error:
         raise DamagedError(f"experiment {experiment!r}: its plan is damaged: {error}") from error
     world, measures, names = world_named(file.world), measures_of(file), file.all_arms
-    planned = [(copy, seed) for seed in file.seeds for name in names for copy in file.copies(name)]
+    planned = [(name, seed) for seed in file.seeds for arm in names for name in file.wordings(arm)]
     left_out: list[str] = []
     played = list(played_cells(store, experiment))
-    fits = fitting(store, file, played, left_out)
-    by_place = {(cell.arm, cell.seed): cell for cell in fits}
-    known = {
-        (one.cell.arm, one.cell.seed): one
-        for one in figures_of(store, by_place.values(), left_out, with_turns)
-    }
+    known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = (_values(world, games) for games in (known, counted))
     cells = tuple(known[key].cell for key in planned if key in known)
     games = {name: list(_independent(file, name, counted)) for name in names}
-    arms = _arms(cells, used, file)
-    begun = {(cell.arm, cell.seed) for cell in played}
     rules = rules_of(file, known)
-    differences = tuple(_differences(used, file, plan, rules))
     return Report(
         experiment,
         file.world,
@@ -185,25 +157,24 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
         plan,
         rules,
         measures,
-        arms,
-        differences,
-        tuple(_halves(used, file, plan, rules)),
+        _arms(cells, used, file),
+        tuple(_differences(used, file, plan, rules)),
         cells,
         values,
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
-        tuple(_hypotheses(used, file, plan, begun, known)),
+        tuple(_hypotheses(used, file, plan, {(one.arm, one.seed) for one in played}, known)),
         tuple(failing(file, counted)),
         _rankings(file, games),
-        findings(file, world, games, {name: arm.measures for name, arm in arms.items()}),
-        origin_of(store, file, [cell.id for cell in cells]),
+        findings(world, games),
+        file.origin,
         tuple(left_out),
     )
 
 
 def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
-    cells = fitting(store, file, played_cells(store, file.name), [])
+    cells = played_cells(store, file.name)
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
     return _values(world_named(file.world), games)
 
@@ -236,7 +207,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
             listed.append({"experiment": name, "damage": str(error)})
             continue
         runs = runs_of_cells(store, name)
-        planned = [(copy, s) for arm in file.all_arms for copy in file.copies(arm) for s in file.seeds]
+        planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
         listed.append(
             {
                 "experiment": name,
@@ -280,13 +251,13 @@ def _independent(
 
 
 def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
-    """Return the measures of the cells: the means over the answers of an arm's wording with one seed.
+    """Return the measures of the cells.
 
     Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
     values is a restricted mean.
     """
-    found: dict[tuple[str, int], list[dict[tuple[str, str], float | None]]] = {}
-    for (cell, seed), one in games.items():
+    found = dict[tuple[str, int], dict[tuple[str, str], float | None]]()
+    for cell, one in games.items():
         measures = {
             (scope, name): value
             for name, of_scopes in one.row["measures"].items()
@@ -295,14 +266,8 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
         for name in world.measures.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
-        found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)
-    return {place: of_cell[0] if len(of_cell) == 1 else _mean(of_cell) for place, of_cell in found.items()}
-
-
-def _mean(answers: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[tuple[str, str], float | None]:
-    """Return the mean of each measure over the answers that have a value."""
-    known = {name: [v for one in answers if (v := one.get(name)) is not None] for name in answers[0]}
-    return {name: rounded(fsum(of) / len(of)) if of else None for name, of in known.items()}
+        found[cell] = measures
+    return found
 
 
 def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
@@ -317,12 +282,7 @@ def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> di
     runs = Counter(parts_of(cell.arm).arm for cell in cells)
     tainted = Counter(parts_of(cell.arm).arm for cell in cells if cell.tainted)
     return {
-        name: Arm(
-            runs[name],
-            tainted[name],
-            {measure: means[name, measure] for measure in measures},
-            {measure: worst(samples[name, measure]) for measure in measures},
-        )
+        name: Arm(runs[name], tainted[name], {measure: means[name, measure] for measure in measures})
         for name in file.all_arms
     }
 
@@ -338,29 +298,8 @@ def _differences(
     for names in (arms, [NULL] if file.compare.null else []):
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
         samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
-        yield from _compare(places, samples, file, plan, rules)
-
-
-def _halves(used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules) -> Iterator[Compared]:
-    """Yield the tested differences between the halves of runs, corrected over all arms and measures.
-
-    Where the values of all runs of an arm are equal, they may be one game many times, so they have no p.
-    """
-    places = [(arm, measure) for arm in file.all_arms for measure in measures_of(file)]
-    samples = [halves(used, file, measure, arm) for arm, measure in places]
-    for one in _compare(places, samples, file, plan, rules):
-        yield replace(one, judged=one.judged.without_p()) if one.difference.spread == 0 else one
-
-
-def _compare(
-    places: Sequence[tuple[str, str]],
-    samples: Sequence[Sample],
-    file: ExperimentFile,
-    plan: FrozenPlan | None,
-    rules: Rules,
-) -> Iterator[Compared]:
-    for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
-        yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
+        for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
+            yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
 
 
 def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
@@ -368,7 +307,7 @@ def _of_one_wording(file: ExperimentFile) -> Iterator[str]:
     baseline = file.options(file.baseline)
     for arm in file.arms:
         own = file.options(arm)
-        if not own.paraphrases and own.prompts != baseline.prompts:
+        if not file.paraphrases_of(arm) and own.prompts != baseline.prompts:
             yield arm
 
 
@@ -401,9 +340,9 @@ def _hypotheses(
         rules = rules_of(planned, known)
         null = [NULL] if any(one.against == NULL for one in planned.hypotheses) else []
         needed = {
-            (copy, seed)
+            (name, seed)
             for arm in (*planned.arms, *null)
-            for copy in planned.copies(arm)
+            for name in planned.wordings(arm)
             for seed in planned.seeds
         }
         complete = needed <= begun

@@ -281,15 +281,6 @@ def spread_of(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0
 
 
-def worst(values: Sequence[float]) -> dict[str, float | None]:
-    """Return the minimum and the 5% quantile of a sample, interpolated linearly; None without values."""
-    if not values:
-        return {"minimum": None, "quantile_5": None}
-    import numpy as np  # noqa: PLC0415
-
-    return {"minimum": min(values), "quantile_5": rounded(float(np.quantile(values, 0.05)))}
-
-
 def holm(ps: Sequence[float | None]) -> list[float | None]:
     """Return p values corrected for their number by Holm's method; None stays None and is not counted."""
     in_order = sorted((p, place) for place, p in enumerate(ps) if p is not None)

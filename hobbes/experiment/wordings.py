@@ -1,4 +1,4 @@
-"""Wordings, or models, that stand for others: intervals over them as well as over games.
+"""Wordings that stand for others: intervals over them as well as over games.
 
 Wordings and seeds are crossed, as items and subjects are in experiments with language: each wording is played
 with each seed. Both are samples. A difference that holds over both has an interval that is the widest of
@@ -9,8 +9,9 @@ language-as-fixed-effect fallacy, 1973). docs/calibration.md says how often it h
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
+from hobbes.experiment.power import detectable_by_student
 from hobbes.experiment.statistics import (
     ALPHA,
     MIN_VALUES,
@@ -23,9 +24,6 @@ from hobbes.experiment.statistics import (
 Crossed: TypeAlias = Mapping[str, Mapping[int, float]]
 """What is compared, for each wording of some arms: by the name of the wording, then by seed."""
 
-Kind: TypeAlias = Literal["paraphrases", "models"]
-"""What stands for others: prompts, or models."""
-
 
 @dataclass(frozen=True, slots=True)
 class WordingOf:
@@ -37,32 +35,16 @@ class WordingOf:
 
 @dataclass(frozen=True, slots=True)
 class Wordings:
-    """The wordings of the arms that share them, and how far a comparison depends on them."""
+    """The wordings of the arms that share them."""
 
     arms: tuple[str, ...]
-    kind: Kind
-    between: float | None
-    """The standard deviation between wordings, without the part that games have in it."""
-    of_games: float | None
-    """The standard deviation between games with the same wording."""
     each: tuple[WordingOf, ...]
 
 
-def wordings_of(arms: tuple[str, ...], kind: Kind, crossed: Crossed) -> Wordings:
-    """Return the wordings of some arms. The spreads are those of a two-way analysis of variance."""
-    import numpy as np  # noqa: PLC0415  slow to import
-
-    each = means_of([[*of_seeds.values()] for of_seeds in crossed.values()])
-    told = tuple(WordingOf(name, mean) for name, mean in zip(crossed, each, strict=True))
-    table = np.array([[*of_seeds.values()] for of_seeds in crossed.values()], float)
-    if table.shape[1] < MIN_VALUES:
-        return Wordings(arms, kind, None, None, told)
-    of_wording = table.mean(axis=1)
-    rest = table - of_wording[:, None] - table.mean(axis=0) + table.mean()
-    noise = (rest**2).sum() / ((table.shape[0] - 1) * (table.shape[1] - 1))
-    between = max(0.0, float(of_wording.var(ddof=1) - noise / table.shape[1]))
-    of_games = float(np.sqrt(table.var(axis=1, ddof=1).mean()))
-    return Wordings(arms, kind, rounded(math.sqrt(between)), rounded(of_games), told)
+def wordings_of(arms: tuple[str, ...], crossed: Crossed) -> Wordings:
+    """Return the wordings of some arms, each with the comparison as it is with it alone."""
+    means = means_of([[*of_seeds.values()] for of_seeds in crossed.values()])
+    return Wordings(arms, tuple(WordingOf(*one) for one in zip(crossed, means, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +68,6 @@ class _Error:
         if self.size == 0:
             return 0.0 if mean > 0 else 1.0
         return float(special.stdtr(self.freedom, -mean / self.size))
-
-    def detectable(self, level: float, power: float) -> float:
-        """Return the mean whose p is below a level as often as the power says."""
-        from scipy import special  # noqa: PLC0415  slow to import
-
-        limit = float(-special.stdtrit(self.freedom, level / 2))
-        return self.size * float(special.nctdtrinc(self.freedom, 1 - power, limit))
 
 
 def _errors(pairs: Mapping[int, float], tables: Sequence[Crossed]) -> tuple[_Error, _Error]:
@@ -134,8 +109,6 @@ def over_wordings(one: Difference, pairs: Mapping[int, float], tables: Sequence[
     return replace(one, mean=Mean(one.mean.n, mean, low, high), p=p, p_margin=p_margin)
 
 
-def detectable_over_wordings(
-    pairs: Mapping[int, float], tables: Sequence[Crossed], level: float, power: float
-) -> float:
-    """Return the smallest difference that is found with this power, by the p over wordings."""
-    return max(of.detectable(level, power) for of in _errors(pairs, tables))
+def detectable_over_wordings(pairs: Mapping[int, float], tables: Sequence[Crossed], level: float) -> float:
+    """Return the smallest difference that the p over wordings finds in 80% of experiments."""
+    return max(detectable_by_student(of.size, of.freedom, level) for of in _errors(pairs, tables))

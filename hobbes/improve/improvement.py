@@ -11,8 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.errors import UsageError
+from hobbes.experiment.arms import Options
 from hobbes.experiment.estimate import Estimate, estimate
-from hobbes.experiment.experiment_file import NULL, ExperimentFile, Name, Options, Seeds, Text, parse
+from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse
+from hobbes.experiment.file_values import Name, Seeds, Text
 from hobbes.experiment.plan import plan
 from hobbes.experiment.report import Report
 from hobbes.experiment.statistics import ALPHA, fewest_pairs

@@ -20,7 +20,6 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.experiment.misfits import misfits
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
 from hobbes.nodes.prompt_templates import PromptError
@@ -173,7 +172,6 @@ def _odd_columns(store: Store, run: Run) -> Iterator[str]:
         # What an observer is told is stored without its template, so its worlds have no hash to compare.
         if run.world.observer is None and prompts.hash not in {"", content_hash(prompts)}:
             yield "the column runs.prompts_hash is not the hash of the templates of the prompts"
-    yield from misfits(store, run.id)
 
 
 def _key_twice(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import Path
 from typing import TypeAlias
@@ -31,9 +31,6 @@ MAX_DIFFS = 3
 
 MAX_DIFF_LINES = 12
 """How many lines a word diff of prompts has at most."""
-
-MAX_DIFF_LETTERS = 900
-"""How many letters it has at most."""
 
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 
@@ -88,14 +85,19 @@ def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Sectio
     arms = list(_changes(store, report))
     rows = [(one.arm, *row) for one in arms for row in one.settings]
     columns = ("arm", "setting", f"in {report.baseline}", "in the arm")
-    diffs = list(_diffs(report, arms))
-    words = list(_besides_changes(report, arms))
-    more = []
-    if len(rows) > MAX_ROWS:
-        words.append(f"These are the first {MAX_ROWS} of {len(rows)} changes; the details have all.")
-        more.append(Section("All settings that were changed", (), columns, rows))
-    shown = rows[:MAX_ROWS]
-    return Section("What was changed", words, columns if shown else (), shown, diffs=diffs[:MAX_DIFFS]), more
+    words, diffs = list(_besides_changes(report, arms)), list(_diffs(report, arms))[:MAX_DIFFS]
+    return _beginning(Section("What was changed", words, columns, rows, diffs=diffs))
+
+
+def _beginning(whole: Section) -> tuple[Section, list[Section]]:
+    """Return a section with the first rows of its table, and if it has more, one for the details with all."""
+    shown = whole.rows[:MAX_ROWS]
+    columns = whole.columns if shown else ()
+    if len(shown) == len(whole.rows):
+        return replace(whole, columns=columns), []
+    more = f"These are the first {MAX_ROWS} of {len(whole.rows)} rows; the details have all."
+    first = replace(whole, texts=[*whole.texts, more], rows=shown)
+    return first, [Section(f"{whole.title}: all rows", (), columns, whole.rows)]
 
 
 def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
@@ -114,9 +116,9 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     if waiting := [arm for arm in report.arms if arm not in known]:
         yield f"There is no pair of runs of {_some(waiting)} that can be read."
     if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
-        yield f"Of the wordings or models of {_some(sampled)}, the first one is shown here."
+        yield f"Of the wordings of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
-        yield f"null is {report.baseline}, played a second time with answers of its own."
+        yield f"null is {report.baseline}, played a second time with answers of its own: it checks the test."
 
 
 def _some(names: Sequence[str]) -> str:
@@ -186,12 +188,12 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
 def _shorten(pieces: Sequence[tuple[CHANGE, str]]) -> Pieces:
     """Return the beginning of a word diff."""
     shown: Pieces = []
-    lines, letters = MAX_DIFF_LINES, MAX_DIFF_LETTERS
+    left = MAX_DIFF_LINES
     for change, piece in pieces:
-        kept = "".join(piece.splitlines(keepends=True)[:lines])[:letters]
+        kept = "".join(piece.splitlines(keepends=True)[:left])
         shown.append((change, kept))
-        lines, letters = lines - kept.count("\n"), letters - len(kept)
-        if len(kept) < len(piece) or lines <= 0:
+        left -= kept.count("\n")
+        if len(kept) < len(piece) or left <= 0:
             shown.append((" ", " … (`hobbes compare` shows all)"))
             break
     return shown
@@ -235,13 +237,28 @@ def answers(report: Report) -> list[Answer]:
         for one in tested
         if one.hypothesis.test == "baseline" and one.hypothesis.against in {None, report.baseline}
     }
-    found = [Answer(one.hypothesis.text.rstrip("."), one, _share_of_tested(report, one)) for one in tested]
-    for compared in () if report.rankings else report.differences:
-        if compared.arm == NULL or compared.exploratory or (compared.arm, compared.measure) in covered:
-            continue
-        claim = f"{compared.measure}, {compared.arm} minus {report.baseline}"
-        found.append(Answer(claim, compared, _share(report, compared, report.baseline)))
-    return found
+    compared: list[Compared | Tested] = [
+        one
+        for one in report.differences
+        if not (report.rankings or one.arm == NULL or one.exploratory or (one.arm, one.measure) in covered)
+    ]
+    return [_answer(report, one) for one in [*tested, *compared]]
+
+
+def explored(report: Report) -> list[Answer]:
+    """Return what the frozen plan does not name: hypotheses and comparisons."""
+    tested = [one for one in report.hypotheses if one.exploratory]
+    compared: list[Compared | Tested] = [
+        one for one in report.differences if one.exploratory and one.arm != NULL
+    ]
+    return [_answer(report, one) for one in [*tested, *compared]]
+
+
+def _answer(report: Report, one: Compared | Tested) -> Answer:
+    if isinstance(one, Tested):
+        return Answer(one.hypothesis.text.rstrip("."), one, _share_of_tested(report, one))
+    claim = f"{one.measure}, {one.arm} minus {report.baseline}"
+    return Answer(claim, one, _share(report, one, report.baseline))
 
 
 def _share_of_tested(report: Report, one: Tested) -> float | None:
@@ -271,12 +288,21 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
 def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
     """Return the table of answers, and the part of it that is left to the details."""
     rows = [one.row(report) for one in answers(report)]
-    words, more = list(cautions(report)), []
-    if len(rows) > MAX_ROWS:
-        words.append(f"These are the first {MAX_ROWS} of {len(rows)} answers; the details have all.")
-        more.append(Section("All answers", (), COLUMNS, rows))
-    explored = sum(one.exploratory for one in report.hypotheses)
-    explored += sum(one.exploratory and one.arm != NULL for one in report.differences)
-    if explored:
-        words.append(f"Not in the plan: {explored} comparisons, which are under Exploratory in the details.")
-    return Section("Answers", words, COLUMNS if rows else (), rows[:MAX_ROWS]), more
+    words = list(cautions(report))
+    if others := explored(report):
+        words.append(
+            f"Not in the plan: {len(others)} comparisons, which are under Exploratory in the details."
+        )
+    return _beginning(Section("Answers", words, COLUMNS, rows))
+
+
+def exploratory(report: Report) -> Iterator[Section]:
+    """Yield what the experiment shows beside its plan, which is never a conclusion, if there is anything."""
+    words = []
+    if report.plan is None:
+        words.append("No plan was kept before the first game, so nothing here was planned for certain.")
+    elif report.plan.changes:
+        words.append(f"Since the plan was frozen: {'; '.join(report.plan.changes)}.")
+    rows = [one.row(report) for one in explored(report)]
+    if words or rows:
+        yield Section("Exploratory", words, COLUMNS if rows else (), rows)

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import count, groupby, pairwise
+from itertools import count, groupby
 from typing import TypeAlias
 
 from hobbes.show.palette import COLOURS, MARKS
@@ -42,17 +42,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines over the same axes. `null` has the ends of the null arm's band, if there is one.
-
-    In a panel of `steps`, a value lasts until the next point.
-    """
+    """Lines over the same axes."""
 
     title: str
     x: str
     y: str
     lines: Sequence[Line]
-    null: tuple[float, float] | None = None
-    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +203,6 @@ def draw_curves(panels: Sequence[Panel]) -> str:
         drawn.append(f'<g transform="translate({place % 2 * PANEL} {place // 2 * HIGH})">{inside}</g>')
     lines = {line.name: line.look for panel in panels for line in panel.lines if line.points}
     names = [(f"{MARKS[look % len(MARKS)]} {name or 'mean'}", _colour(look)) for name, look in lines.items()]
-    if any(panel.null for panel in panels):
-        names.append(("▒ null arm", "currentColor"))
     width = PANEL * min(2, len(panels))
     x, y = 8, HIGH * math.ceil(len(panels) / 2) + LINE
     for words, ink in names if names and [*lines] != [""] else ():
@@ -224,10 +217,10 @@ def draw_curves(panels: Sequence[Panel]) -> str:
 
 
 def _panel(panel: Panel) -> Iterator[str]:
-    """Yield the parts of a panel: its texts and axes, the null arm's band, and its lines."""
+    """Yield the parts of a panel: its texts, its axes and its lines."""
     points = [point for line in panel.lines for point in line.points]
     xs = [x for x, *_ in points] or [0.0]
-    ys = [y for _, *of in points for y in of if y is not None] + [*(panel.null or ())] or [0.0]
+    ys = [y for _, *of in points for y in of if y is not None] or [0.0]
     across = _Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
     up = _Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
     yield _text(panel.title, PANEL / 2, LINE, "middle", PANEL // LETTER - 2)
@@ -239,19 +232,14 @@ def _panel(panel: Panel) -> Iterator[str]:
         yield _text(words, x, HIGH - BOTTOM + 14, "middle")
     for words, y in up.ticks():
         yield _text(words, LEFT - 4, f"{float(y) + 4:.1f}", "end")
-    if panel.null:
-        low, high = map(up, panel.null)
-        yield f'<path fill="#999999" fill-opacity=".25" d="M{LEFT} {low}V{high}H{PANEL - RIGHT}V{low}z"/>'
     for line in panel.lines:
         if line.points:
-            yield from _line(line, across, up, steps=panel.steps)
+            yield from _line(line, across, up)
 
 
-def _line(line: Line, across: _Scale, up: _Scale, *, steps: bool) -> Iterator[str]:
+def _line(line: Line, across: _Scale, up: _Scale) -> Iterator[str]:
     """Yield a line with its band, and its mark on some of its points."""
     ink, points = _colour(line.look), line.points
-    if steps:
-        points = [p for one, after in pairwise(points) for p in (one, (after[0], *one[1:]))] + [points[-1]]
     for known, part in groupby(points, key=lambda point: None not in point):
         if known:
             of_band = list(part)

@@ -1,14 +1,11 @@
 """The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from hobbes.engine.measures import meaning_of
 from hobbes.engine.world import AnyWorld
-from hobbes.experiment.experiment_file import NULL
-from hobbes.experiment.findings import Duration, RatingCurve, SurvivalCurve, TimeCurve
+from hobbes.experiment.findings import RatingCurve, TimeCurve
 from hobbes.experiment.ranking import Place, Rankings
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import short
@@ -24,9 +21,6 @@ MAX_LINES = 8
 Of more arms, some are drawn, evenly spread; the tables have them all.
 """
 
-AGES = (1, 2, 5, 10, 20, 50, 100, 200)
-"""The numbers of turns that the table of a survival curve tells of."""
-
 TOLD = 5
 """How many points of a curve over time a table has."""
 
@@ -34,16 +28,10 @@ TOLD = 5
 def parts(report: Report) -> Iterator[Section]:
     """Yield the parts of a report that its curves fill."""
     world = world_named(report.world)
-    if report.findings.doses:
-        yield _doses(report)
     if report.findings.payoffs:
         yield _payoffs(report)
     if report.findings.over_time:
         yield from _over_time(report, world)
-    if report.findings.survival:
-        yield _survival(report, world)
-    if report.findings.durations:
-        yield _durations(report)
     if report.findings.ratings:
         yield _ratings(report, world)
 
@@ -99,60 +87,6 @@ def _cells_of_rank(place: Place) -> tuple[str, str, str]:
     return str(place.rank), short(place.mean.mean), interval(place.mean)
 
 
-def _doses(report: Report) -> Section:
-    """Return the measures by the values of the factors."""
-    curves = report.findings.doses
-    pictures = []
-    for factor in dict.fromkeys(one.factor for one in curves):
-        of_factor = [one for one in curves if one.factor == factor]
-        every = list(dict.fromkeys(_other_factors(one.fixed) for one in of_factor))
-        for first in range(0, len(every), MAX_LINES):
-            names = every[first : first + MAX_LINES]
-            panels = [
-                Panel(
-                    measure,
-                    factor,
-                    with_unit(report, measure),
-                    [
-                        Line(
-                            _other_factors(one.fixed),
-                            _points((dose.value, dose.mean) for dose in one.points),
-                            names.index(_other_factors(one.fixed)),
-                        )
-                        for one in of_factor
-                        if one.measure == measure and _other_factors(one.fixed) in names
-                    ],
-                    _null(report, measure),
-                )
-                for measure in dict.fromkeys(one.measure for one in of_factor)
-            ]
-            pictures.append(
-                Picture(f"Measures by {factor}, with 95% intervals", partial(draw_curves, panels))
-            )
-    rows = [
-        (one.factor, f"{dose.value:g}", _other_factors(one.fixed), one.measure, *numbers(dose.mean))
-        for one in curves
-        for dose in one.points
-    ]
-    columns = ("factor", "value", "other factors", "measure", "n", "mean", "95% interval")
-    return Section("Factors", ["Means of an arm by the value of a factor."], columns, rows, lambda: pictures)
-
-
-def _other_factors(fixed: Mapping[str, Any]) -> str:
-    """Return the values of the other factors in words."""
-    values = (
-        f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in fixed.items()
-    )
-    return ", ".join(values)
-
-
-def _null(report: Report, measure: str) -> tuple[float, float] | None:
-    """Return the ends of the null arm's interval."""
-    arm = report.arms.get(NULL)
-    mean = arm.measures[measure] if arm else None
-    return (mean.low, mean.high) if mean and mean.low is not None and mean.high is not None else None
-
-
 def numbers(mean: Mean) -> tuple[str, str, str]:
     """Return the cells of a mean: of how many values, the mean, and its interval."""
     return str(mean.n), short(mean.mean), interval(mean)
@@ -191,7 +125,7 @@ def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
             yield _curve_table(report, title, curves, panels)
 
 
-C = TypeVar("C", TimeCurve, SurvivalCurve, RatingCurve, Duration)
+C = TypeVar("C", TimeCurve, RatingCurve)
 
 
 def _of_arms(report: Report, curves: Sequence[C], points: "Callable[[C], list[Point]]") -> list[Line]:
@@ -224,11 +158,6 @@ def _in_time(curve: TimeCurve) -> list[Point]:
     return _points(((one.first + one.last) / 2, one.mean) for one in curve.points)
 
 
-def _surviving(curve: SurvivalCurve | Duration) -> list[Point]:
-    """Return the points of a Kaplan-Meier curve."""
-    return [(at.turns, at.share, at.low, at.high) for at in curve.points]
-
-
 def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
     """Return curves over time as a table of some of their points."""
     rows = []
@@ -238,70 +167,13 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         rows.append((curve.arm, curve.measure, *told))
     words = (
         "Means over games, with their number: of the first turns, at a quarter, a half and three "
-        "quarters, and of the last. A game that has ended is left out from then on, unless the file says "
-        "`after_end`."
+        "quarters, and of the last. A game that has ended is left out from then on."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
     picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
     return Section(title, [*definitions, *_words(report, words)], columns, rows, lambda: [picture])
-
-
-def _survival(report: Report, world: AnyWorld) -> Section:
-    """Return how long something lasts."""
-    curves = report.findings.survival
-    spells = world.measures.spells
-    what = meaning_of(spells).rstrip(".") if spells else ""
-    lines = _of_arms(report, curves, _surviving)
-    panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
-    picture = Picture(f"{what}: the share that lasts longer, with 95% bands", partial(draw_curves, [panel]))
-    rows = [
-        (
-            one.arm,
-            str(one.games),
-            f"{one.spells:,}",
-            f"{one.ended:,}",
-            "-" if one.median is None else str(one.median),
-            "; ".join(f"{at.turns}: {short(at.share)}" for at in one.points if at.turns in AGES),
-        )
-        for one in curves
-    ]
-    columns = ("arm", "games", "spells", "ended", "median", "share that lasts longer than so many turns")
-    words = f"{what} (Kaplan-Meier). What still lasts at the end of a game is cut off there."
-    return Section("How long it lasts", _words(report, words), columns, rows, lambda: [picture])
-
-
-def _durations(report: Report) -> Section:
-    """Return how long games last until something happens, if it does."""
-    curves = report.findings.durations
-    panels = [
-        Panel(
-            measure,
-            "turns",
-            "share of games in which it has not happened",
-            _of_arms(report, [one for one in curves if one.measure == measure], _surviving),
-            steps=True,
-        )
-        for measure in dict.fromkeys(one.measure for one in curves)
-    ]
-    rows = [
-        (
-            *(one.arm, one.measure, str(one.games), str(one.happened)),
-            *(f"{short(one.mean)} of {one.horizon}", short(one.p)),
-        )
-        for one in curves
-    ]
-    words = (
-        "Something that has not happened when a game ends is cut off there (Kaplan-Meier). The restricted "
-        "mean is how many of the turns pass before it happens; games in which it does not happen count "
-        "with all their turns. p is that of a logrank test against the baseline, without correction."
-    )
-    columns = ("arm", "measure", "games", "happened", "restricted mean", "p (logrank)")
-    picture = Picture(
-        "The share of games in which it has not happened, with 95% bands", partial(draw_curves, panels)
-    )
-    return Section("How long until it happens", _words(report, words), columns, rows, lambda: [picture])
 
 
 def _points_of_ratings(curve: RatingCurve) -> list[Point]:

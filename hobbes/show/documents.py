@@ -50,9 +50,8 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
     pictures: Callable[[], Iterable[Picture]] = tuple
     """Makes the pictures, for a document that shows them: a board has to be looked up in its run."""
-    own: str = ""
-    """What the page of an experiment shows here in its own way: `runs` in place of the table, or `charts` in
-    place of the pictures."""
+    own: bool = False
+    """Whether the page of an experiment has charts of its own in place of the pictures."""
     diffs: Sequence[tuple[str, Pieces]] = ()
     """Word diffs, each below what it is of."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from gepa.core.result import GEPAResult
 
 from hobbes.experiment.report import Report
-from hobbes.experiment.sentences import short, verdicts
+from hobbes.experiment.sentences import short, verdict_in_words
 from hobbes.improve.improvement import Improvement, is_accepted
 from hobbes.show.documents import Document, Section, printed
 from hobbes.show.terminal import OUT, print_json
@@ -21,7 +21,12 @@ def show(asked: Improvement, found: GEPAResult[None, int], games: Report | None,
         said = f"Accepted: candidate {found.best_idx}. Its prompts are in {folder / 'prompts'}."
     rows = [(str(number), short(values[number]), text) for number, text in enumerate(texts)]
     columns = ("candidate", asked.file.measure, "advice")
-    section = Section(asked.file.goal, [said, *(verdicts(games) if games else ())], columns, rows)
+    verdicts = (
+        [f"{one.hypothesis.text.rstrip('.')}: {verdict_in_words(games, one)}." for one in games.hypotheses]
+        if games
+        else []
+    )
+    section = Section(asked.file.goal, [said, *verdicts], columns, rows)
     document = Document(f"{asked.file.name}, an improvement in {asked.file.world}", [section])
     (folder / "report.md").write_text(document.markdown(), encoding="utf-8")
     if as_json:

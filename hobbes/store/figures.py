@@ -149,17 +149,13 @@ class Figures:
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        spent = self._spent(self._runs.row(run.id), "turn >= ?", prices)
+        spent = self._spent(self._runs.row(run.id), prices)
         spent.seconds = run.seconds
         return spent
 
-    def saved(self, run: Run, prices: Prices) -> Spent:
-        """Return what the turns have cost that a fork has from its parent; unknown counts stay unknown."""
-        return self._spent(self._runs.row(run.id), "turn < ?", prices)
-
-    def _spent(self, row: Mapping[str, Any], turns: str, prices: Prices) -> Spent:
-        """Return what the turns have cost that stand in this way to the turn at which a run was forked."""
-        paid = f"run = ? and {turns} and model not in (?, ?)"
+    def _spent(self, row: Mapping[str, Any], prices: Prices) -> Spent:
+        """Return what the turns of a run have cost that it has not from its parent."""
+        paid = "run = ? and turn >= ? and model not in (?, ?)"
         values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
         ((calls,),) = self._db.conn.execute(f"select count(*) from calls where {paid}", values)  # noqa: S608  our own
         spent, settings = Spent(calls), RUNS.value(row, "model_settings") or {}
@@ -181,7 +177,7 @@ class Figures:
             for run, *cost in self._db.execute("select run, calls, tokens_in + tokens_out, usd from reported")
         }
         prices = prices_of(self._home)
-        return {run: kept.get(run) or self._spent(self._runs.row(run), "turn >= ?", prices) for run in runs}
+        return {run: kept.get(run) or self._spent(self._runs.row(run), prices) for run in runs}
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""

@@ -120,21 +120,16 @@ def test_verify_proves_the_forks(after: Store, cli: Cli) -> None:
     assert cli("verify", "after.immune.2").exit_code == 1
 
 
-def test_the_report_says_which_runs_were_forked_where_and_what_that_saved(after: Store, cli: Cli) -> None:
-    shared = "select count(*) from calls join runs on id = run where name glob 'after.*' and calls.turn < 1"
-    ((calls,),) = after.db.execute(shared)
+@pytest.mark.usefixtures("after")
+def test_the_report_says_which_runs_were_forked_where(cli: Cli) -> None:
     told = json.loads(cli("report", "after", "--json").stdout)
     assert told["from"] == {
         "turn": 1,
         "runs": [{"number": n, "run": f"small.open.{n}", "turn": 1} for n in (1, 2, 3)],
         "left_out": [],
-        "forks": 9,
-        "saved": {"turns": 9, "calls": calls, "tokens": 0, "usd": 0.0},
     }
-    assert calls == 9 * 3
     printed = " ".join(cli("report", "after").stdout.split())
     assert "number run forked at turn 1 small.open.1 1 2 small.open.2 1 3 small.open.3 1" in printed
-    assert "9 forks took over 9 turns from these runs without playing them again. That saved 27" in printed
     assert [one["n"] for one in told["differences"]] == [3] * 4
 
 
@@ -260,31 +255,8 @@ def test_costs_and_caps_count_what_is_asked_after_the_fork(cli: Cli, opened: Sto
         with pytest.raises(HaltedRunError, match="by the experiment; play it again with a higher cap"):
             play_all(opened, path, Ways(caps=Caps(calls=11)))
         play_all(opened, path, Ways(caps=Caps(calls=12)))
-    ((tokens,),) = opened.db.execute(
-        "select sum(tokens_in + tokens_out) from calls join runs on id = run where name = 'base.a.1'"
-        " and calls.turn = 0"
-    )
-    origin = report(opened, "branch").origin
-    assert origin is not None
-    assert (origin.saved.calls, origin.saved.tokens, origin.turns) == (3 * 2, 3 * tokens, 3)
-    assert tokens > 0
     raiders = opened.runs.find("branch.raiders.1")
     assert sorted(raiders.models.values()) == ["openai:policy/guided", "openai:policy/raider"]
-
-
-def test_cells_that_were_exchanged_are_left_out_of_the_report(after: Store) -> None:
-    assert report(after, "after").left_out == ()
-    after.db.execute("update cells set seed = 4 where arm = 'plain' and seed = 1 and experiment = 'after'")
-    after.db.execute("update cells set seed = 1 where arm = 'plain' and seed = 2 and experiment = 'after'")
-    after.db.execute("update cells set arm = 'x' where arm = 'plain' and seed = 3 and experiment = 'after'")
-    after.db.execute(
-        "update cells set arm = 'plain' where arm = 'null' and seed = 3 and experiment = 'after'"
-    )
-    after.db.conn.commit()
-    wrong = report(after, "after").left_out
-    assert len(wrong) == 2
-    assert any("arm plain, seed 1, which has another parent" in line for line in wrong)
-    assert any("arm plain, seed 3, which has another model" in line for line in wrong)
 
 
 WRONG = {

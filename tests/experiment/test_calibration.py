@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hobbes.experiment.power import detectable_effect, pairs_needed, power
+from hobbes.experiment.power import detectable_effect, pairs_needed
 from hobbes.experiment.statistics import (
     MAX_EXACT,
     MIN_VALUES,
@@ -131,7 +131,6 @@ def test_fewer_than_six_pairs_can_find_nothing() -> None:
     assert fewest_pairs() == 6
     assert fewest_pairs(0.05 / 4) == 8
     assert detectable_effect(5) is None
-    assert power(9.0, 5) == 0
     assert differences_of([[1.0, 1.1, 1.2, 1.3, 1.4]])[0].p == pytest.approx(0.0625)
 
 

@@ -3,6 +3,7 @@
 import json
 import random
 import signal
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,15 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
-from hobbes.experiment.experiment_file import parse, read_experiment_file
+from hobbes.experiment.experiment_file import parse
 from hobbes.experiment.games import Ways
-from hobbes.experiment.misfits import fitting
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.players import with_rng
 from hobbes.play.start import RunOptions
-from hobbes.store.experiment_tables import played_cells, runs_of_cells
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.run_journal import RunJournal
-from hobbes.wire.recorder import environment, in_thread
-from hobbes.wire.stand_in import stand_in
+from hobbes.wire.recorder import in_thread
 from tests import faults
 from tests.conftest import Cli
 from tests.faults import ANSWER, failing
@@ -132,6 +130,20 @@ def test_changed_settings_need_another_name(small: Store, file: Path) -> None:
         planned(small, changed)
 
 
+@pytest.mark.parametrize(
+    ("column", "exchanged", "differs"),
+    [("arm", ("open", "immune"), "set"), ("seed", ("1", "2"), "the seed, model")],
+)
+def test_runs_of_two_cells_that_were_exchanged_are_refused(
+    column: str, exchanged: tuple[str, str], differs: str, small: Store, file: Path
+) -> None:
+    one, other = exchanged
+    for before, after in ((one, "77"), (other, one), ("77", other)):
+        small.db.execute(f"update cells set {column} = ? where {column} = ?", [after, before])  # noqa: S608
+    with pytest.raises(UsageError, match=rf"begun with other values of {differs} \(arm open, seed 1\)"):
+        planned(small, file)
+
+
 def test_a_prompt_that_changed_since_the_first_runs_needs_another_name(opened: Store, tmp_path: Path) -> None:
     variant = tmp_path / "mine"
     variant.mkdir()
@@ -234,15 +246,6 @@ def test_pairs_are_each_value_with_itself_and_each_other_one(opened: Store, tmp_
     assert [*arms][:-1] == ["a=x,b=x", "a=x,b=y", "a=x,b=z", "a=y,b=y", "a=y,b=z", "a=z,b=z"]
 
 
-def test_an_experiment_of_factors_is_played_and_reported(cli: Cli, tmp_path: Path) -> None:
-    path = str(written(tmp_path, of_factors("[factors]\nimmunity = [1, 3]\n")))
-    assert "9 runs, 9 of them" in cli("experiment", path).stdout
-    told = json.loads(cli("report", "small", "--json").stdout)
-    assert list(told["arms"]) == ["immunity=1", "immunity=3", "null"]
-    assert told["differences"][0]["baseline"] == "immunity=1"
-    assert told["cells"][1]["run"] == "small.immunity=3.1"
-
-
 def expecting(**changed: str) -> str:
     """Return a hypothesis of an experiment file, with some of its keys changed."""
     hypothesis = {"text": "t", "measure": "output", "arm": "immune", "direction": "higher", **changed}
@@ -250,200 +253,179 @@ def expecting(**changed: str) -> str:
 
 
 WRONG = {
-    "an arm named twice": ("[arms.immune]", "[arms.open]", r"small.toml is not valid TOML: .*arms.*open"),
-    "an unknown key": ("agents = 3", "agent = 3", r"small.toml: unknown key 'agent'; the keys are agents, "),
+    "an arm named twice": ("[arms.immune]", "[arms.open]", r"is not valid TOML: .*arms.*open"),
+    "an unknown key": ("agents = 3", "agent = 3", r"unknown key 'agent'; the keys are agents, "),
     "an unknown key of an arm": (
         "set = { immunity = 3 }",
         "immunity = 3",
-        r"small.toml: \[arms.immune\]: unknown key 'immunity'; the keys are agents, lang, model, ",
+        r"\[arms.immune\]: unknown key 'immunity'; the keys are agents, lang, model, ",
     ),
-    "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"small.toml: rounds: .*valid integer"),
-    "a missing key": ('world = "mining"', "", r"small.toml: world: is missing$"),
-    "no seeds": ("seeds = 3", "seeds = 0", r"small.toml: seeds: write the number of seeds, at least 1"),
+    "a key of a wrong type": ("rounds = 4", 'rounds = "4"', r"rounds: .*valid integer"),
+    "a missing key": ('world = "mining"', "", r"world: is missing$"),
+    "no seeds": ("seeds = 3", "seeds = 0", r"seeds: write the number of seeds, at least 1"),
     "seeds the wrong way round": (
         "seeds = 3",
         'seeds = "20-10"',
-        r"small.toml: seeds: '20-10': write the smaller seed first, and at most 100000 seeds$",
+        r"seeds: '20-10': write the smaller seed first, and at most 100000 seeds$",
     ),
-    "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"small.toml: seeds: a seed is listed twice"),
-    "too many seeds": ("seeds = 3", "seeds = 3000000000", r"small.toml: seeds: 3000000000 are too many"),
-    "rounds twice": ("{ rows = 4,", "{ rounds = 5, rows = 4,", r"small.toml: rounds is set twice, by itself"),
+    "a seed twice": ("seeds = 3", "seeds = [1, 1]", r"seeds: a seed is listed twice"),
+    "too many seeds": ("seeds = 3", "seeds = 3000000000", r"seeds: 3000000000 are too many"),
+    "rounds twice": ("{ rows = 4,", "{ rounds = 5, rows = 4,", r"rounds is set twice, by itself"),
     "an empty text": (
         "set = { immunity = 3 }",
         'model = ""',
-        r"small.toml: \[arms.immune\] model: is empty; give it a value",
+        r"\[arms.immune\] model: is empty; give it a value",
     ),
     "an arm that is no table": (
         "[arms.immune]\nset = { immunity = 3 }",
         "[arms]\nimmune = 3",
-        r"small.toml: \[arms.immune\]: write a table here",
+        r"\[arms.immune\]: write a table here",
     ),
     "an unknown baseline": (
         'baseline = "open"',
         'baseline = "shut"',
-        r"small.toml: \[compare\] baseline: there is no arm 'shut'; arms: open, immune$",
+        r"\[compare\] baseline: there is no arm 'shut'; arms: open, immune$",
     ),
     "an unknown measure": (
         'baseline = "open"',
         'measures = ["raids"]',
-        r"small.toml: \[compare\] measures: mining has no measure 'raids'; measures: output ",
-    ),
-    "a measure twice": (
-        'baseline = "open"',
-        'measures = ["raid_rate", "raid_rate"]',
-        r"small.toml: \[compare\] measures: a measure is listed twice$",
+        r"\[compare\] measures: mining has no measure 'raids'; measures: output ",
     ),
     "an unknown setting": (
         "{ immunity = 3 }",
         "{ immune = 3 }",
-        r"small.toml: \[arms.immune\]: mining has no setting named immune; did you mean 'immunity'",
+        r"\[arms.immune\]: mining has no setting named immune; did you mean 'immunity'",
     ),
-    "an unknown world": ('"mining"', '"mine"', r"small.toml: \[arms.open\]: .*mine"),
+    "an unknown world": ('"mining"', '"mine"', r"\[arms.open\]: .*mine"),
     "an unknown variant": (
         "set = { immunity = 3 }",
         'prompts = "none"',
-        r"small.toml: \[arms.immune\]: prompts/mining has no variant 'none'",
+        r"\[arms.immune\]: prompts/mining has no variant 'none'",
     ),
-    "the name of the null arm": ("[arms.immune]", "[arms.null]", r"small.toml: \[arms.null\]: this name "),
-    "a name with a dot": ('"small"', '"small.er"', r"small.toml: name: 'small.er' is not a name"),
+    "the name of the null arm": ("[arms.immune]", "[arms.null]", r"\[arms.null\]: this name "),
+    "a name with a dot": ('"small"', '"small.er"', r"name: 'small.er' is not a name"),
     "nothing to compare": (
         "[arms.immune]\nset = { immunity = 3 }\n\n[compare]",
         "[compare]\nnull = false",
-        r"small.toml: \[arms\]: there is one arm and no null arm",
+        r"\[arms\]: there is one arm and no null arm",
     ),
     "arms and factors": (
         'baseline = "open"',
         'baseline = "open"\n[factors]\nimmunity = [1, 3]',
-        r"small.toml: write either \[arms\] or \[factors\], with at least one entry$",
+        r"write either \[arms\] or \[factors\], with at least one entry$",
     ),
-    "neither arms nor factors": (ARMS, "", r"small.toml: write either \[arms\] or \[factors\]"),
-    "factors without any": (ARMS, "[factors]", r"small.toml: write either \[arms\] or \[factors\]"),
-    "a factor without values": (ARMS, "[factors]\nimmunity = []", r"small.toml: \[factors\] immunity: "),
+    "neither arms nor factors": (ARMS, "", r"write either \[arms\] or \[factors\]"),
+    "a factor without values": (ARMS, "[factors]\nimmunity = []", r"\[factors\] immunity: "),
     "a factor that is no list": (
         ARMS,
         "[factors]\nimmunity = 3",
-        r"small.toml: \[factors\] immunity: write a list of values, or a table of values with their names$",
+        r"\[factors\] immunity: write a list of values, or a table of values with their names$",
     ),
     "pairs of different values": (
         ARMS,
         '[factors]\ndesign = "pairs"\nimmunity = [1, 2]\nrows = [1, 3]',
-        r"small.toml: \[factors\]: the design pairs needs two factors with the same values$",
+        r"\[factors\]: the design pairs needs two factors with the same values$",
     ),
     "parameters without factors": (
         'baseline = "open"',
         'baseline = "open"\n[parameters]\nnoise = 0',
-        r"small.toml: \[parameters\]: only an experiment with \[factors\] takes them$",
+        r"\[parameters\]: only an experiment with \[factors\] takes them$",
     ),
     "a parameter that nothing uses": (
         ARMS,
         '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?tremble={noice}", "policy:random"]',
-        r"small.toml: \[parameters\] noise: nothing uses it; write \{noise\} in model, or leave it out$",
+        r"\[parameters\] noise: nothing uses it; write \{noise\} in model, or leave it out$",
     ),
     "a parameter that a factor replaces in all arms": (
         ARMS,
         '[parameters]\nnoise = 0\n[factors]\nmodel = ["policy:guided?noise={noise}"]\nnoise = [0, 0.5]',
-        r"small.toml: \[parameters\] noise: the factor noise replaces it; leave one of them out$",
+        r"\[parameters\] noise: the factor noise replaces it; leave one of them out$",
     ),
     "an unknown name in braces": (
         ARMS,
         '[factors]\nimmunity = [1, 2]\nmodel = ["policy:guided?noise={nois}"]',
-        r"small.toml: \[factors\] immunity=1,model=.*: 'policy:guided\?noise=\{nois\}' is not a model spec",
+        r"\[factors\] immunity=1,model=.*: 'policy:guided\?noise=\{nois\}' is not a model spec",
     ),
     "an unknown design": (
         ARMS,
         '[factors]\ndesign = "latin"\nimmunity = [1, 3]',
-        r"small.toml: \[factors\] design: .*'crossed', 'one-at-a-time' or 'pairs'$",
+        r"\[factors\] design: .*'crossed', 'one-at-a-time' or 'pairs'$",
     ),
     "an impossible number of agents": (
         ARMS,
         "[factors]\nagents = [3, 0]",
-        r"small.toml: \[factors\] agents: .*greater than or equal to 1$",
-    ),
-    "an impossible value in one cell": (
-        ARMS,
-        "[factors]\nimmunity = [1, 3]\nrows = [4, -4]",
-        r"small.toml: \[factors\] immunity=1,rows=-4: .*rows",
-    ),
-    "an unknown factor": (
-        ARMS,
-        "[factors]\nimmune = [1, 3]",
-        r"small.toml: \[factors\] immune=1: mining has no setting named immune; did you mean 'immunity'",
+        r"\[factors\] agents: .*greater than or equal to 1$",
     ),
     "two arms of one name": (
         ARMS,
         '[factors]\nmodel = ["policy:guided", "policy guided"]',
-        r"small.toml: \[factors\]: two arms would have the name 'model=policy-guided'; change ",
+        r"\[factors\]: two arms would have the name 'model=policy-guided'; change ",
     ),
     "the baseline's own value": (
         ARMS,
         '[factors]\ndesign = "one-at-a-time"\nimmunity = [1, 3]',
-        r"small.toml: \[factors\] immunity=1: the baseline has this value; leave it out$",
+        r"\[factors\] immunity=1: the baseline has this value; leave it out$",
     ),
     "too many arms": (
         ARMS,
         f"[factors]\nimmunity = {list(range(101))}\nrows = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]",
-        r"small.toml: \[factors\]: 1,010 are too many arms; make at most 1,000$",
+        r"\[factors\]: 1,010 are too many arms; make at most 1,000$",
     ),
     "a hypothesis about no arm": (
         'baseline = "open"',
         expecting(arm="shut"),
-        r"small.toml: \[\[hypothesis\]\] 1 arm: there is no arm 'shut'; arms: open, immune$",
+        r"\[\[hypothesis\]\] 1 arm: there is no arm 'shut'; arms: open, immune$",
     ),
     "a hypothesis about the baseline": (
         'baseline = "open"',
         expecting(arm="open"),
-        r"small.toml: \[\[hypothesis\]\] 1 arm: 'open' is the baseline itself; name another arm$",
+        r"\[\[hypothesis\]\] 1 arm: 'open' is the baseline itself; name another arm$",
     ),
     "a hypothesis against a null arm that is not played": (
         'baseline = "open"',
         "null = false\n" + expecting(against="null"),
-        r"small.toml: \[\[hypothesis\]\] 1 against: there is no arm 'null'; arms: open, immune$",
+        r"\[\[hypothesis\]\] 1 against: there is no arm 'null'; arms: open, immune$",
     ),
     "a share of nothing": (
         'baseline = "open"',
         expecting(test="halves") + "\nshare = 0.9",
-        r"small.toml: \[\[hypothesis\]\] 1 share: the test halves compares no arms; leave it out$",
-    ),
-    "a hypothesis about no measure": (
-        'baseline = "open"',
-        expecting(measure="raids"),
-        r"small.toml: \[\[hypothesis\]\] 1 measure: mining has no measure 'raids'; measures: output ",
-    ),
-    "an unknown direction": (
-        'baseline = "open"',
-        expecting(direction="up"),
-        r"small.toml: \[\[hypothesis\]\] 1 direction: .*'higher' or 'lower'$",
+        r"\[\[hypothesis\]\] 1 share: the test halves compares no arms; leave it out$",
     ),
     "an unknown key of a hypothesis": (
         'baseline = "open"',
         expecting(arms="immune"),
-        r"small.toml: \[\[hypothesis\]\] 1: unknown key 'arms'; the keys are against, arm, direction, fac",
+        r"\[\[hypothesis\]\] 1: unknown key 'arms'; the keys are against, arm, direction, fac",
     ),
     "a hypothesis that is no list": (
         'baseline = "open"',
         expecting().replace("[[hypothesis]]", "[hypothesis]"),
-        r"small.toml: \[\[hypothesis\]\]: write a list",
+        r"\[\[hypothesis\]\]: write a list",
     ),
     "a person": (
         FILE.partition("[arms.open]")[0],
         'name = "small"\nworld = "trust"\nseeds = 3\nset = { observer = "human" }\n',
-        r"small.toml: \[arms.open\] set.observer: an experiment cannot ask a person",
+        r"\[arms.open\] set.observer: an experiment cannot ask a person",
     ),
 }
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A home in which nothing is played."""
+    with open_store(tmp_path_factory.mktemp("empty")) as store:
+        yield store
+
+
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_a_wrong_file_is_refused_in_one_line_before_the_first_call(
-    wrong: tuple[str, str, str], cli: Cli, tmp_path: Path, home: Path
+    wrong: tuple[str, str, str], empty: Store, tmp_path: Path
 ) -> None:
     before, after, message = wrong
     assert FILE.count(before) == 1
-    result = cli("experiment", str(written(tmp_path, FILE.replace(before, after))))
-    with pytest.raises(UsageError, match=message) as refused:
-        raise result.exception or AssertionError(result.output)
+    with pytest.raises(UsageError, match=rf"small.toml:? {message}") as refused:
+        planned(empty, written(tmp_path, FILE.replace(before, after)))
     assert "\n" not in str(refused.value)
-    with open_store(home) as store:
-        assert store.figures.of_all_runs() == []
+    assert empty.figures.of_all_runs() == []
 
 
 def test_the_settings_of_a_single_run_are_not_an_experiment(cli: Cli) -> None:
@@ -649,48 +631,3 @@ def test_tainted_runs_are_told_at_the_end_with_exit_code_1(cli: Cli, tmp_path: P
     assert tainted == sum(arm["tainted"] for arm in arms) > 0
     assert played_all.exit_code == 1
     assert f"{tainted} of 9 runs are tainted" in played_all.stdout
-
-
-FACTORS = """
-name = "heat"
-world = "mining"
-rounds = 1
-agents = 2
-seeds = 1
-model = "openai:policy/guided"
-
-[factors]
-temperature = [0.2, 1.0]
-reasoning_effort = ["low"]
-"""
-
-
-def test_settings_of_a_model_are_factors(cli: Cli, opened: Store, tmp_path: Path) -> None:
-    with in_thread(stand_in()) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1")
-    asked = [opened.runs.find(row["id"]).model_settings for row in opened.runs.rows()]
-    found = [(spec, one.temperature, one.reasoning_effort) for of in asked for spec, one in of.items()]
-    plain, null = "openai:policy/guided", "openai:policy/guided?rng=null"
-    assert sorted(found) == [(plain, 0.2, "low"), (plain, 1.0, "low"), (null, 0.2, "low")]
-    arms = {arm for arm, _ in runs_of_cells(opened, "heat")}
-    assert arms == {"temperature=0.2,reasoning_effort=low", "temperature=1.0,reasoning_effort=low", "null"}
-    assert list(played_cells(opened, "heat")) == list(
-        fitting(opened, read_experiment_file(tmp_path / "small.toml")[0], played_cells(opened, "heat"), [])
-    )
-
-
-def test_a_factor_that_the_server_refuses_stops_the_experiment_in_its_first_game(
-    cli: Cli, opened: Store, tmp_path: Path
-) -> None:
-    refusing = failing({"no-temperature": 1.0})
-    with in_thread(refusing) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
-        error = cli("experiment", str(written(tmp_path, FACTORS)), "--yes", "--jobs", "1").exception
-    assert "openai:policy/guided refuses temperature, which is required" in str(error)
-    assert len(opened.runs.rows()) == 1
-
-
-def test_settings_of_models_need_a_model(cli: Cli, tmp_path: Path) -> None:
-    error = cli(
-        "experiment", str(written(tmp_path, FACTORS.replace("openai", "policy").replace("policy/", "")))
-    ).exception
-    assert "temperature: no chat model plays in this arm" in str(error)

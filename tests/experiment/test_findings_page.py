@@ -10,21 +10,15 @@ from typing import Any
 import pytest
 
 from experiments.findings import (
-    NOTES,
     OF_VERDICTS,
     PAGE,
     PLANS,
     TABLES,
-    differences,
     experiments_of_page,
     page,
-    rankings,
-    when_frozen,
-    with_other_seeds,
 )
 from hobbes.engine.record import sha256
 from hobbes.experiment.experiment_file import parse
-from hobbes.store.experiment_tables import KeptPlan
 from tests.conftest import Cli
 from tests.experiment.test_experiments import expecting
 from tests.small_experiment import FILE, written
@@ -85,21 +79,10 @@ def test_each_file_says_what_was_found_and_the_tables_say_it_too(experiment: str
     assert told == rows
 
 
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_the_tables_say_what_has_to_be_known_of_the_hypotheses(experiment: str) -> None:
-    below = tables(experiment).partition("\n## Hypotheses\n\n")[2].partition("\n\n|")[0]
-    assert below == "\n\n".join(one for one in (OF_VERDICTS, NOTES.get(experiment)) if one)
-
-
 def test_the_page_names_the_experiments_that_were_not_played_again() -> None:
     *_, told = re.findall(r"^Not played again: (.*)\.$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     not_again = [name for name in EXPERIMENTS if "The rerun has the seeds " not in tables(name)]
     assert sorted(re.findall(r"`([\w-]+)`", told)) == sorted(not_again)
-
-
-def test_a_rerun_has_other_seeds_at_most_ten() -> None:
-    assert with_other_seeds('a = 1\nseeds = "50001-50200"\n') == 'a = 1\nseeds = "100001-100010"\n'
-    assert with_other_seeds('seeds = "50001-50008"') == 'seeds = "100001-100008"'
 
 
 FILE_OF_RAIDERS = (
@@ -132,59 +115,3 @@ def test_the_tables_have_hypotheses_arms_and_what_a_rerun_found(cli: Cli, tmp_pa
     assert "| `raiders=3` |" in text
     alone = "\n".join(page(report, None, "hobbes 1"))
     assert "The rerun" not in alone
-
-
-def test_an_arm_without_any_difference_has_one_line() -> None:
-    found = {"measure": "m", "mean": 1, "low": 0.5, "high": 2, "p_holm": 0.01, "verdict": "higher"}
-    found |= {"n": 8, "spread": 0.5}
-    none = {**found, "mean": 0, "spread": 0, "low": None, "p_holm": 1, "verdict": "cannot tell"}
-    report = {
-        "arms": {"plain": {}, "same": {}, "undefined": {}, "other": {}},
-        "differences": [
-            {"arm": "same", **none},
-            {"arm": "undefined", **none},
-            {"arm": "undefined", **none, "measure": "n", "mean": None},
-            {"arm": "other", **found},
-            {"arm": "other", **none, "measure": "n"},
-        ],
-    }
-    assert [*differences(report)][2:] == [
-        "| `same` | all | no pair differs | - | - |",
-        "| `undefined` | all that are defined | no pair differs | - | - |",
-        "| `other` | `m` | 1 (0.5 to 2) | 0.01 | higher |",
-        "| `other` | `n` | 0 | 1 | cannot tell: equal in all 8 pairs |",
-    ]
-
-
-def test_a_plan_whose_games_are_played_again_keeps_the_date_of_the_first_time() -> None:
-    frozen = KeptPlan(kept="2026-12-02", why=None, plan={"file": {}, "prompts": {}, "models": {}}, hash="abc")
-    assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "abc"}}, "one", frozen) == "2026-11-24"
-    assert when_frozen({"one": {"frozen": "2026-11-24", "hash": "of another"}}, "one", frozen) == "2026-12-02"
-    assert when_frozen({}, "one", frozen) == "2026-12-02"
-
-
-def test_rankings_have_each_player_with_its_figures_against_the_others() -> None:
-    places = [
-        {
-            "rank": 1,
-            "player": "policy:b",
-            "mean": 70,
-            "low": 60,
-            "high": 80,
-            "against": {"policy:b": 60, "policy:a": 80},
-        },
-        {
-            "rank": 2,
-            "player": "policy:a",
-            "mean": 35,
-            "low": None,
-            "against": {"policy:a": 50, "policy:b": 20},
-        },
-    ]
-    assert [*rankings({"rankings": {"score": places}})][2:] == [
-        "| rank | player | mean (95% interval) | b | a |",
-        "| --- | --- | --- | --- | --- |",
-        "| 1 | b | 70 (60 to 80) | 60 | 80 |",
-        "| 2 | a | 35 | 20 | 50 |",
-        "",
-    ]

@@ -12,7 +12,7 @@ from hobbes.experiment.games import play_experiment
 from hobbes.experiment.plan import plan
 from hobbes.experiment.report import report
 from hobbes.files import read_toml
-from hobbes.show.report_text import told
+from hobbes.show.report_text import report_document
 from hobbes.store.home import Store
 from tests.small_experiment import Quiet
 
@@ -39,7 +39,7 @@ def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) ->
     found = report(opened, file.name)
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
-    assert "## What was found" in told(opened, found).markdown()
+    assert "## Answers" in report_document(opened, found).markdown()
 
 
 def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:

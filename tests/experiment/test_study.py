@@ -10,7 +10,7 @@ import pytest
 from hobbes.errors import HobbesError
 from hobbes.experiment.report import report
 from hobbes.prove.verification import faults
-from hobbes.show.report_text import told as told_of
+from hobbes.show.report_text import report_document
 from hobbes.store.home import Store, open_store
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_the_page_has_the_answers_of_the_reports(study: Store) -> None:
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8").splitlines()
     told = "".join(
-        told_of(study, report(study, name)).markdown() for name in ("study-misses", "study-talk")
+        report_document(study, report(study, name)).markdown() for name in ("study-misses", "study-talk")
     ).splitlines()
     rows = [line for line in page if line.startswith(CLAIMS)]
     assert len(rows) == len(CLAIMS)

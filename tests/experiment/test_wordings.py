@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from hobbes.experiment.frozen import plan_to_keep
 from hobbes.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
 from tests.simulated import wordings_tally
-from tests.small_experiment import FILE, Quiet, cell, planned, play_all, written
+from tests.small_experiment import FILE, cell, planned, play_all, written
 
 WORDINGS = ("Mine first.", "Begin by mining.", "Mining comes first.")
 
@@ -39,21 +38,6 @@ def worded(folder: Path) -> Path:
     return written(folder, FILE.replace("[arms.immune]\nset = { immunity = 3 }", arms))
 
 
-MODELS = FILE.replace(
-    'model = "policy:guided?noise=0.3*2,policy:random*1"',
-    'models = ["policy:guided?noise=0.3", "policy:raider?noise=0.3"]',
-)
-
-
-@pytest.fixture(scope="module")
-def of_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of an experiment with two models in each arm; no test changes it."""
-    folder = tmp_path_factory.mktemp("models")
-    with open_store(folder / "home") as store:
-        play_all(store, written(folder, MODELS))
-    return folder / "home"
-
-
 def test_each_wording_is_played_with_each_seed_and_the_null_arm_has_those_of_the_baseline(
     opened: Store, tmp_path: Path
 ) -> None:
@@ -62,9 +46,13 @@ def test_each_wording_is_played_with_each_seed_and_the_null_arm_has_those_of_the
     assert [(one.arm, one.seed) for one in made.cells] == [(name, s) for s in (1, 2, 3) for name in names]
     texts = {cell(made, name, 1).new.prompts.hash for name in names[:4]}
     assert len(texts) == 4
-    with_models = planned(opened, written(tmp_path, MODELS))
-    null = cell(with_models, "null~policy-raider-noise-0.3", 2).new.models
-    assert {*null.values()} == {"policy:raider?noise=0.3&rng=null"}
+    paths = [f"{tmp_path}/mine-{n}" for n in (1, 2)]
+    for_all = planned(
+        opened, written(tmp_path, FILE.replace("seeds = 3", f"seeds = 3\nparaphrases = {paths}"))
+    )
+    null = cell(for_all, "null~mine-2", 2).new
+    assert null.prompts == cell(for_all, "open~mine-2", 2).new.prompts
+    assert all(spec.endswith("&rng=null") or "?rng=null" in spec for spec in null.models.values())
 
 
 def test_the_plan_that_is_kept_has_the_hash_of_each_wording(opened: Store, tmp_path: Path) -> None:
@@ -82,7 +70,7 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
         play_all(store, worded(tmp_path))
     printed = " ".join(cli("report", "small").stdout.split())
     assert "once: this claim is about one wording." not in printed  # all its pairs are alike
-    assert "advised, raid_rate: 3 wordings of advised; the standard deviation between them is 0" in printed
+    assert "; about 3 wordings of advised" in printed
     file = tmp_path / "small.toml"
     file.write_text(
         file.read_text(encoding="utf-8").replace("[arms.once]", "[arms.once]\nset = { immunity = 3 }")
@@ -92,50 +80,28 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
         play_all(store, file)
     assert "once: this claim is about one wording." in " ".join(cli("report", "small").stdout.split())
 
-
-@pytest.mark.usefixtures("of_models")
-def test_a_report_has_the_difference_with_each_model_alone(cli: Cli, of_models: Path) -> None:
-    result = cli("report", "small", "--json", "--home", str(of_models))
-    assert result.exit_code == 0, result.exception
-    found: dict[str, Any] = json.loads(result.stdout)
     raids = next(
-        one for one in found["differences"] if (one["arm"], one["measure"]) == ("immune", "raid_rate")
+        one
+        for one in json.loads(cli("report", "small", "--json").stdout)["differences"]
+        if (one["arm"], one["measure"]) == ("advised", "raid_rate")
     )
-    (of,) = raids["wordings"]
-    assert (of["arms"], of["kind"]) == (["immune", "open"], "models")
-    assert [one["wording"] for one in of["each"]] == ["policy-guided-noise-0.3", "policy-raider-noise-0.3"]
-    assert np.mean([one["mean"] for one in of["each"]]) == pytest.approx(raids["mean"])
-    assert of["each"][0]["mean"] != of["each"][1]["mean"]
-    words = " ".join(cli("report", "small", "--home", str(of_models)).stdout.split())
-    assert "2 models of immune and open; the standard deviation between them is" in words
-
-
-def test_an_experiment_of_wordings_goes_on_with_what_is_missing(opened: Store, tmp_path: Path) -> None:
-    class Stopping(Quiet):
-        def on_cell(self, run: Any) -> None:
-            super().on_cell(run)
-            if len(self.runs) == 5:
-                raise KeyboardInterrupt
-
-    file, stopped = written(tmp_path, MODELS), Stopping()
-    with pytest.raises(KeyboardInterrupt):
-        play_all(opened, file, stopped)
-    left = play_all(opened, file)
-    assert len({*stopped.runs[:4], *left}) == 4 + len(left) == 18
+    (wordings,) = raids["wordings"]
+    assert wordings["arms"] == ["advised"]
+    assert [one["wording"] for one in wordings["each"]] == ["mine-1", "mine-2", "mine-3"]
+    assert np.mean([one["mean"] for one in wordings["each"]]) == pytest.approx(raids["mean"])
 
 
 def of_wordings(*wordings: list[float]) -> Judged:
     """Return the comparison of an arm with so many wordings; each has a value for each seed."""
     crossed = {str(n): dict(enumerate(values)) for n, values in enumerate(wordings)}
     pairs = {seed: float(np.mean(of)) for seed, of in enumerate(zip(*wordings, strict=True))}
-    sample = Sample("m", pairs, ("a",), (Table(("a",), "paraphrases", crossed),))
+    sample = Sample("m", pairs, ("a",), (Table(("a",), crossed),))
     return judge([sample], Rules({"m": 2.5}, frozenset()))[0]
 
 
 def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
     """A rounding error would have an interval."""
-    models = ["policy:guided", "policy:raider"]
-    arms = {"plain": {}, "several": {"models": models}}
+    arms = {"plain": {}, "several": {"paraphrases": ["./polite", "./blunt"]}}
     file = parse({"name": "small", "world": "mining", "seeds": 20, "arms": arms})
     same, other = file.wordings("several")
     values = {
@@ -144,7 +110,7 @@ def test_a_wording_that_changes_nothing_differs_by_nothing_at_all() -> None:
         for seed in file.seeds
     }
     (table,) = weighted_sum(values, file, "m", {"several": 1.0, "plain": -1.0}).tables
-    assert {*table.crossed["policy-guided"].values()} == {0}
+    assert {*table.crossed["polite"].values()} == {0}
 
 
 NOISE = [0.1, -0.2, 0.3, -0.1, 0.2, -0.3, 0.1, -0.1]
@@ -156,8 +122,6 @@ def test_what_one_wording_of_three_does_is_not_found_of_the_advice() -> None:
     assert not one.differs
     assert one.difference.mean.low is not None
     assert one.difference.mean.low < 0
-    assert of.between == pytest.approx(np.std([3, 0, 0], ddof=1))
-    assert of.of_games == pytest.approx(np.std(NOISE, ddof=1))
     assert [round(each.mean.mean or 0.0, 6) for each in of.each] == [3, 0, 0]
     assert one.difference.p_margin is not None
     assert one.difference.p_margin > 0.05
@@ -186,16 +150,9 @@ def test_intervals_over_few_wordings_hold_the_mean_over_all() -> None:
 
 WRONG = {
     "one wording": ('paraphrases = ["guided"]', r"\[arms.immune\] paraphrases: list at least two; without "),
-    "no list": ('models = "policy:guided"', r"\[arms.immune\] models: list at least two; without it, there "),
+    "no list": ('paraphrases = "guided"', r"\[arms.immune\] paraphrases: list at least two; without it, "),
     "a wording twice": ('paraphrases = ["guided", "guided"]', r"\[arms.immune\] paraphrases: one is listed "),
-    "no such prompts": (
-        'paraphrases = ["guided", "./none"]',
-        r"\[arms.immune\] paraphrases none: .*none",
-    ),
-    "both": (
-        'paraphrases = ["guided", "unguided"]\nmodels = ["policy:guided", "policy:random"]',
-        r"\[arms.immune\]: an arm has either paraphrases or models; leave one out$",
-    ),
+    "no such prompts": ('paraphrases = ["guided", "./none"]', r"\[arms.immune\] paraphrases none: .*none"),
     "one and several": (
         'prompts = "guided"\nparaphrases = ["guided", "unguided"]',
         r"\[arms.immune\]: write either prompts or paraphrases$",
@@ -203,10 +160,6 @@ WRONG = {
     "two of one name": (
         'paraphrases = ["./a/mine", "./b/mine"]',
         r"\[arms.immune\]: two wordings have the same name; rename a folder$",
-    ),
-    "an unknown model": (
-        'models = ["policy:guided", "policy:nobody"]',
-        r"\[arms.immune\] models policy-nobody: .*nobody",
     ),
 }
 
@@ -222,6 +175,6 @@ def test_wrong_wordings_are_refused_in_one_line(
 
 
 def test_several_of_the_whole_file_beside_one_are_refused(opened: Store, tmp_path: Path) -> None:
-    text = 'models = ["policy:guided", "policy:random"]\nrounds = 4'
-    with pytest.raises(UsageError, match=r"small.toml: write either model or models$"):
+    text = 'paraphrases = ["guided", "unguided"]\nprompts = "guided"\nrounds = 4'
+    with pytest.raises(UsageError, match=r"small.toml: write either prompts or paraphrases$"):
         planned(opened, written(tmp_path, FILE.replace("rounds = 4", text)))

@@ -504,13 +504,6 @@ FOUND = (
         world="nations",
     ),
     Tampering(
-        "two arms, or a seed, of an experiment exchanged in `cells`",
-        "update cells set arm = 'x' where arm = 'null'; update cells set arm = 'null' where arm = 'immune';"
-        " update cells set arm = 'immune' where arm = 'x'",
-        "update cells set seed = 7",
-        world="experiment",
-    ),
-    Tampering(
         "the columns `tainted`, `scores`, `ending`, `outcomes`, `rejected`, `corrected` of `runs`",
         "update runs set tainted = 1 - tainted",
         "update runs set scores = json_set(scores, '$.miner-01', 1000)",
@@ -665,10 +658,9 @@ NOT_FOUND = (
     ),
     Tampering("the column `servers` of `runs`", "update runs set servers = '{}'"),
     Tampering(
-        "an experiment whose file was changed as well as `cells`",
-        "update experiments set file = replace(replace(replace(file, 'immune', 'x'), 'open', 'immune'), 'x',"
-        " 'open'); update cells set arm = 'x' where arm = 'open'; update cells set arm = 'open' where"
-        " arm = 'immune'; update cells set arm = 'immune' where arm = 'x'",
+        "two arms, or a seed, of an experiment exchanged in `cells`",
+        "update cells set arm = 'x' where arm = 'null'; update cells set arm = 'null' where arm = 'immune';"
+        " update cells set arm = 'immune' where arm = 'x'",
         world="experiment",
     ),
     Tampering("the last turn cut off with all its rows, and the run marked as unfinished", cut_back),

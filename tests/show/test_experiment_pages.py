@@ -78,7 +78,7 @@ def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small: Store) -> None
             "efficiency"
         ]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
-    assert "What was found" in page
+    assert "Each arm" in page
 
 
 def test_without_scipy_the_runs_are_shown_and_what_to_install(

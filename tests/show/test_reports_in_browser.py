@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize
 
 from hobbes.experiment.report import report
-from hobbes.show.report_text import html, told
+from hobbes.show.report_text import html, report_document
 from hobbes.show.web.server import server
 from hobbes.store.home import open_store
 from hobbes.wire.recorder import run_server
@@ -52,7 +52,9 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, .
     folder = tmp_path_factory.mktemp("three")
     with open_store(folder / "home") as store:
         play_all(store, written(folder, THREE))
-        (folder / "report.html").write_text(html(told(store, report(store, "three")), ()), encoding="utf-8")
+        (folder / "report.html").write_text(
+            html(report_document(store, report(store, "three")), ()), encoding="utf-8"
+        )
     with run_server(server(folder / "home", "127.0.0.1")) as base:
         yield f"{base}/experiments/three", (folder / "report.html").as_uri()
 

@@ -10,9 +10,9 @@ from hobbes.experiment import report as results
 from hobbes.experiment.sentences import short
 from hobbes.show.charts import WIDTH, rows_of_differences
 from hobbes.show.curves import MAX_LINES, definition_of, with_unit
-from hobbes.show.documents import Document, Section
+from hobbes.show.documents import Document
 from hobbes.show.judgements import SHADES
-from hobbes.show.report_text import pairs_of, told
+from hobbes.show.report_text import pairs_of, report_document
 from hobbes.store.experiment_tables import CellSoFar, cells_so_far
 from hobbes.store.home import Store
 
@@ -38,7 +38,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     """
     file = results.stored_file(store, name)
     measures = results.measures_of(file)
-    arms = [copy for arm in file.all_arms for copy in file.copies(arm)]
+    arms = [name for arm in file.all_arms for name in file.wordings(arm)]
     cells = cells_so_far(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
@@ -50,9 +50,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     done = sum(cells[key].status == "finished" for key in planned if key in cells)
     return {
         "experiment": name,
-        "document": told(store, full_report)
-        if full_report
-        else Document(name, (), [Section("Runs", own="runs")]),
+        "document": report_document(store, full_report) if full_report else Document(name, ()),
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,

@@ -1,0 +1,91 @@
+"""Values of experiment files that have a form of their own: names, texts, seeds, turns, several prompts."""
+
+import re
+from typing import Annotated, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from hobbes.engine.world import MAX_NAME, MAX_SEED
+
+MAX_SEEDS = 100_000
+"""More seeds than this are a slip of the keyboard."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+_FROM_TO = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+"""The first and the last of the seeds."""
+
+
+def _name(given: object) -> object:
+    """Refuse names that could not be a part of a run's name."""
+    if isinstance(given, str) and (_NAME.fullmatch(given) is None or len(given) > MAX_NAME):
+        raise ValueError(
+            f"{given!r} is not a name; use letters, digits, hyphens and underscores, {MAX_NAME} at most"
+        )
+    return given
+
+
+def _seeds(given: object) -> tuple[int, ...]:
+    """Return the seeds: as many as a number says from 1 on, from one to another, or those of a list."""
+    if isinstance(given, str) and (ends := _FROM_TO.fullmatch(given)):
+        first, last = int(ends[1]), int(ends[2])
+        if not first <= last <= MAX_SEED or last - first >= MAX_SEEDS:
+            raise ValueError(f"{given!r}: write the smaller seed first, and at most {MAX_SEEDS} seeds")
+        return tuple(range(first, last + 1))
+    if type(given) is int and given > MAX_SEEDS:
+        raise ValueError(f"{given} are too many seeds; write at most {MAX_SEEDS}")
+    if type(given) is int and given > 0:
+        return tuple(range(1, given + 1))
+    if isinstance(given, list) and given and all(type(s) is int and abs(s) <= MAX_SEED for s in given):
+        if len(set(given)) == len(given):
+            return tuple(given)
+        raise ValueError("a seed is listed twice")
+    raise ValueError(
+        "write the number of seeds, at least 1, the first and the last one such as '101-120', or a list"
+    )
+
+
+def _text(given: object) -> object:
+    """Refuse an empty text."""
+    if given == "":
+        raise ValueError("is empty; give it a value, or leave it out")
+    return given
+
+
+_SeedsAsWritten: TypeAlias = (
+    Annotated[int, Field(ge=1, le=MAX_SEEDS)]
+    | Annotated[str, Field(pattern=f"^{_FROM_TO.pattern}$")]
+    | Annotated[list[int], Field(min_length=1)]
+)
+
+
+def _turn(given: object) -> object:
+    """Refuse what is neither a turn nor the first of a landmark."""
+    if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
+        return given
+    raise ValueError('write a turn, such as 12, or the first of a landmark, such as "first raid"')
+
+
+def _several(given: object) -> object:
+    """Refuse what is not a list of at least two values, and one that is listed twice."""
+    if not isinstance(given, list | tuple) or len(given) < 2:  # noqa: PLR2004  one is no sample
+        raise ValueError("list at least two; without it, there is one")
+    if len({*map(str, given)}) < len(given):
+        raise ValueError("one is listed twice")
+    return tuple(given)
+
+
+Name = Annotated[str, BeforeValidator(_name)]
+Text = Annotated[str, BeforeValidator(_text)]
+Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
+Several = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
+]
+Turn = Annotated[
+    int | str,
+    BeforeValidator(
+        _turn,
+        json_schema_input_type=Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern="^first .")],
+    ),
+]
