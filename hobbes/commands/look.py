@@ -193,14 +193,8 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     kind: Annotated[
         TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
     ] = None,
-    world: Annotated[
-        str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
-    ] = None,
-    experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
     run: Annotated[str | None, typer.Option(help="only in this run")] = None,
-    turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
-    tag: Annotated[str | None, typer.Option(help="only where a note has this tag")] = None,
     most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -208,7 +202,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     """Find words in all prompts, answers, reasoning, messages and memories.
 
     A word finds all that begins with it: retaliat finds retaliate and retaliation. All words must be in a
-    text. AND, OR, NOT and brackets work, too. The first search makes an index, search.db in the home.
+    text. The first search makes an index, search.db in the home.
 
     Example: hobbes search retaliat --in reasoning --agent miner-01
     """
@@ -217,17 +211,13 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.show.terminal import ERR, print_json, remark
     from hobbes.store.text_index import Filters
 
-    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent, "tag": tag}
-    filters = Filters(
-        **{name: value or "" for name, value in asked.items()},
-        kind=text_search.IN[kind.value] if kind else "",
-    )
+    filters = Filters(run or "", agent or "", text_search.KIND_NAMED[kind.value] if kind else "")
     query = " ".join(words or ())
     with options.open_home(home) as store:
         with ERR.status("searching"):  # the first search reads all texts
             found = text_search.find(store, query, filters, 0, most)
         if not as_json:
-            text_search.show(store, filters.kind, found)
+            text_search.show(store, found)
     if as_json:
         print_json(text_search.as_json(query, found))
         return

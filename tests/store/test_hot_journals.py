@@ -61,7 +61,6 @@ def killed(home: Path) -> Path:
         ("trace", "last"),
         ("trace", "last", "1", "miner-01"),
         ("note", "last", "--tag", "more"),
-        ("search", "the", "--tag", "kept"),
         ("export", "last", "--format", "csv", "--to", "out"),
     ],
     ids=" ".join,
