@@ -28,13 +28,10 @@ MODELS = {
 }
 
 OF_A_HOME = {
-    "/": ("/", "/?experiment=small&sort=-score"),
-    "/experiments": ("/experiments",),
-    "/notes": ("/notes", "/notes?tag=promise-broken"),
+    "/": ("/", "/?where=experiment%3Dsmall&sort=-score"),
     "/experiments/{name}": ("/experiments/small",),
-    "/probes": ("/probes",),
     "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
-    "/search": ("/search", "/search?q=attack&turn=3", "/search?q=attacc"),
+    "/search": ("/search", "/search?q=attack&kind=answer", "/search?q=attacc"),
 }
 OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""

@@ -39,7 +39,7 @@ from tests.soak import examples
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("runs",),
     ("runs", "--json"),
-    ("runs", "--where", "gini>=0", "--sort", "tokens"),
+    ("runs", "--where", "gini>=0", "--sort", "score"),
     ("notes",),
     ("search", "the"),
     *(
@@ -68,7 +68,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 """The commands that read a home."""
 
 PAGES = (
-    *("/", "/notes", "/search?q=the", "/experiments", f"/experiments/{EXPERIMENT}", "/probes"),
+    *("/", "/search?q=the", f"/experiments/{EXPERIMENT}"),
     *(
         f"/{WHOLE}{of}"
         for of in ("", "/1", "/1/miner-01", "/results", "/judgements", "/rejections", "/diary")

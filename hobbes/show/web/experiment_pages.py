@@ -1,4 +1,4 @@
-"""`/experiments` of `hobbes view`: which experiments there are, how far each is, and what it found."""
+"""`/experiments/NAME` of `hobbes view`: how far an experiment is, and what it found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,13 +15,6 @@ from hobbes.show.judgements import SHADES
 from hobbes.show.report_text import pairs_of, told
 from hobbes.store.experiment_tables import CellSoFar, cells_so_far
 from hobbes.store.home import Store
-
-
-def experiments(store: Store) -> dict[str, Any]:
-    """Return what the list of experiments shows."""
-    listed = results.overview(store)
-    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in listed)
-    return {"experiments": listed, "played": played}
 
 
 def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:

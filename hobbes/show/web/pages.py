@@ -25,7 +25,6 @@ from hobbes.probe.table import tell
 from hobbes.prove.run_comparison import check_same_world, compare
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, rejections, run_list, trace
-from hobbes.show.annotations import notes_page
 from hobbes.show.answer_marks import mark_answer
 from hobbes.show.boards import Cards, board_svg, svg
 from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
@@ -37,7 +36,7 @@ from hobbes.show.terminal import style_picture
 from hobbes.show.text_search import search
 from hobbes.show.timeline import map_of, marks_drawn, timeline
 from hobbes.show.turn_strip import TurnMark, marks_of, strip
-from hobbes.show.web.experiment_pages import experiment, experiments
+from hobbes.show.web.experiment_pages import experiment
 from hobbes.show.web.live import Shown, now_in
 from hobbes.show.web.page_templates import environment
 from hobbes.show.world_list import meaning_of_measure, of_anybody
@@ -47,7 +46,6 @@ from hobbes.store.history import state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks
 from hobbes.store.notes import Place
-from hobbes.store.probe_tables import probes_listed
 from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
@@ -131,7 +129,7 @@ class Pages:
 
     def runs(self, at: Mapping[str, Any]) -> str:
         """Return the list of the runs that an address asks for."""
-        return self._page("runs.html", **run_list.shown(self.store, at))
+        return self._page("runs.html", **run_list.page(self.store, at))
 
     def run(self, run: Run, first: int | None = None) -> str:
         """Return the page of a run: its last turn, or the `first` one listed, the timeline, and the rest.
@@ -348,10 +346,6 @@ class Pages:
             command=self._command("compare", a.id, b.id),
         )
 
-    def notes(self, at: Mapping[str, Any]) -> str:
-        """Return the page of all notes, or of those with the tag that an address asks for."""
-        return self._page("notes.html", **notes_page(self.store, at))
-
     def search(self, at: Mapping[str, Any]) -> str:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
@@ -402,24 +396,12 @@ class Pages:
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
         return {other: self._diary(run, Asked(agent, other), card["turn"]) for other in others}
 
-    def experiments(self) -> str:
-        """Return the list of experiments."""
-        began = monotonic()
-        shown = experiments(self.store)
-        return self._following("experiments.html", began, shown, self._command("experiments"))
-
     def experiment(self, name: str) -> str:
         """Return the page of an experiment: how far it is, its report, and its runs."""
         began = monotonic()
         shown = experiment(self.store, name, self.link)
         shown["now"] = Markup(self.now_in_experiment(name)[0] if shown["played"] else "")  # noqa: S704  a template's
         return self._following("experiment.html", began, shown, self._command("report", name))
-
-    def probes(self) -> str:
-        """Return the list of probes."""
-        return self._page(
-            "probes.html", probes=probes_listed(self.store), command=self._command("probe", "show")
-        )
 
     def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
         """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""

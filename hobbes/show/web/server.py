@@ -66,10 +66,7 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
         _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
     ),
     "/search": lambda pages, at: pages.search(at),
-    "/notes": lambda pages, at: pages.notes(at),
-    "/experiments": lambda pages, _: pages.experiments(),
     "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
-    "/probes": lambda pages, _: pages.probes(),
     "/probes/{name}": lambda pages, at: pages.probe(
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
