@@ -7,13 +7,10 @@ import csv
 import json
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
@@ -142,55 +139,20 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
-    """Write the pages of a run and of its agents' turns as files that link to each other."""
-    from hobbes.show.web.page_templates import SCRIPT  # noqa: PLC0415  slow to import
-    from hobbes.show.web.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
+    """Write the page of a run and those of its agents' turns as files that link to each other."""
+    from hobbes.show.web.page_templates import SCRIPT, SCRIPT_FILE  # noqa: PLC0415  slow to import
+    from hobbes.show.web.run_pages import RunPages  # noqa: PLC0415  slow to import
 
+    pages = RunPages(store, lambda *address, **_: quote(_file(*address[1:])), live=False, run=run)
+    (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="utf-8")
+    (folder / _file()).write_text(pages.at_a_turn(), encoding="utf-8")
     decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
-    asked: dict[int, list[str]] = {number: [] for number in range(run.turns)}
-    for decision in decisions:
-        asked.setdefault(decision.turn, []).append(decision.agent)  # the last turn may not be finished
-    kept = Kept()
-    linked: set[str] = set()
-    to_write: list[tuple[str, dict[str, Any]]] = []
-    (folder / MOMENTS).mkdir()
-    (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
-
-    others = {  # written if a page links to them; what they are asked for is part of their names
-        "rejections": lambda pages, query: pages.rejections(run, query),
-        "diary": lambda pages, query: pages.diary(run, query),
-    }
-
-    def link(up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to
-        path = _file(address, query)
-        if address and address[0] in others and path not in linked:
-            linked.add(path)
-            to_write.append((address[0], query))
-        return quote(f"{up}{path}")
-
-    def write(path: str, show: Callable[[Pages], str]) -> None:
-        up = "../" * path.count("/")
-        pages = Pages(store, partial(link, up), live=False, script=f"{up}hobbes.js", kept=kept)
-        to = folder / path
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(show(pages), encoding="utf-8")
-
-    write(_file(()), lambda pages: pages.run(run))
-    for number, agents in track(sorted(asked.items()), "exporting", console=ERR, transient=True):
-        moment = Pages(store, partial(link, ""), live=False, kept=kept).moment(run, number)
-        script = f"hobbes.moment({number}, {json.dumps(moment)});\n"
-        (folder / MOMENTS / f"{number}.js").write_text(script, encoding="utf-8")
-        for agent in sorted(agents):
-            write(_file((number, agent)), partial(Pages.agent, run=run, number=number, agent=agent))
-    written = Counter[str]()
-    while to_write:
-        what, query = to_write.pop()
-        write(_file((what,), query), lambda pages, what=what, query=query: others[what](pages, query))  # type: ignore[misc]
-        written[f"{what}/*.html"] += 1
-    return {"index.html": 1, "*/*/index.html": len(decisions), **written}
+    for decision in track(decisions, "exporting", console=ERR, transient=True):
+        page = pages.card(decision.turn, decision.agent)
+        (folder / _file(decision.turn, decision.agent)).write_text(page, encoding="utf-8")
+    return {_file(): 1, "*-*.html": len(decisions)}
 
 
-def _file(address: tuple[Any, ...], query: Mapping[str, Any] | None = None) -> str:
-    """Return the path of a page's file; agents' names are quoted, so that none leads out of the folder."""
-    name = "-".join(f"{name}={quote(str(value), safe='')}" for name, value in (query or {}).items())
-    return "/".join([*(quote(str(part), safe="") for part in address), f"{name or 'index'}.html"])
+def _file(turn: int | None = None, agent: str = "") -> str:
+    """Return the file of a page; agents' names are quoted, so that none leads out of the folder."""
+    return "index.html" if turn is None else f"{turn}-{quote(agent, safe='')}.html"

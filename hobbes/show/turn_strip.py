@@ -46,28 +46,24 @@ def marks_of(
 class Strip:
     """The turns in which an agent was asked, around one of them.
 
-    `turns` have their marks. `earlier` and `later` are the nearest turns with a mark, also beyond `turns`.
+    `turns` have their marks. `before` and `after` are the turns of the agent next to this one.
     """
 
     turns: Sequence[tuple[int, Sequence[TurnMark]]]
     asked: int
     """In how many turns the agent was asked."""
     before: int | None
-    """The turn before in which it was asked."""
     after: int | None
-    earlier: int | None
-    later: int | None
 
 
-def strip(turns: Sequence[int], number: int, marks: Mapping[int, Sequence[TurnMark]]) -> Strip:
+def strip(decisions: Iterable[Decision], number: int, marks: Mapping[int, Sequence[TurnMark]]) -> Strip:
     """Return the strip around a turn of those in which an agent was asked."""
+    turns = [decision.turn for decision in decisions]
     at = turns.index(number)
-    before, after = turns[:at][::-1], turns[at + 1 :]
+    near = turns[max(at - REACH, 0) : at + REACH + 1]
     return Strip(
-        [(turn, marks.get(turn, ())) for turn in turns[max(at - REACH, 0) : at + REACH + 1]],
+        [(turn, marks.get(turn, ())) for turn in near],
         len(turns),
-        next(iter(before), None),
-        next(iter(after), None),
-        next((turn for turn in before if turn in marks), None),
-        next((turn for turn in after if turn in marks), None),
+        turns[at - 1] if at else None,
+        turns[at + 1] if at + 1 < len(turns) else None,
     )

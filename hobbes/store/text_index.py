@@ -210,7 +210,7 @@ def _as_fts5_reads_it(query: str) -> str:
     return " ".join(part if part.startswith('"') else f'"{part.rstrip("*")}"*' for part in parts) or '""'
 
 
-def _total(db: Database, where: str, values: Mapping[str, Any]) -> int:
+def _total(db: Database, where: str, values: dict[str, Any]) -> int:
     """Return how many texts a query finds."""
     sql = (
         "select count(distinct places.text) from texts_fts join places on places.text = texts_fts.rowid"

@@ -1,4 +1,4 @@
-"""Forks, tests and commands from the pages in Chromium, by keyboard alone."""
+"""Commands are copied from the pages in Chromium."""
 
 import re
 from collections.abc import Iterator
@@ -38,19 +38,13 @@ def page(home: Path) -> Iterator[Page]:
         yield page
 
 
-def test_c_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(page: Page, home: Path) -> None:
+def test_a_button_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(
+    page: Page, home: Path
+) -> None:
     for address, command in (("/story/2/miner-02", "2 miner-02"), ("/story#1", "1")):
         page.goto(address)
         expect(page.locator(".command code")).to_contain_text(f" {command} --home {home}")
-        page.keyboard.press("c")
+        page.locator(".command [data-copy]").click()
         expect(page.locator(".command [data-copy]")).to_have_text("copied")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert re.fullmatch(rf"hobbes trace \S+ {command} --home {home}", copied)
-
-
-def test_f_copies_the_command_that_forks_the_turn_that_is_shown(page: Page, home: Path) -> None:
-    page.goto("/story#1")
-    expect(page.locator(".doing code").first).to_contain_text("--turn 1")
-    page.keyboard.press("f")
-    expect(page.locator(".doing [data-key=f]")).to_have_text("copied")
-    assert page.evaluate("navigator.clipboard.readText()") == f"hobbes fork story --turn 1 --home {home}"

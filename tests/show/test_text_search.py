@@ -15,7 +15,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions, begin
-from hobbes.show.web.pages import Pages
+from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.server import link, site
 from hobbes.store import text_index
 from hobbes.store.home import Store, open_store
@@ -182,7 +182,7 @@ def test_hostile_texts_leave_the_page_of_a_search_built_alike(
         said = [dict.fromkeys(SAID, f"needle{place} {text}") for place, text in enumerate(texts)]
         with open_store(tmp_path / name) as opened:
             talk(opened, monkeypatch, "talk", said)
-            shown = Pages(opened, link, live=True)
+            shown = HomePages(opened, link, live=True)
             found = [
                 shown.search({"q": f"needle{place} {text}", "kind": "message"})
                 for place, text in enumerate([*texts[:3], "", "", "", "", ""])

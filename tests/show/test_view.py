@@ -21,8 +21,9 @@ from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
 from hobbes.show.timeline import MAX_POINTS, sample
-from hobbes.show.web.page_templates import POLICY
-from hobbes.show.web.pages import Pages, reload_after
+from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.page_templates import POLICY, reload_after
+from hobbes.show.web.run_pages import RunPages
 from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
@@ -172,7 +173,7 @@ def test_a_long_run_is_listed_part_by_part(
     run = mining(opened)
     assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
     assert ">the last" not in pages.get("/last").text
-    monkeypatch.setattr("hobbes.show.web.pages.MAX_TURNS", 3)
+    monkeypatch.setattr("hobbes.show.web.run_pages.MAX_TURNS", 3)
     page = pages.get("/last").text
     assert turns_on(page, run) == [1, 2, 3]
     links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
@@ -340,15 +341,16 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
-            run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
-            pages = {"runs": shown.runs({}), "run": shown.run(run), "results": shown.results(run, 1)}
-            pages["moment"] = shown.moment(run, 1)
-            pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
-            pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
-            pages["diary"] = shown.diary(run, {})
-            pages["rejections"] = shown.rejections(run, {})
+            run, home = spoken(opened, monkeypatch, texts), HomePages(opened, link, live=True)
+            shown = RunPages(opened, link, live=True, run=run)
+            pages = {"runs": home.runs({}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
+            pages["moment"] = shown.moment(1)
+            pages |= {agent: shown.card(1, agent) for agent in run.setting.agents}
+            pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
+            pages["diary"] = shown.diary({})
+            pages["rejections"] = shown.rejections({})
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
-            pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
+            pages |= {"compare": home.compare(run, other), "turn of both": home.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
     assert built[0] == built[1]
@@ -373,7 +375,7 @@ def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
     built = []
     for asked in (text, "harmless"):
         run = begging(opened, monkeypatch, asked)
-        page = Pages(opened, link, live=True).run(run)
+        page = RunPages(opened, link, live=True, run=run).at_a_turn()
         assert open_questions(run)
         assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
@@ -401,7 +403,7 @@ def title(page: str) -> str:
 def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = spoken(opened, monkeypatch, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
-    addresses = ("index.html", "1/AgentB/index.html")
+    addresses = ("index.html", "1-AgentB.html")
     for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
         assert "owned" in page
         assert title(page).endswith("· hobbes")
@@ -409,7 +411,7 @@ def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: p
 
 def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
-    shown = Pages(opened, link, live=False).run(mining(opened))
+    shown = RunPages(opened, link, live=False, run=mining(opened)).at_a_turn()
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))

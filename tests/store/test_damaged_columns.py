@@ -69,10 +69,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 PAGES = (
     *("/", "/search?q=the", f"/experiments/{EXPERIMENT}"),
-    *(
-        f"/{WHOLE}{of}"
-        for of in ("", "/1", "/1/miner-01", "/results", "/judgements", "/rejections", "/diary")
-    ),
+    *(f"/{WHOLE}{of}" for of in ("", "/1", "/1.html", "/1/miner-01", "/rejections", "/diary")),
     *(f"/probes/{PROBE}", f"/compare?a={WHOLE}&b={OTHER}", f"/{FORK}", f"/{WAITING}", f"/{TALK}/1/unit-a"),
 )
 """The pages that do."""
@@ -212,8 +209,7 @@ def test_a_damaged_experiment_or_probe_is_named(  # noqa: PLR0913, PLR0917  para
         assert spoil(home, Damage("runs.db", table, column, 0, value))
         assert told in str(cli(home, *words).exception)
         with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
-            for page in ("/experiments", "/probes"):
-                assert visitor.get(page).status_code == 200
+            assert visitor.get("/").status_code == 200
 
 
 @pytest.mark.parametrize(("column", "value"), [("outcome", None), ("outcome", "x"), ("agent", "0")])

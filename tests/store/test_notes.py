@@ -135,7 +135,7 @@ def test_notes_are_exported_and_read_in_python(opened: Store, run: Run, home: Pa
         (2, "miner-01", False, "text"),
     ]
     export(opened, run, "html", tmp_path / "html")
-    card = (tmp_path / "html" / "2" / "miner-01" / "index.html").read_text()
+    card = (tmp_path / "html" / "2-miner-01.html").read_text()
     assert '<span class="tag">a</span> <span class="tag">b</span> text' in card
 
 
