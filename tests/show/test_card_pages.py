@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from hobbes.engine.telling import counted
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
@@ -67,18 +66,7 @@ def test_what_is_about_the_whole_answer_is_listed_below_it(
 def test_links_lead_to_other_agents_and_turns(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AgentB's call fails in turn 0, it attacks in turn 3, and in turn 6 a part of its answer is rejected."""
-    run = nations(
-        opened,
-        monkeypatch,
-        {
-            (0, "AgentB"): "nothing",
-            (1, "AgentB"): {"purchase_mils": 1},
-            (3, "AgentB"): {"attacks": {"AgentA": 1}},
-            (6, "AgentB"): {"attacks": {"AgentB": 1}},
-            (4, "AgentC"): "nothing",
-        },
-    )
+    run = nations(opened, monkeypatch, {})
     at = f"/{run.id}"
     page = pages.get("/last/4/AgentB").text
     assert links(page) == {
@@ -88,24 +76,8 @@ def test_links_lead_to_other_agents_and_turns(
         "this agent's turn before": f"{at}/3/AgentB",
         "this agent's next turn": f"{at}/5/AgentB",
     }
-    strip = re.findall(r'title="turn (\d)([^"]*)">\d<span>([^<]*)', page)
-    assert [one for one in strip if one[1]] == [
-        ("0", ": unreadable, rejection", "✗⊘"),
-        ("3", ": attack", "⚑"),
-        ("6", ": rejection", "⊘"),
-    ]
-    assert [number for number, *_ in strip] == [str(turn) for turn in range(8)]
     assert "this agent's next turn" not in links(pages.get("/last/7/AgentB").text)
     assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
-
-
-def test_the_strip_of_a_long_run_has_the_turns_around_and_leads_to_the_diary(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hobbes.show.turn_strip.REACH", 1)
-    run = nations(opened, monkeypatch, {})
-    served = pages.get("/last/3/AgentB").text
-    assert f'the strip has 3 of 8 turns, the <a href="/{run.id}/diary?agent=AgentB#turn-3">' in served
 
 
 def test_what_changed_since_the_last_turn_is_marked(
@@ -188,11 +160,3 @@ def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: 
     assert wrong.status_code == 404
     assert wrong.text == "hobbes: neither run has a turn 4; they have turns 0 to 3\n"
     assert pages.get("/compare", params={"a": short.id, "b": long.id, "turn": "x"}).status_code == 404
-
-
-def test_a_mark_of_several_is_counted_in_words(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nations(opened, monkeypatch, {(3, "AgentB"): {"attacks": {"AgentA": 1, "AgentC": 1}}})
-    assert 'title="turn 3: 2 attacks"' in pages.get("/last/4/AgentB").text
-    assert counted(2, "miss") == "2 misses"

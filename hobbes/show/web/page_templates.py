@@ -160,15 +160,15 @@ class Pages:
 
     def fill(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        always: dict[str, object] = {
+        always = {
             "command": None,
             "reload": None,
             "looks": {},
             "link": self.link,
             "live": self.live,
+            "script": SCRIPT_ADDRESS if self.live else SCRIPT_FILE,
         }
-        script = SCRIPT_ADDRESS if self.live else SCRIPT_FILE
-        return environment().get_template(name).render(**{**always, "script": script, **values})
+        return environment().get_template(name).render({**always, **values})
 
     def command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

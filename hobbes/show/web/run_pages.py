@@ -25,11 +25,9 @@ from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, told
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.timeline import marks_drawn, timeline
-from hobbes.show.turn_strip import marks_of, strip
 from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
-from hobbes.store.calls import Decision
 from hobbes.store.history import stored_turn
 from hobbes.store.marked_turns import Marks
 from hobbes.store.notes import Place
@@ -70,11 +68,11 @@ class RunPages(Pages):
         return marks_drawn(self.store, self.run)
 
     @cached_property
-    def _decisions(self) -> Mapping[str, list[Decision]]:
-        """The decisions of each agent, in the order of turns."""
+    def _turns(self) -> Mapping[str, list[int]]:
+        """The turns in which each agent was asked, in their order."""
         by_agent = defaultdict(list)
         for decision in self.store.calls.decisions(self.run.id):
-            by_agent[decision.agent].append(decision)
+            by_agent[decision.agent].append(decision.turn)
         return by_agent
 
     @cached_property
@@ -199,10 +197,10 @@ class RunPages(Pages):
         """Return the page of one agent's turn, or of the observer's."""
         run, full = self.run, self._full_turn(number)
         card = trace.for_people(trace.agent_card(self.store, run, number, agent, full))
-        decisions, notes = self._decisions[agent], self.store.notes.of(run.id)
-        near = strip(decisions, number, marks_of(agent, decisions, self.marks, notes))
+        before = max((turn for turn in self._turns[agent] if turn < number), default=None)
+        after = min((turn for turn in self._turns[agent] if turn > number), default=None)
         calls = self._calls(number, agent)
-        was = None if near.before is None else _prompt_of(self._calls(near.before, agent))
+        was = None if before is None else _prompt_of(self._calls(before, agent))
         now = _prompt_of(calls) or card["prompt"]
         changed = {} if was is None else trace.prompt_diffs(was, now)
         answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
@@ -218,7 +216,8 @@ class RunPages(Pages):
             reasoning_title=trace.reasoning_title(card),
             sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(number, beside)),
-            strip=near,
+            before=before,
+            after=after,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             answer=answer,
