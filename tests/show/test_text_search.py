@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions, begin
-from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.server import link, site
+from hobbes.show.web.server import site
 from hobbes.store import text_index
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -25,7 +24,7 @@ from hobbes.store.text_index import Filters, find_texts
 from tests.conftest import Cli
 from tests.pages import LOCAL
 from tests.play.test_second_question import answering
-from tests.show.test_view import PAYLOADS, structure
+from tests.show.test_view import PAYLOADS
 from tests.small_runs import go, mining, played
 
 SAID = {
@@ -67,19 +66,43 @@ def hits(page: str) -> list[tuple[str, str]]:
     return [(kind, address) for address, kind in found]
 
 
-def test_each_kind_of_text_is_found_and_leads_to_its_card(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = talk(opened, monkeypatch, "talk")
-    card = f"/{run.id}/0/AgentA"
-    for kind, word in (("answer", "walrus"), ("reasoning", "penguins"), ("message", "seals")):
-        page = pages.get("/search", params={"q": word, "kind": kind}).text
-        assert hits(page) == [(kind, card)]
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which AgentA and AgentB have spoken, in the run `talk`; no test changes its runs."""
+    folder = tmp_path_factory.mktemp("spoken") / "home"
+    with pytest.MonkeyPatch.context() as patched, open_store(folder) as store:
+        other = dict.fromkeys(SAID, "I retaliate, and share no seals")
+        talk(store, patched, "talk", (SAID, other))
+    return folder
+
+
+@pytest.fixture
+def page_of(spoken: Path) -> Iterator[Callable[..., str]]:
+    """The page of a search in that home."""
+    with TestClient(site(spoken, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield lambda q, **filters: visitor.get("/search", params={"q": q, **filters}).raise_for_status().text
+
+
+@pytest.fixture
+def told(spoken: Path, cli: Cli) -> Callable[..., dict[str, Any]]:
+    """What `hobbes search --json` finds in that home."""
+
+    def found(*words: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(cli("search", "--json", *words, "--home", str(spoken)).stdout)
+        return document
+
+    return found
+
+
+def test_each_kind_of_text_is_found_and_leads_to_its_card(page_of: Callable[..., str]) -> None:
+    for kind, word in (("answer", "walrus"), ("reasoning", "penguins"), ("message", "us")):
+        page = page_of(word, kind=kind)
+        ((found, card),) = hits(page)
+        assert (found, card.rpartition("/0/")[2]) == (kind, "AgentA")
         assert f"<mark>{word}</mark>" in page
         assert f"#:~:text={word}" in page
         assert ("(summary)" in page) == (kind == "reasoning")
-        assert pages.get(card).status_code == 200
-    assert not hits(pages.get("/search", params={"q": "seals", "kind": "prompt"}).text), "policies get none"
+    assert not hits(page_of("seals", kind="prompt")), "policies are sent none"
 
 
 def test_a_message_has_its_addressees(
@@ -112,20 +135,15 @@ def test_the_prompts_that_a_model_was_sent_are_found(opened: Store, cli: Cli) ->
     assert max(hit["others"] for hit in found["hits"]) == 1
 
 
-def test_a_text_that_stands_in_many_places_is_listed_once(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_stands_in_many_places_is_listed_once(spoken: Path, page_of: Callable[..., str]) -> None:
     """The memory is kept in both turns."""
-    run = talk(opened, monkeypatch, "talk")
-    page = pages.get("/search", params={"q": "krill", "kind": "memory"}).text
-    assert hits(page) == [("memory", f"/{run.id}/0/AgentA")]
+    page = page_of("krill", kind="memory")
+    assert [card.rpartition("/0/")[2] for _, card in hits(page)] == ["AgentA"]
     assert "and in 1 other place" in page
-    with sqlite3.connect(opened.home / "search.db") as index:
-        (texts,) = index.execute("select count(*) from texts").fetchone()
-        (different,) = index.execute("select count(distinct text) from texts").fetchone()
-        (places,) = index.execute("select count(*) from places").fetchone()
-    assert texts == different
-    assert texts < places
+    with sqlite3.connect(spoken / "search.db") as index:
+        counts = "select (select count(*) from texts), (select count(distinct text) from texts), count(*)"
+        texts, different, places = index.execute(f"{counts} from places").fetchone()
+    assert texts == different < places
 
 
 def test_filters_name_run_and_agent(
@@ -163,34 +181,12 @@ QUERIES = [
 """Queries that FTS5 by itself could not read, and some that it could."""
 
 
-def test_any_query_is_taken_as_words(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk(opened, monkeypatch, "talk")
+def test_any_query_is_taken_as_words(page_of: Callable[..., str]) -> None:
     for query in QUERIES:
-        assert pages.get("/search", params={"q": query}).status_code == 200, query
+        assert page_of(query), query
     for query in ("wal*", "says: walrus", "the-answer 'walrus'", '"walrus', "\0 walrus"):
-        assert dict(hits(pages.get("/search", params={"q": query}).text)).get("answer"), query
-    assert not hits(pages.get("/search", params={"q": "walrus OR nothing-else"}).text)
-
-
-def test_hostile_texts_leave_the_page_of_a_search_built_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = []
-    for name, texts in (("one", PAYLOADS), ("other", ["harmless"] * len(PAYLOADS))):
-        said = [dict.fromkeys(SAID, f"needle{place} {text}") for place, text in enumerate(texts)]
-        with open_store(tmp_path / name) as opened:
-            talk(opened, monkeypatch, "talk", said)
-            shown = HomePages(opened, link, live=True)
-            found = [
-                shown.search({"q": f"needle{place} {text}", "kind": "message"})
-                for place, text in enumerate([*texts[:3], "", "", "", "", ""])
-            ]
-        assert all("<mark>" in page for page in found)
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(found))
-        built.append([[tag for tag in structure(page) if tag[0] not in {"mark", "/mark"}] for page in found])
-    assert built[0] == built[1]
+        assert dict(hits(page_of(query))).get("answer"), query
+    assert not hits(page_of("walrus OR nothing-else"))
 
 
 def test_the_index_grows_with_the_runs_and_can_be_deleted(
@@ -259,27 +255,6 @@ def test_words_are_found_where_no_blanks_stand_between_them(
     assert "#:~:text=%E6%94%BB%E5%87%BB" in page
     for words in ("击攻", '"报复 攻击"'):
         assert not hits(pages.get("/search", params={"q": words, "kind": "message"}).text), words
-
-
-@pytest.fixture(scope="module")
-def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which AgentA and AgentB have spoken, in the run `talk`; no test changes its runs."""
-    folder = tmp_path_factory.mktemp("spoken") / "home"
-    with pytest.MonkeyPatch.context() as patched, open_store(folder) as store:
-        other = dict.fromkeys(SAID, "I retaliate, and share no seals")
-        talk(store, patched, "talk", (SAID, other))
-    return folder
-
-
-@pytest.fixture
-def told(spoken: Path, cli: Cli) -> Callable[..., dict[str, Any]]:
-    """What `hobbes search --json` finds in that home."""
-
-    def found(*words: str) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(cli("search", "--json", *words, "--home", str(spoken)).stdout)
-        return document
-
-    return found
 
 
 def test_a_word_finds_what_begins_with_it_and_a_phrase_only_itself(

@@ -3,9 +3,7 @@
 import json
 import re
 import shlex
-import subprocess
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,7 +27,6 @@ from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 from tests.browser import chromium
 from tests.conftest import Cli
-from tests.forking import Command
 from tests.play.test_observer import game, on
 from tests.show.test_counted import faulty_run
 from tests.small_runs import go, mining, played
@@ -337,7 +334,8 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
-    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
+    unseen = ["".join(c for c in text if not c.isprintable()) for text in PAYLOADS]
+    harmless = [f"harmless{k}{hidden}" for k, hidden in enumerate(unseen)]
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
@@ -349,10 +347,13 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
             pages["diary"] = shown.diary({})
             pages["rejections"] = shown.rejections({})
+            pages["search"] = home.search({"q": "attacks", "kind": "answer"})
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": home.compare(run, other), "turn of both": home.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
+        assert ("mark",) in built[-1]["search"]
+        built[-1]["search"] = sorted({*built[-1]["search"]})  # the best texts come first, whichever they are
     assert built[0] == built[1]
 
 
@@ -419,34 +420,3 @@ def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Pat
     assert title(with_it).endswith("· hobbes")
     assert title(without) == "owned"
     assert POLICY in owned.replace("&#39;", "'")
-
-
-# --- pages beside runs that are played
-
-
-def test_pages_can_be_read_while_a_run_is_played(
-    home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., Command]
-) -> None:
-    """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
-    play = ("run", "mining", "--agents", "5", "--rounds", "20", "--model", "policy:random?noise=0.2")
-    whole = cli(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
-    players = [process(*play, "--name", name) for name in ("one", "other")]
-    seen: list[int] = []
-    for player in players:
-        while player.poll() is None:
-            for address in ("", "one", "other", "one/0", "other/0/miner-01"):
-                page = pages.get(f"/{address}")
-                assert page.status_code in {200, 404}, page.text  # 404: before its first turn
-                assert page.status_code == 404 or page.text.endswith("</html>")
-                if address == "one":
-                    seen.append(len(re.findall(r'href="/[^"/]+/\d+"', page.text)))
-            with suppress(subprocess.TimeoutExpired):
-                player.wait(timeout=0.05)
-    assert [player.returncode for player in players] == [0, 0]
-    assert seen == sorted(seen)
-    with open_store(home) as opened:
-        for name in ("one", "other"):
-            run = opened.runs.find(name)
-            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 20)
-            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 100
-    assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0
