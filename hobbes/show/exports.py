@@ -5,27 +5,20 @@ The tables are those of `hobbes.store.run_tables`.
 
 import csv
 import json
-import shutil
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
 from rich.progress import track
 
-from hobbes.engine.record import sha256
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.show.terminal import ERR
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_tables import RunTable, table_of, tables_of
-
-LOCK = "lock"
-"""The file that is locked in the temporary folder of an export while it is written."""
 
 LOG = ".eval"
 """How the name of an inspect log ends. inspect opens no others."""
@@ -38,21 +31,16 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     """Write a run into a new folder, or into a new file as `inspect`, and return the size of each file.
 
     The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
-    What an export that was killed has left there is removed. Raise UsageError if it exists, HobbesError if it
-    cannot be written.
+    Raise UsageError if it exists, HobbesError if it cannot be written.
     """
     what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")
     if form == "inspect" and to.suffix != LOG:
         raise UsageError(f"inspect opens only files that end in {LOG}: --to {to}{LOG}")
-    begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        for left in to.parent.glob(f"{begins}*"):
-            with suppress(Timeout), FileLock(left / LOCK, timeout=0):  # a process may still write into it
-                shutil.rmtree(left)
-        with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
+        with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
             whole = Path(made) / "export"
             if form == "inspect":
                 written = {to.name: _write_log(store, run, whole)}

@@ -4,8 +4,6 @@ import csv
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,6 @@ from urllib.parse import unquote
 
 import pyarrow.parquet
 import pytest
-from filelock import FileLock
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.start import RunOptions
@@ -178,37 +175,6 @@ def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch
     with pytest.raises(HobbesError, match="No space left on device"):
         export(opened, run, "csv", tmp_path / "to" / "out")
     assert list((tmp_path / "to").iterdir()) == []
-
-
-class Killed(tempfile.TemporaryDirectory[str]):
-    """A temporary folder that nobody removes, as after kill -9."""
-
-    def __exit__(self, *_: object) -> None:
-        self._finalizer.detach()  # type: ignore[attr-defined]
-
-
-def test_the_next_export_removes_what_one_that_was_killed_has_left(
-    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = mining(opened)
-    to = tmp_path / "to" / "out"
-
-    def killed(_path: Path, _table: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setitem(exports.WRITERS, "csv", killed)
-        patched.setattr(tempfile, "TemporaryDirectory", Killed)
-        with pytest.raises(KeyboardInterrupt):
-            export(opened, run, "csv", to)
-    (left,) = to.parent.iterdir()
-    assert left != to
-    with FileLock(left / exports.LOCK):  # somebody still writes there
-        export(opened, run, "csv", to)
-    assert set(to.parent.iterdir()) == {left, to}
-    shutil.rmtree(to)
-    export(opened, run, "csv", to)
-    assert list(to.parent.iterdir()) == [to]
 
 
 def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
