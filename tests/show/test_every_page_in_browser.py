@@ -1,12 +1,13 @@
 """Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
 from hobbes.play.start import RunOptions
 from hobbes.probe.situations import Situation
@@ -46,7 +47,7 @@ OF_A_RUN = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the home lies, and the pages of the run of nations that was exported."""
+    """Where the home lies."""
     return tmp_path_factory.mktemp("every")
 
 
@@ -63,7 +64,8 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
         with heeding():
             asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
     with run_server(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
-        page = browser.new_page(viewport=NARROW, base_url=base)
+        allowed = ["clipboard-read", "clipboard-write"]
+        page = browser.new_context(viewport=NARROW, base_url=base, permissions=allowed).new_page()
         page.add_init_script(AXE_SCRIPT)  # which is quicker than to send it for each page
         page.on("pageerror", lambda error: pytest.fail(str(error)))
         page.on("console", lambda told: pytest.fail(told.text) if told.type == "error" else None)
@@ -185,3 +187,33 @@ def test_the_turn_of_a_diary_stays_in_sight(page: Page) -> None:
     page.get_by_label("turn", exact=True).fill("3")
     page.get_by_role("button", name="go there").click()
     assert page.locator(".day h2").first.inner_text() == "turn 3"
+
+
+def test_a_button_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(
+    page: Page, folder: Path
+) -> None:
+    for address, command in (("/trust/2/unit-a", "2 unit-a"), ("/trust#1", "1")):
+        page.goto(address)
+        expect(page.locator(".command code")).to_contain_text(f" {command} --home", timeout=60_000)
+        page.locator(".command [data-copy]").click()
+        expect(page.locator(".command [data-copy]")).to_have_text("copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert re.fullmatch(rf"hobbes trace \S+ {command} --home {folder / 'home'}", copied)
+
+
+def test_the_page_of_a_run_that_is_being_played_is_loaded_again(page: Page, folder: Path) -> None:
+    """Not while somebody looks at an earlier turn."""
+    with open_store(folder / "home") as store:
+        run = store.runs.find("mining")
+        store.runs.update(run.id, status="unfinished")
+        with store.playing(run.id):
+            page.clock.install()
+            page.goto("/mining")
+            with page.expect_event("load", timeout=60_000):
+                page.clock.run_for(60_000)
+            page.goto("/mining#1")
+            page.evaluate("window.same = true")
+            page.clock.run_for(60_000)
+            assert page.evaluate("window.same")
+            page.clock.resume()
+        store.runs.update(run.id, status="finished")

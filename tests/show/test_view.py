@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.errors import HobbesError
-from hobbes.nodes.journal import Reply
+from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
@@ -25,6 +26,7 @@ from hobbes.show.web.run_pages import RunPages
 from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
+from hobbes.store.run_journal import RunJournal
 from tests.browser import chromium
 from tests.conftest import Cli
 from tests.play.test_observer import game, on
@@ -241,6 +243,33 @@ def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestCl
 
 def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
     assert [reload_after(took) for took in (0.0, 0.3, 0.6, 10)] == [2, 2, 3, 40]
+
+
+def test_the_page_of_a_run_shows_who_is_thinking_and_each_answer_that_has_arrived(
+    opened: Store, pages: TestClient
+) -> None:
+    run = begin(opened, RunOptions("mining", 3))
+    with opened.playing(run.id):
+        assert now_on(pages) == (["miner-01", "miner-02", "miner-03"], [])
+        reply = Reply("<b>mine</b>", "m", milliseconds=1500)
+        call = Call(Address(0, "miner-02"), Prompt("", "p"), reply, Outcome.ANSWERED, FoundAs.JSON)
+        with opened.db.conn:
+            RunJournal(opened, run).give([call])
+        assert now_on(pages) == (["miner-01", "miner-03"], ["miner-02 answered 1.5 s <b>mine</b>"])
+
+
+def now_on(pages: TestClient) -> tuple[list[str], list[str]]:
+    """Return who is thinking, and the answers that have arrived, as the page of the last run says it."""
+    section = pages.get("/last").text.partition('<section id="now"')[2].partition("</section>")[0]
+    thinking, _, arrived = section.partition("<ol")
+
+    def words(html: str) -> str:
+        return unescape(re.sub(r"<b class[^>]*>.</b>&nbsp;|<[^>]*>", "", html))
+
+    return (
+        [words(one) for one in re.findall("<span>(.*?)</span>", thinking)],
+        [words(one) for one in re.findall("<li>(.*?)</li>", arrived)],
+    )
 
 
 # --- people are asked

@@ -61,31 +61,31 @@ At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
 PAGES: Mapping[str, Callable[[Store, At], str]] = {
-    "/": lambda store, at: _of_home(store).runs(at),
-    "/compare": lambda store, at: _of_home(store).compare(
+    "/": lambda store, at: _home_pages(store).runs(at),
+    "/compare": lambda store, at: _home_pages(store).compare(
         _run(store, at, "a"), _run(store, at, "b"), _number(at, "turn"), at.get("agent")
     ),
-    "/search": lambda store, at: _of_home(store).search(at),
-    "/experiments/{name}": lambda store, at: _of_home(store).experiment(at["name"]),
-    "/probes/{name}": lambda store, at: _of_home(store).probe(
+    "/search": lambda store, at: _home_pages(store).search(at),
+    "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
+    "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
-    "/{run}": lambda store, at: _of_run(store, at).at_a_turn(_number(at, "first")),
-    "/{run}/rejections": lambda store, at: _of_run(store, at).rejections(at),
-    "/{run}/diary": lambda store, at: _of_run(store, at).diary(at),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "first")),
+    "/{run}/rejections": lambda store, at: _run_pages(store, at).rejections(at),
+    "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
-    "/{run}/{turn:number}.html": lambda store, at: _of_run(store, at).moment(at["turn"]),
+    "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
     # No agent can have a name that makes this the address of its page.
-    "/{run}/{turn:number}.svg": lambda store, at: _of_run(store, at).board(at["turn"]),
-    "/{run}/{turn:number}/{agent}": lambda store, at: _of_run(store, at).card(at["turn"], at["agent"]),
+    "/{run}/{turn:number}.svg": lambda store, at: _run_pages(store, at).board(at["turn"]),
+    "/{run}/{turn:number}/{agent}": lambda store, at: _run_pages(store, at).card(at["turn"], at["agent"]),
 }
 
 
-def _of_home(store: Store) -> HomePages:
+def _home_pages(store: Store) -> HomePages:
     return HomePages(store, link, live=True)
 
 
-def _of_run(store: Store, at: At) -> RunPages:
+def _run_pages(store: Store, at: At) -> RunPages:
     return RunPages(store, link, live=True, run=_run(store, at))
 
 
@@ -128,11 +128,11 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
-        exception_handlers={HobbesError: _told},
+        exception_handlers={HobbesError: _error_page},
     )
 
 
-def _told(_: Request, error: Exception) -> Response:
+def _error_page(_: Request, error: Exception) -> Response:
     """Return a page that says in one line what is wrong."""
     missing = 404 if isinstance(error, UsageError) else 500
     return PlainTextResponse(f"hobbes: {error}\n", missing)
