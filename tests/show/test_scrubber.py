@@ -175,27 +175,6 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("world", [*MODELS])
-def test_what_is_drawn_says_what_it_is_and_leads_to_the_card_of_who_did_it(shown: Shown, world: str) -> None:
-    run = shown.runs[world]
-    page = shown.at(f"{run.id}#2")
-    is_at(page, 2)
-    drawn = page.locator(".board a")
-    name = "one.getAttribute('aria-label').replace('card of ', '')"
-    owners = drawn.evaluate_all(f"all => all.map(one => [{name}, one.getAttribute('href')])")
-    assert {owner for owner, _ in owners} <= {*run.setting.agents}
-    assert {address for owner, address in owners if owner == run.setting.agents[0]} == {
-        f"/{run.id}/2/{run.setting.agents[0]}"
-    }
-    untold = "all => all.filter(one => !one.querySelector('title')?.textContent).length"
-    assert drawn.evaluate_all(untold) == 0
-    last = drawn.last
-    address = last.get_attribute("href")
-    last.locator("text").first.click()
-    page.wait_for_url(f"**{address}")
-    page.close()
-
-
 def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     """Also an agent whose deeds have no target tells them."""
     run = shown.runs["mining"]

@@ -160,7 +160,7 @@ class Pages:
 
     def fill(self, name: str, **values: object) -> str:
         """Return a template filled with values."""
-        always = {
+        always: dict[str, object] = {
             "command": None,
             "reload": None,
             "looks": {},
