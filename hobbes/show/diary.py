@@ -20,7 +20,6 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.timeline import sample
 from hobbes.show.trace import check_names, named_by
 from hobbes.store.exchanges import events_until
 from hobbes.store.home import Store
@@ -314,9 +313,6 @@ def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
 MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
-MAX_JUMPS = 25
-"""How many turns a page of a diary links to at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -407,7 +403,6 @@ def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
         "words": words,
         "choices": choices(run, tags),
         "columns": [kind for kind in KINDS if any(getattr(entry, kind) for entry in shown)],
-        "jumps": sample(run.turns, MAX_JUMPS),
         "next": following,
         "previous": before if of.first else None,
     }

@@ -18,9 +18,11 @@ from hobbes.prove.run_comparison import (
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show.narrative import by
 from hobbes.show.trace import FullTurn, Pieces, board_in, full_turn, prompt_diffs
-from hobbes.show.turn_strip import REACH
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+
+REACH = 10
+"""How many turns are listed before and after the one that is shown."""
 
 
 @dataclass(frozen=True, slots=True)

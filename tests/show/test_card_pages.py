@@ -3,23 +3,20 @@
 import json
 import re
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from hobbes.engine.telling import counted
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
-from hobbes.show.exports import export
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
 from tests.small_runs import mining, played
 
-LINK = re.compile(r'<a[^>]*data-key="([^"]+)"[^>]*href="([^"]+)"')
+LINK = re.compile(r'<a(?: rel="[^"]*")? title="([^"]+)" href="([^"]+)"')
 
 
 def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int, str], Any]) -> Run:
@@ -35,9 +32,9 @@ def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int
     return played(opened, RunOptions("nations", 3, values=values))
 
 
-def keys(page: str) -> dict[str, str]:
-    """Return where the keys of a page lead."""
-    return {unescape(key): unescape(to) for key, to in LINK.findall(page)}
+def links(page: str) -> dict[str, str]:
+    """Return where the links of a page lead, by what they say on hover."""
+    return {unescape(title): unescape(to) for title, to in LINK.findall(page)}
 
 
 def test_each_rejection_stands_behind_its_words_in_the_raw_answer(
@@ -66,57 +63,21 @@ def test_what_is_about_the_whole_answer_is_listed_below_it(
     assert "read/unreadable" in card.partition("about other words, or about the whole answer")[2]
 
 
-def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
+def test_links_lead_to_other_agents_and_turns(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AgentB's call fails in turn 0, it attacks in turn 3, and in turn 6 a part of its answer is rejected."""
-    run = nations(
-        opened,
-        monkeypatch,
-        {
-            (0, "AgentB"): "nothing",
-            (1, "AgentB"): {"purchase_mils": 1},
-            (3, "AgentB"): {"attacks": {"AgentA": 1}},
-            (6, "AgentB"): {"attacks": {"AgentB": 1}},
-            (4, "AgentC"): "nothing",
-        },
-    )
+    run = nations(opened, monkeypatch, {})
     at = f"/{run.id}"
     page = pages.get("/last/4/AgentB").text
-    assert keys(page) == {
-        "ArrowUp": f"{at}/4/AgentA",
-        "ArrowDown": f"{at}/4/AgentC",
-        "ArrowLeft": f"{at}/3/AgentB",
-        "ArrowRight": f"{at}/5/AgentB",
-        "[": f"{at}/3/AgentB",
-        "]": f"{at}/6/AgentB",
-        "u": f"{at}#4",
+    assert links(page) == {
+        "up to the run, at this turn": f"{at}#4",
+        "the agent before, in this turn": f"{at}/4/AgentA",
+        "the next agent, in this turn": f"{at}/4/AgentC",
+        "this agent's turn before": f"{at}/3/AgentB",
+        "this agent's next turn": f"{at}/5/AgentB",
     }
-    strip = re.findall(r'title="turn (\d)([^"]*)">\d<span>([^<]*)', page)
-    assert [one for one in strip if one[1]] == [
-        ("0", ": unreadable, rejection", "✗⊘"),
-        ("3", ": attack", "⚑"),
-        ("6", ": rejection", "⊘"),
-    ]
-    assert [number for number, *_ in strip] == [str(turn) for turn in range(8)]
-    first, last = (keys(pages.get(f"/last/{turn}/AgentB").text) for turn in (3, 7))
-    assert first["["] == f"{at}/0/AgentB"
-    assert not {"]", "ArrowRight"} & last.keys()
-    assert not {"[", "]", "ArrowUp"} & keys(pages.get("/last/4/AgentA").text).keys()
-
-
-def test_notes_far_away_are_found_too(
-    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hobbes.show.turn_strip.REACH", 1)
-    run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
-    served = pages.get("/last/3/AgentB").text
-    assert f'the strip has 3 of 8 turns, the <a href="/{run.id}/diary?agent=AgentB#turn-3">' in served
-    assert keys(served)["["] == f"/{run.id}/0/AgentB"
-    assert keys(served)["]"] == f"/{run.id}/7/AgentB"
-    export(opened, run, "html", tmp_path / "pages")
-    written = keys((tmp_path / "pages" / "3" / "AgentB" / "index.html").read_text())
-    assert {written["["], written["]"]} == {f"../../{turn}/AgentB/index.html" for turn in (0, 7)}
+    assert "this agent's next turn" not in links(pages.get("/last/7/AgentB").text)
+    assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
 
 
 def test_what_changed_since_the_last_turn_is_marked(
@@ -178,11 +139,12 @@ def test_two_runs_are_locked_to_one_turn(
         ": first divergence",
         *[": the runs differ"] * 5,
     ]
-    to = keys(later)
-    assert "turn=3" in to["ArrowLeft"]
-    assert "turn=5" in to["ArrowRight"]
-    assert "turn=2" in to["d"]
-    assert "≠ prompt" in pages.get(to["d"].replace("turn=2", "turn=3")).text
+    to = links(later)
+    assert "turn=3" in to["one turn back, in both runs"]
+    assert "turn=5" in to["one turn on, in both runs"]
+    first = to["to the first divergence"]
+    assert "turn=2" in first
+    assert "≠ prompt" in pages.get(first.replace("turn=2", "turn=3")).text
     chosen = pages.get("/compare", params={**both, "turn": 2, "agent": "AgentC"}).text
     assert "AgentC, from A to B" in re.sub(r"<[^>]+>|&nbsp;", "", chosen)
     assert "equal up to turn 1" in pages.get("/compare", params={**both, "turn": 1}).text
@@ -198,11 +160,3 @@ def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: 
     assert wrong.status_code == 404
     assert wrong.text == "hobbes: neither run has a turn 4; they have turns 0 to 3\n"
     assert pages.get("/compare", params={"a": short.id, "b": long.id, "turn": "x"}).status_code == 404
-
-
-def test_a_mark_of_several_is_counted_in_words(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nations(opened, monkeypatch, {(3, "AgentB"): {"attacks": {"AgentA": 1, "AgentC": 1}}})
-    assert 'title="turn 3: 2 attacks"' in pages.get("/last/4/AgentB").text
-    assert counted(2, "miss") == "2 misses"

@@ -1,0 +1,84 @@
+"""The pages of a home: the list of runs, two runs side by side, searches, experiments and probes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from hobbes.errors import UsageError
+from hobbes.probe.table import tell
+from hobbes.prove.run_comparison import check_same_world, compare
+from hobbes.show import both_runs, probe_reports, run_list
+from hobbes.show.boards import board_svg
+from hobbes.show.palette import looks_of
+from hobbes.show.same_turn import at_same_turn
+from hobbes.show.text_search import search
+from hobbes.show.web.experiment_pages import experiment
+from hobbes.show.web.page_templates import Pages, cards, reload_after
+from hobbes.store.recorded_run import Run
+
+
+@dataclass(frozen=True)
+class HomePages(Pages):
+    """The pages of a home."""
+
+    def runs(self, at: Mapping[str, Any]) -> str:
+        """Return the list of the runs that an address asks for."""
+        return self.fill("runs.html", **run_list.page(self.store, at))
+
+    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
+        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
+
+        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
+        """
+        check_same_world(a, b)
+        at = at_same_turn(self.store, a, b, turn, agent)
+        comparison = compare(self.store, a, b) if turn is None else None
+        decision = comparison["decision"] if comparison else None
+        return self.fill(
+            "compare.html",
+            runs=(a, b),
+            at=at,
+            boards=[
+                board_svg(
+                    at.boards[side],
+                    cards(self.link, run, at.turn, (one.agent for one in at.asked if one.outcomes[side])),
+                )
+                for side, run in enumerate((a, b))
+            ],
+            comparison=comparison,
+            **(both_runs.told(comparison) if comparison else {}),
+            wanted=both_runs.wanted(a.world, decision) if decision else (),
+            looks=looks_of([*a.setting.agents, *b.setting.agents]),
+            command=self.command("compare", a.id, b.id),
+        )
+
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self.fill("search.html", **search(self.store, at))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        shown = experiment(self.store, name, self.link)
+        reload = reload_after(monotonic() - began) if shown["played"] else None
+        return self.fill("experiment.html", **shown, reload=reload, command=self.command("report", name))
+
+    def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
+        """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
+        told = tell(self.store, name)
+        words: tuple[object, ...] = ()
+        title, pieces = probe_reports.title_of(told), []
+        sections = list(probe_reports.sections(told))
+        if column:
+            sections = list(probe_reports.answers(self.store, told, situation or 1, column, commands=True))
+            title = f"{column}, {probe_reports.situation_in_words(told, situation or 1)}"
+            words = (situation or 1, column)
+        elif diff:
+            sections, pieces = [], probe_reports.diff(told, diff)
+            title, words = f"The words of {diff}", ("--diff", diff)
+        elif situation is not None:
+            raise UsageError("`situation` in the address needs a `column`")
+        command = self.command("probe", "show", name, *words)
+        shown = {"told": told, "title": title, "sections": sections, "pieces": pieces, "whole": not words}
+        return self.fill("probe.html", **shown, command=command)
