@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.commands.groups import CHANGE, DATA, LOOK
 from hobbes.errors import UsageError
 
@@ -36,9 +36,7 @@ class TextKind(StrEnum):
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def runs(  # noqa: PLR0913, PLR0917  its options
-    world: Annotated[
-        str | None, typer.Option(autocompletion=completion.worlds, help="only runs of this world")
-    ] = None,
+    world: Annotated[str | None, typer.Option(help="only runs of this world")] = None,
     model: Annotated[
         str | None, typer.Option(help="only runs with a player whose name contains this")
     ] = None,
@@ -193,9 +191,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     kind: Annotated[
         TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
     ] = None,
-    world: Annotated[
-        str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
-    ] = None,
+    world: Annotated[str | None, typer.Option(help="only in runs of this world")] = None,
     experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
     run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand
 
-from hobbes.commands import completion
 from hobbes.errors import UsageError
 from hobbes.files import check_path, key_and_value, read_json
 
@@ -62,7 +61,6 @@ Model = Annotated[
     str | None,
     typer.Option(
         callback=not_empty,
-        autocompletion=completion.models,
         help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
         "models file, or SPEC*N,SPEC*N",
     ),
@@ -73,9 +71,7 @@ ModelsFile = Annotated[
         "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
     ),
 ]
-Prompts = Annotated[
-    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
-]
+Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
     str | None,
@@ -108,7 +104,7 @@ class NamesWorlds(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
+_WORLD = typer.Argument(help=A_WORLD)
 WorldName = Annotated[str, _WORLD]
 AnyWorldName = Annotated[str | None, _WORLD]
 

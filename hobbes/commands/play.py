@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.commands.groups import CHANGE, PLAY
 from hobbes.errors import HaltedRunError, HobbesError, LateError, UsageError
 from hobbes.files import read_text
@@ -56,9 +56,7 @@ TraceLangSmith = Annotated[
 
 @app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=PLAY)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
-    world: Annotated[
-        str, typer.Argument(autocompletion=completion.worlds, help=f"{options.A_WORLD}, or a FILE.toml")
-    ],
+    world: Annotated[str, typer.Argument(help=f"{options.A_WORLD}, or a FILE.toml")],
     agents: options.Agents = None,
     rounds: options.Rounds = None,
     seed: options.Seed = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
 from hobbes.errors import HobbesError, UsageError
 
@@ -82,7 +82,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(
             callback=options.not_empty,
-            autocompletion=completion.variants,
             help=f"prompts to try, separated by commas: each {options.VARIANT}",
         ),
     ] = None,
@@ -92,7 +91,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             "--model",
             "--models",
             callback=options.not_empty,
-            autocompletion=completion.models,
             help="chat models to ask, separated by commas; by default the one that plays the agent",
         ),
     ] = None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ InRun = Annotated[
     typer.Option(help="take state and memories from this run, and its settings"),
 ]
 RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
-Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)]
+Variant = Annotated[str, typer.Argument(help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
@@ -209,9 +209,7 @@ def prompts_diff(
 @app.command("check", context_settings=options.ENV, cls=options.NamesWorlds)
 def prompts_check(
     world: options.AnyWorldName = None,
-    variant: Annotated[
-        str | None, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)
-    ] = None,
+    variant: Annotated[str | None, typer.Argument(help=options.VARIANT)] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check the prompt files for mistakes.
