@@ -66,15 +66,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     lang: options.Lang = None,
     observer: options.ObserverSpec = None,
     settings: options.Settings = None,
-    name: Annotated[
-        str | None, typer.Option(help="a name for the run; with --times, NAME-1, NAME-2 and so on")
-    ] = None,
-    times: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MAX_TIMES, help="play this many such runs side by side; models may answer differently"
-        ),
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="a name for the run")] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -91,7 +83,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from rich.text import Text
 
     from hobbes.nodes.caps import Caps
-    from hobbes.play.start import begin, names_of
+    from hobbes.play.start import begin
     from hobbes.show.terminal import ERR
 
     values = options.parse_settings(
@@ -102,14 +94,9 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
-        begun = [begin(store, replace(asked, name=one), caps, models) for one in names_of(store, name, times)]
-        for one in begun:
-            ERR.print(Text(f"run {one.id}"))
-        if times:
-            tainted = _play_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
-        else:
-            tainted = _play_and_ask(store, begun[0], as_json=as_json, traced=trace_langsmith)
-        _exit(tainted=tainted)
+        begun = begin(store, asked, caps, models)
+        ERR.print(Text(f"run {begun.id}"))
+        _exit(tainted=_play_and_ask(store, begun, as_json=as_json, traced=trace_langsmith))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
