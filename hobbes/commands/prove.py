@@ -1,16 +1,15 @@
-"""The commands that prove a run: `replay`, `verify`, `measure` and `make-test`; and `migrate`."""
+"""The commands that prove something about runs: `replay`, `verify`, `measure`, `make-test`."""
 
 import re
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from hobbes.commands import options
-from hobbes.commands.groups import DATA, PROVE
+from hobbes.commands.groups import PROVE
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.files import CASSETTE_SUFFIX
 
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
     from hobbes.store.recorded_run import Run
 
 app = typer.Typer()
-
-
-class Ignore(StrEnum):
-    """What `make-test --ignore` leaves out of a test."""
-
-    prompts = "prompts"
 
 
 MAX_DIFFS = 10
@@ -264,28 +257,6 @@ def measure(
         print_json(told)
 
 
-@app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def migrate(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
-    """Carry the runs of a home over from the tables of an earlier hobbes, where they stand.
-
-    Nobody may be playing runs of the home meanwhile. If it is killed, the home is as it was.
-
-    Example: hobbes migrate --home .hobbes
-    """
-    from hobbes.engine.telling import counted
-    from hobbes.show.terminal import print_json, say
-    from hobbes.store.command_line import command
-    from hobbes.store.migration import migrate as carry_over
-    from hobbes.store.schema import SCHEMA_VERSION
-
-    runs = carry_over(home)
-    if as_json:
-        print_json({"runs": runs, "schema": SCHEMA_VERSION})
-    else:
-        measure = command(home, "measure", "RUN")
-        say(f"{counted(runs, 'run')} carried over to schema {SCHEMA_VERSION}; `{measure}` measures one anew")
-
-
 def _turns(text: str) -> tuple[int, int]:
     """Return the first and the last turn of `A-B`, or of one turn."""
     match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
@@ -309,7 +280,9 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
     ] = None,
-    ignore: Annotated[Ignore | None, typer.Option(help="what may change: the words of the prompts")] = None,
+    ignore: Annotated[
+        Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
+    ] = None,
     probe: Annotated[
         str | None, typer.Option(callback=options.not_empty, help="a probe whose answers are judged")
     ] = None,

@@ -1,15 +1,15 @@
-"""The commands that need no recorded run: `worlds`, `step`, `tournament`, `serve`, `doctor`, `models`."""
+"""The commands that help: `worlds`, `doctor`, `models`."""
 
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from hobbes.commands import options
-from hobbes.commands.groups import DATA, HELP, PLAY
+from hobbes.commands.groups import HELP
 from hobbes.errors import HobbesError
 
 app = typer.Typer()
@@ -31,92 +31,6 @@ def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) 
         print_json(described[0] if world else {one["world"]: one for one in described})
     else:
         OUT.print(show_one(described[0]) if world else show_all(described))
-
-
-class StepCommand(options.NamesWorlds):
-    """The command `step`; its help lists the events of every world, which are imported only for that."""
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
-        """Write the help text with all events."""
-        from hobbes.worlds import WORLDS
-
-        events = (
-            f"Events of {world.name}:\n\n\b\n"
-            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
-            for world in WORLDS.values()
-        )
-        self.help = "\n\n".join([self.help or "", *events])
-        super().format_help_text(ctx, formatter)
-
-
-@app.command(context_settings=options.ENV, cls=StepCommand, rich_help_panel=DATA)
-def step(world: options.WorldName) -> None:
-    """Run the engine alone, with JSON Lines in and out.
-
-    It reads one request per line, writes one result per line, and touches no file.
-
-    Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining
-    """
-    from hobbes.play.step import step_lines
-
-    lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
-    for line in step_lines(options.find_world(world), lines):
-        print(line, flush=True)  # noqa: T201  JSON Lines
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
-def tournament(
-    games: Annotated[int, typer.Option(min=1, max=1_000, help="the number of games of each pair")] = 20,
-    seed: Annotated[int, typer.Option(help="the seed of the first game of each pair; the others follow")] = 1,
-    settings: options.Settings = None,
-    as_json: options.AsJson = False,
-) -> None:
-    """Rank the scripted policies of trust: everybody plays against everybody.
-
-    This is short for an experiment with the design `pairs` (docs/experiments.md) whose games are not
-    recorded. It ranks the policies by wins and by sats. 20 games of each pair take some seconds, depending on
-    the cores of the machine; a bar on stderr shows the progress.
-
-    Example: hobbes tournament --games 100 --set miss=5
-    """
-    from rich.progress import track
-
-    from hobbes.engine.telling import counted
-    from hobbes.experiment.ranking import rankings
-    from hobbes.experiment.statistics import check_installed, to_json
-    from hobbes.experiment.tournament import play_games, tournament_file
-    from hobbes.show.curves import rankings as sections
-    from hobbes.show.documents import Document, printed
-    from hobbes.show.terminal import ERR, OUT, print_json
-
-    check_installed()
-    file = tournament_file(games, seed, options.parse_settings(settings))
-    total = games * len(file.arms)
-    found = rankings(track(play_games(file), "games", total, console=ERR, transient=True))
-    if as_json:
-        print_json(to_json(found))
-    else:
-        played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
-        title = f"{file.name} in {file.world}: {played}"
-        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).score)])))
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
-def serve(
-    host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="the port; 0 picks a free one")] = 8765,
-    delay: Annotated[float, typer.Option(min=0, help="how many seconds each answer takes")] = 0.0,
-) -> None:
-    """Run the stand-in server for chat completions.
-
-    Scripted policies answer the requests.
-
-    Example: hobbes serve --port 8765, then
-    OPENAI_BASE_URL=http://127.0.0.1:8765/v1 hobbes run mining --model openai:policy/guided
-    """
-    from hobbes.wire.stand_in import listen
-
-    listen(host, port, delay)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=HELP)
