@@ -1,10 +1,7 @@
 """The commands that help: `worlds`, `doctor`, `models`."""
 
-import json
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
 import typer
 
@@ -45,7 +42,8 @@ def doctor(
     Example: hobbes doctor
     """
     from hobbes.play.models_file import read_models
-    from hobbes.show.terminal import OUT, plain, print_json
+    from hobbes.show.questions import in_lines
+    from hobbes.show.terminal import print_json, say
     from hobbes.wire.doctor import examine
 
     left_out: dict[str, list[str]] = {}
@@ -56,7 +54,7 @@ def doctor(
     if as_json:
         print_json(found)
     else:
-        OUT.print(plain("\n".join(_of_doctor(found))))
+        say("\n".join(in_lines(found)))
     servers = [found["server"], *(model["server"] for model in found["models"].values())]
     if any(server.startswith("does not answer") for server in servers) or not found["home_writable"]:
         sys.exit(1)
@@ -73,59 +71,16 @@ def list_models(
     Example: hobbes models --models models.toml
     """
     from hobbes.play.models_file import FILE, models_json, read_models
-    from hobbes.show.terminal import OUT, plain, print_json, table
+    from hobbes.show.questions import in_lines
+    from hobbes.show.terminal import print_json, say
     from hobbes.store.prices import prices_of
 
     found = models_json(read_models(home, models), prices_of(home))
     if as_json:
         print_json(found)
     elif found:
-        for name, one in found.items():
-            OUT.print(table("", (name, ""), _of_model(one)))
+        say("\n".join(in_lines(found)))
     else:
         file = models or home / FILE
         what = f"{file} has no models" if file.exists() else f"there is no {file}"
-        OUT.print(plain(f"{what}; docs/models.md says what to write into it"))
-
-
-def _of_doctor(examined: dict[str, Any]) -> Iterator[str]:
-    """Yield what the doctor found, line by line."""
-    for name, value in examined.items():
-        if name == "models":
-            for model, state in value.items():
-                refused = f"; was asked {state['left_out']}" if state["left_out"] != "nothing" else ""
-                where = f"base_url: {state['base_url']}; key: {state['key']}"
-                yield f"model {model}: {state['server']}; {where}{refused}"
-        elif isinstance(value, dict):
-            yield f"{name}: {', '.join(f'{inner} {said}' for inner, said in value.items())}"
-        else:
-            yield f"{name}: {value if isinstance(value, str) else json.dumps(value)}"
-
-
-def _of_model(model: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what there is to say about a model, as rows of two cells."""
-    from hobbes.nodes.models import SENT
-
-    limits = (
-        f"{model['parallel']} at once",
-        f"{model['timeout']:g} seconds each",
-        *(
-            f"{model[name]} {what} a minute"
-            for name, what in (("calls_per_minute", "calls"), ("tokens_per_minute", "tokens"))
-            if name in model
-        ),
-    )
-    rates = ", ".join(f"${rate:g} {kind.replace('_', ' ')}" for kind, rate in (model["price"] or {}).items())
-    parameters = [
-        f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for name in (*SENT, "extra_body", "response_format")
-        if (value := model.get(name)) not in (None, {})
-    ]
-    return [
-        ("model", model["model"]),
-        ("base URL", model.get("base_url", "that of OPENAI_BASE_URL, or OpenAI's own")),
-        ("key", f"{model['key']} ({'set' if model['key_set'] else 'not set'})" if model["key"] else "none"),
-        ("parameters", ", ".join(parameters)),
-        ("limits", ", ".join(limits)),
-        ("price", f"{rates} per million tokens, by {model['price_source']}" if rates else "unknown"),
-    ]
+        say(f"{what}; docs/models.md says what to write into it")
