@@ -21,7 +21,7 @@ from hobbes.play.start import RunOptions
 from hobbes.probe.asker import asking
 from hobbes.probe.probe_plan import Plan
 from hobbes.probe.situations import ProbeFile
-from hobbes.probe.table import ProbeTold, tell
+from hobbes.probe.table import ProbeResult, read_probe
 from hobbes.probe.versions import plan_version
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -78,10 +78,10 @@ def _move(view: dict[str, Any], draw: str, heeds: bool) -> dict[str, Any]:  # no
 MODEL = "openai:any"
 
 
-def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeTold:
+def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeResult:
     """Ask a probe and return what it says."""
     ask(store, planned(store, caps, **ways), caps)
-    return tell(store, ways["name"])
+    return read_probe(store, ways["name"])
 
 
 def planned(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> Plan:

@@ -260,7 +260,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         edits = Edits(question, show, session.ask if session else None)
         with suppress(KeyboardInterrupt):
             play_out(edits.follow(saves(question)))
-        if session and (told := session.not_told_yet()):
+        if session and (told := session.news()):
             show(Probed(edits.last, Tried(told)))
 
 

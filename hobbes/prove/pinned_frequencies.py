@@ -27,7 +27,7 @@ from hobbes.play.render import PromptQuestion, TurnStart
 from hobbes.probe.asker import Asker, as_kept
 from hobbes.probe.probe_plan import Cell, Column, Plan, place
 from hobbes.probe.situations import Situation
-from hobbes.probe.table import ProbeTold
+from hobbes.probe.table import ProbeResult
 from hobbes.prove.pins import FORMAT, FrequencyPin, PinnedSituation, given, kept_variant, variant_kept
 from hobbes.store.home import Store, open_store
 from hobbes.store.probe_tables import KeptAnswer, answers_of
@@ -71,7 +71,7 @@ def expectation(text: str) -> Expectation:
 
 
 def pin_frequency(
-    store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
+    store: Store, told: ProbeResult, column: str, expect: Expectation, folder: Path
 ) -> FrequencyPin:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
 

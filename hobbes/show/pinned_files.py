@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hobbes.engine.world import MAX_NAME
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.prove.pinned_frequencies import expectation, pin_frequency
 from hobbes.prove.pinned_turns import Failure, pin_turns
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
@@ -61,7 +61,7 @@ def pin_run(  # noqa: PLR0913  options
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
     """Write a test of the answers to a probe; return what is said of it."""
     wanted = expectation(expect)
-    result = tell(store, probe)
+    result = read_probe(store, probe)
     name = column or result.columns[-1].column.name
     made = pin_frequency(store, result, name, wanted, files.test.parent)
     _write(made, files, _text_of_expectation(made, files))

@@ -18,7 +18,7 @@ from hobbes.improve.advice import advice_of, write_candidate
 from hobbes.improve.improvement import read_improvement
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import answers_of, probe_named
 from tests.conftest import Cli
@@ -75,7 +75,7 @@ def test_the_value_of_an_answer_is_that_of_its_turn_with_the_others_as_recorded(
         {agent: intent["action"] == "attack" for agent, intent in turn.record.to_json()["intents"].items()}
         for turn in opened.turns.of(run)
     ]
-    probe = tell(opened, "calm")
+    probe = read_probe(opened, "calm")
 
     def values() -> Iterator[float]:
         for number, place in enumerate(probe.situations, start=1):

@@ -21,7 +21,7 @@ from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError, UsageError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.prove.run_comparison import check_same_world, compare
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, rejections, run_list, trace
@@ -423,7 +423,7 @@ class Pages:
 
     def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
         """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
-        told = tell(self.store, name)
+        told = read_probe(self.store, name)
         words: tuple[object, ...] = ()
         title, pieces = probe_reports.title_of(told), []
         sections = list(probe_reports.sections(told))
