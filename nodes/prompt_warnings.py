@@ -4,17 +4,21 @@ A text may have good reasons for any of them, so they are no errors. Source: doc
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 from unicodedata import normalize
 
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompting import (
+    PromptError,
     PromptSet,
     against_languages,
+    check_prompts,
     default_setting,
     expressions,
     first_view,
+    languages,
     lines_of,
     load_prompts,
     name_of,
@@ -24,6 +28,7 @@ from hobbes.nodes.prompting import (
     template_files,
     template_text,
     turn_text,
+    variants,
     view_in,
 )
 
@@ -44,6 +49,32 @@ _VALUES = {"ten": "10", "十": "10"}
 
 _DIGITS = r"(?<![A-Za-z0-9_.])(?u:\d+(?:[.,]\d+)*)(?![A-Za-z0-9_])"
 _CALCULATING = frozenset({"0", "1", "2", "3"})
+
+
+class Checked(NamedTuple):
+    """What checks of prompts found. Each thing is named once, although variants share files."""
+
+    checked: list[str]
+    """The world, variant and language of each prompt."""
+    problems: list[str]
+    warnings: list[str]
+
+
+def check_variants(worlds: Sequence[AnyWorld], variant: str | None) -> Checked:
+    """Check the prompts of worlds in all their languages: one variant, or all of them."""
+    checked: list[str] = []
+    problems: dict[str, None] = {}
+    warnings: dict[str, None] = {}
+    for world in worlds:
+        for name in [variant] if variant else variants(world):
+            for lang in languages(world.name, name) or ("en",):
+                checked.append(f"{world.name} {name} {lang}")
+                try:
+                    problems |= dict.fromkeys(check_prompts(world, load_prompts(world, name, lang)))
+                    warnings |= dict.fromkeys(prompt_warnings(world, name, lang))
+                except PromptError as error:
+                    problems[str(error)] = None
+    return Checked(checked, list(problems), list(warnings))
 
 
 def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
