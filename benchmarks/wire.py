@@ -110,7 +110,7 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 @contextmanager
 def served(delay: float) -> Iterator[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [sys.executable, "-m", "hobbes.cli", "serve", "--port", "0", "--delay", str(delay)]
+    command = [sys.executable, "-m", "hobbes", "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

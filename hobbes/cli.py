@@ -147,7 +147,3 @@ def _command_of(error: typer.TyperException) -> str:
         command = inner
         path.append(word)
     return " ".join(path)
-
-
-if __name__ == "__main__":
-    main()
