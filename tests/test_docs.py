@@ -204,12 +204,6 @@ def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
     assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
 
 
-def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> None:
-    played(trust, RunOptions("trust", 2, values={"rounds": 2}))
-    other = trust.figures.of_all_runs()[1]["id"]
-    assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
-
-
 def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> None:
     situation = Situation(run=duel(opened).id, turn=1, agent="unit-a")
     with heeding():
@@ -235,6 +229,7 @@ def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -
     ("heading", "words"),
     [
         ("hobbes trace RUN TURN --json", "trace last 0"),
+        ("hobbes compare A B --json", "compare last last"),
         ("hobbes replay RUN --json", "replay last"),
         ("hobbes verify RUN --json", "verify last"),
         ("hobbes export RUN --json", "export last --to new"),
@@ -296,16 +291,6 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
     packages = {name for name in packages if not (ROOT / name).is_symlink()}
     packages |= {file.parent.name for file in ROOT.glob("*/__init__.py")}
     assert packages - set(named) == set()
-
-
-def test_the_citation_names_the_version_that_is_installed() -> None:
-    (cited,) = re.findall(
-        r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert cited == version("hobbes")
-
-
-# Links and commands, on every page.
 
 
 def anchors(page: Path) -> set[str]:
