@@ -293,6 +293,16 @@ def test_the_readme_lists_the_folders_that_there_are() -> None:
     assert packages - set(named) == set()
 
 
+def test_the_citation_names_the_version_that_is_installed() -> None:
+    (cited,) = re.findall(
+        r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert cited == version("hobbes")
+
+
+# Links and commands, on every page.
+
+
 def anchors(page: Path) -> set[str]:
     """Return the anchors that a page's headings have on GitHub."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
