@@ -26,7 +26,7 @@ from hobbes.probe.versions import plan_version
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
-from tests.small_runs import played
+from tests.small_runs import played_once
 
 WORD = "peaceful"
 """The word that the stand-in heeds."""
@@ -99,12 +99,10 @@ def heeding(at_once: int = 1) -> Iterator[Heeding]:
         yield server
 
 
-def duel(store: Store, **asked: Any) -> Run:
+def duel(store: Store) -> Run:
     """Play a duel of trust with policies."""
     models = "policy:random?tremble=0.5"
-    return played(
-        store, RunOptions("trust", 2, models=models, values={"rounds": 6}, **{"name": "duel", **asked})
-    )
+    return played_once(store, RunOptions("trust", 2, models=models, values={"rounds": 6}, name="duel"))
 
 
 def variant(folder: Path, advice: str) -> str:

@@ -32,7 +32,7 @@ from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.small_probes import asked, duel, heeding
-from tests.small_runs import played
+from tests.small_runs import played_once
 
 ROOT = Path(__file__).parents[1]
 
@@ -86,7 +86,7 @@ def code(text: str) -> list[str]:
 @pytest.fixture
 def trust(opened: Store) -> Store:
     """A home with one run, in which units send what they may, beg and are answered by rule."""
-    played(opened, RunOptions("trust", 2, models="policy:random?noise=0.2", values={"rounds": 4}))
+    played_once(opened, RunOptions("trust", 2, models="policy:random?noise=0.2", values={"rounds": 4}))
     return opened
 
 

@@ -109,33 +109,32 @@ def missing(planned: Plan, kept: Kept) -> dict[tuple[int, str], int]:
     }
 
 
+@dataclass(frozen=True, slots=True)
 class _Journal:
     """The journal of one answer: it has what was answered before, and keeps what arrives."""
 
+    store: Store
+    probe: str
+    kept: Kept
+    key: AnswerKey
+    attempt: int
     has_all = False
-
-    def __init__(self, store: Store, probe: str, kept: Kept, key: AnswerKey, attempt: int) -> None:
-        self._store = store
-        self._probe = probe
-        self._kept = kept
-        self._key = key
-        self._attempt = attempt
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:  # noqa: ARG002  as in Journal
         """Return the kept call, None if there is none that brought an answer."""
-        call = self._kept.get(self._key._replace(question=question))
+        call = self.kept.get(self.key._replace(question=question))
         return None if call is None or call.outcome in NO_ANSWER else call
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of the call, in which the attempt tells it from all others of the situation."""
-        return Address(turn, agent, self._attempt)
+        return Address(turn, agent, self.attempt)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: how a kept answer is read is told when the probe is."""
 
     async def keep(self, *calls: Call) -> None:
         """Store calls."""
-        keep_answers(self._store, self._probe, [KeptAnswer(*self._key[:3], call) for call in calls])
+        keep_answers(self.store, self.probe, [KeptAnswer(*self.key[:3], call) for call in calls])
 
     def turn(self, turn: Logged) -> None:
         """Raise AssertionError: nothing is played."""
