@@ -11,15 +11,7 @@ import typer
 from hobbes.commands import options
 from hobbes.commands.experiments import ask_whether_to_play
 from hobbes.commands.groups import CHANGE
-from hobbes.commands.play import (
-    MaxCalls,
-    MaxSeconds,
-    MaxTokens,
-    MaxUsd,
-    TraceLangSmith,
-    caps_from_options,
-    exit_if_tainted,
-)
+from hobbes.commands.play import MaxCalls, MaxSeconds, MaxTokens, MaxUsd, TraceLangSmith, caps_from_options
 from hobbes.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, find_question
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_text
@@ -98,7 +90,8 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
             tainted = play_runs_side_by_side(store, begun, as_json=as_json, traced=trace_langsmith)
         else:
             tainted = play_run(store, begun[0], as_json=as_json, traced=trace_langsmith)
-        exit_if_tainted(tainted=tainted)
+        if tainted:
+            sys.exit(1)
 
 
 def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
@@ -275,6 +268,8 @@ def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | 
         "lang": options.split_list(lang),
     }
     asked = with_options([read], {**given, "name": read.name or file.stem}, [])
+    if not asked.situation:
+        raise UsageError(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to {file}` adds one")
     if len(asked.prompts) != 1:
         raise UsageError("--probe needs the one prompt that you edit; write --prompts ./FOLDER")
     return asked

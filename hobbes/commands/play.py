@@ -89,7 +89,8 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     with options.open_home(home, writes=True) as store:
         begun = begin(store, asked, caps, models)
         ERR.print(Text(f"run {begun.id}"))
-        exit_if_tainted(tainted=play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith))
+        if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
+            sys.exit(1)
 
 
 def caps_from_options(**caps: float | None) -> dict[str, Any]:
@@ -120,7 +121,8 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
         stored = store.runs.find(run)
         stored.check_versions()
         stored = recap(store, stored, caps)
-        exit_if_tainted(tainted=play_run_and_ask(store, stored, as_json=as_json, traced=trace_langsmith))
+        if play_run_and_ask(store, stored, as_json=as_json, traced=trace_langsmith):
+            sys.exit(1)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
@@ -166,13 +168,8 @@ def answer(
         except LateError:
             play_run(store, stored, as_json=as_json)  # the call has failed
             raise
-        exit_if_tainted(tainted=play_run(store, stored, as_json=as_json))
-
-
-def exit_if_tainted(*, tainted: bool) -> None:
-    """Exit with 1 if a run that was played is tainted."""
-    if tainted:
-        sys.exit(1)
+        if play_run(store, stored, as_json=as_json):
+            sys.exit(1)
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

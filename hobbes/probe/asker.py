@@ -165,9 +165,7 @@ class _CellPlayer:
         """Return this player: it alone is asked."""
         return self
 
-    def observing(self, _: str) -> "_CellPlayer":
-        """Return this player: it alone is asked."""
-        return self
+    observing = named
 
     def stop_reason(self) -> str:
         """Return an empty text: what stops the calls is raised."""
@@ -184,9 +182,14 @@ def meter_of(store: Store, planned: Plan, kept: Kept, caps: Caps) -> Meter:
 
     for call in kept.values():
         if call.outcome not in NO_ANSWER:
-            into, out = call.reply.tokens_in, call.reply.tokens_out
-            spent.add(None if into is None or out is None else into + out, usd_of(call.reply))
+            spent.add(tokens_of(call.reply), usd_of(call.reply))
     return Meter(caps, spent, usd_of)
+
+
+def tokens_of(reply: Reply) -> int | None:
+    """Return the tokens of a call, None if the server did not report them."""
+    into, out = reply.tokens_in, reply.tokens_out
+    return None if into is None or out is None else into + out
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
 from hobbes.nodes.players import is_stand_in
 from hobbes.nodes.reading import deciding, read
-from hobbes.probe.asker import columns_kept
+from hobbes.probe.asker import columns_kept, tokens_of
 from hobbes.probe.exact_test import Interval, Pair, interval, may_differ, p_value
 from hobbes.probe.probe_plan import Column, Place, place
 from hobbes.probe.situations import Situation, with_run_name
@@ -338,9 +338,7 @@ def _column(
         for one in of_cell if key[1] == column.name else ():
             reply = one.call.reply
             spent.calls += 1
-            known = reply.tokens_in is not None and reply.tokens_out is not None
-            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0) if known else None
-            spent.add(tokens, usd(prices, reply, places[key].model))
+            spent.add(tokens_of(reply), usd(prices, reply, places[key].model))
     answers = [one for key, cell in cells.items() if key[1] == column.name for one in cell.answers]
     failures = Counter(str(one.call.outcome) for one in answers if one.acts is None)
     rejections = Counter(drop.code for one in answers for drop in one.drops)

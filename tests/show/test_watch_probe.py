@@ -231,3 +231,10 @@ def test_what_cannot_be_watched_is_one_line(
     assert isinstance(refused, UsageError)
     assert told in str(refused)
     assert "\n" not in str(refused)
+
+
+def test_a_file_without_situations_is_refused_in_one_line(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "situations.toml"
+    file.write_text('name = "none"\n', encoding="utf-8")
+    refused = cli("watch", "trust", "--probe", str(file), "--prompts", "plain").exception
+    assert str(refused).startswith(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to ")
