@@ -33,7 +33,7 @@ def replay(
 
     Example: hobbes replay last
     """
-    from hobbes.show.replays import replayed, replayed_cassette, reread_and_replayed, show
+    from hobbes.show.replay_text import replayed, replayed_cassette, reread_and_replayed, show
     from hobbes.show.terminal import print_json
     from hobbes.store.policy_games import with_turns
 
