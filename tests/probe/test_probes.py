@@ -172,18 +172,8 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
     system = mine / "system.en.md"
     first = system.read_text(encoding="utf-8")
     own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
-    words = (
-        "probe",
-        run.id,
-        "--turns",
-        "1,2",
-        "--agents",
-        "unit-a",
-        "--model",
-        MODEL,
-        "--prompts",
-        str(mine),
-    )
+    which = f"probe {run.id} --turns 1,2 --agents unit-a --model {MODEL} --prompts".split()
+    words = (*which, str(mine))
     said = []
     with heeding() as server:
         for text in (first, f"{own}\nWin.\n", first, own):
@@ -402,21 +392,10 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     added = cli("probe", "add", run.id, "2", "unit-a", "--to", str(file), "--note", "early")
     assert added.stdout == f"{file} has 1 situation\n"
     how = ("--model", MODEL, "--prompts", variant(tmp_path, "Be peaceful."), "--times", "3")
-    dry = cli("probe", str(file), "duel", "--turns", "0,3-4", "--agents", "unit-a", *how, "--dry-run")
+    which = ("duel", "--turns", "0,3-4", "--agents", "unit-a")
+    dry = cli("probe", str(file), *which, *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
-    asked = (
-        "probe",
-        str(file),
-        "duel",
-        "--turns",
-        "0,3-4",
-        "--agents",
-        "unit-a",
-        *how,
-        "--name",
-        "p",
-        "--json",
-    )
+    asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
     with heeding():
         refused = cli(*asked)
         assert "--yes asks it without a question" in str(refused.exception)
