@@ -153,12 +153,7 @@ def improve(
     except ModuleNotFoundError as error:
         hint = "install it in the checkout: pip install -e '.[improve]'"
         raise HobbesError(f"hobbes improve needs gepa; {hint}") from error
-    from hobbes.experiment.experiment_file import parse
-    from hobbes.experiment.games import missing, play_experiment
-    from hobbes.experiment.plan import plan
-    from hobbes.experiment.report import report
-    from hobbes.improve.advice import write_candidate
-    from hobbes.improve.improvement import is_accepted, read_improvement
+    from hobbes.improve.improvement import decide, is_accepted, read_improvement
     from hobbes.show.improvement_report import show
     from hobbes.show.progress import show_experiment_progress
     from hobbes.show.terminal import remark
@@ -172,13 +167,7 @@ def improve(
         found = adapter.search()
         if found.best_idx:
             best = found.candidates[found.best_idx]["advice"]
-            content = asked.experiment(best)
-            made = plan(store, file, parse(content))
-            with show_experiment_progress(len(made.cells), len(missing(store, made))) as progress:
-                play_experiment(store, made, content, progress)
-            games = report(store, asked.file.name)
-            if is_accepted(games):
-                write_candidate(asked.baseline, best, Path(asked.file.name, "prompts"))
+            games = decide(store, file, asked, best, show_experiment_progress)
         show(asked, found, games, as_json=as_json)
         if not is_accepted(games):
             sys.exit(1)
