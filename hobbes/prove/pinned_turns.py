@@ -64,9 +64,6 @@ LAYER_OF_PART: Mapping[str, Layer] = {
 }
 """The layer that makes each part of an agent's decision."""
 
-MAX_PLAYERS = 3
-"""How many players are named that answered."""
-
 NAME_LENGTH = 12
 """Characters of the name of a text."""
 
@@ -176,9 +173,7 @@ def _about(run: Run, turns: tuple[int, int], players: Sequence[str]) -> str:
     """Return what is pinned, and who answered, in two sentences."""
     first, last = turns
     which = f"Turn {first}" if first == last else f"Turns {first} to {last}"
-    more = f" and {len(players) - MAX_PLAYERS} more" if len(players) > MAX_PLAYERS else ""
-    who = f"{', '.join(players[:MAX_PLAYERS])}{more}"
-    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {who}."
+    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {', '.join(players)}."
 
 
 def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
