@@ -1,5 +1,6 @@
 """What commands share: their options, and helpers that read them."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -172,3 +173,16 @@ def _without_none(options: dict[str, Any]) -> dict[str, Any]:
 def split_list(text: str | None) -> list[str]:
     """Return what an option lists, separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()] if text else []
+
+
+def turn_numbers(text: str) -> list[int]:
+    """Return the turns of a list such as 3,7 or 3-5."""
+    numbers: list[int] = []
+    for word in split_list(text):
+        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if found is None:
+            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers:
+        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+    return numbers

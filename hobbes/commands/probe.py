@@ -1,6 +1,5 @@
 """The commands that try prompts in recorded situations: `probe`, `probe add`, `probe show`."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,7 +143,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        numbers = turn_numbers(turns) if turns else None
+        numbers = options.turn_numbers(turns) if turns else None
         picked = pick_from_runs(store, runs, numbers, options.split_list(agents), where)
         probe = with_options(files, given, picked)
         planned = plan_version(store, probe, caps)
@@ -172,19 +171,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
                 sys.exit(130)
         if not show_probe(store, planned.name, as_json=as_json).has_decisions:
             sys.exit(1)
-
-
-def turn_numbers(text: str) -> list[int]:
-    """Return the turns of a list such as 3,7 or 3-5."""
-    numbers: list[int] = []
-    for word in options.split_list(text):
-        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
-        if found is None:
-            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
-    if not numbers:
-        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-    return numbers
 
 
 def agree() -> None:

@@ -144,14 +144,6 @@ def measure(
         print_json(told)
 
 
-def _turns(text: str) -> tuple[int, int]:
-    """Return the first and the last turn of `A-B`, or of one turn."""
-    match = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", text)
-    if match is None or (match[2] and int(match[2]) < int(match[1])):
-        raise UsageError(f"--turns {text!r}: write the first and the last turn, such as 40-42, or one turn")
-    return int(match[1]), int(match[2] or match[1])
-
-
 @app.command(context_settings=options.ENV, rich_help_panel=PROVE)
 def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     name: Annotated[str, typer.Option(help="the name of the test: test_NAME.py and NAME.json are written")],
@@ -207,7 +199,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
             made = pin_probe(store, probe, expect, column, files)
         elif run is not None and turns is not None and probe is None and expect is None:
             stored = with_turns(store, store.runs.find(run))
-            made = pin_run(store, stored, _turns(turns), agent, files, prompts=ignore is None)
+            made = pin_run(store, stored, options.turn_numbers(turns), agent, files, prompts=ignore is None)
         else:
             raise UsageError("write RUN --turns A-B, or --probe PROBE --expect '...'")
     if as_json:

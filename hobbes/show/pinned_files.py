@@ -3,7 +3,7 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,14 +48,17 @@ def files_for(name: str, folder: Path) -> Files:
 
 
 def pin_run(  # noqa: PLR0913  options
-    store: Store, run: Run, turns: tuple[int, int], agent: str | None, files: Files, *, prompts: bool
+    store: Store, run: Run, turns: Sequence[int], agent: str | None, files: Files, *, prompts: bool
 ) -> dict[str, Any]:
     """Write a test of turns; return what is said of it."""
-    made = pin_turns(store, run, turns, files.test.parent, prompts=prompts)
+    first, last = turns[0], turns[-1]
+    if [*turns] != [*range(first, last + 1)]:
+        raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
+    made = pin_turns(store, run, (first, last), files.test.parent, prompts=prompts)
     if agent is not None:
         made.check_agent(agent)
     _write(made, files, _text_of_test(made, files, agent, prompts=prompts))
-    return {"run": run.id, "turns": list(turns), "agent": agent}
+    return {"run": run.id, "turns": [first, last], "agent": agent}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
