@@ -6,6 +6,7 @@ What cannot be derived (what a provider said of itself) is covered by the hashes
 says what nobody can find out.
 """
 
+import json
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from hobbes.store.history import StoredHistory, first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import STATUSES, Run, ending
 from hobbes.store.row_hashes import CALL_COLUMNS
-from hobbes.store.runs import changed_columns
+from hobbes.store.runs import RUNS, changed_columns
 from hobbes.store.schema import COUNTS, agent_turns_table
 from hobbes.store.turns import LoggedTurn
 
@@ -152,7 +153,21 @@ def _check_status(run: Run) -> Iterator[str]:
 
 
 def _check_columns(store: Store, run: Run) -> Iterator[str]:
-    """Name what of a run's row does not fit its prompts or its experiment, whether or not it was rehashed."""
+    """Name columns of a run's row that no run has like this, whether or not the row was rehashed."""
+    row = store.runs.row_unchecked(run.id)
+    for column in RUNS.json_columns:
+        if twice := _key_twice(row[column] or "null"):
+            yield f"the column runs.{column} has the key {twice!r} twice"
+    if json.loads(row["agents"]) != [*run.setting.agents]:
+        yield "the column runs.agents does not have the agents in the order of their names"
+    if (row["parent"] is None) != (row["turn"] is None):
+        yield "a fork has a parent and a turn, and other runs have neither, but this one has one of them"
+    untils = [one.until for one in run.earlier]
+    if untils and not (untils == sorted({*untils}) and untils[0] > 0 and untils[-1] <= run.forked_at):
+        yield "the column runs.earlier tells of other turns than those before the fork"
+    if run.turns < run.forked_at:
+        own, shared = counted(run.turns, "turn"), run.forked_at
+        yield f"the run has {own}, fewer than the {shared} that it has from its parent"
     for prompts in (run.prompts, *(one.prompts for one in run.earlier)):
         # What an observer is told is stored without its template, so its worlds have no hash to compare.
         if run.world.observer is None and prompts.hash not in {"", content_hash(prompts)}:
@@ -160,16 +175,35 @@ def _check_columns(store: Store, run: Run) -> Iterator[str]:
     yield from misfits(store, run.id)
 
 
+def _key_twice(text: str) -> str:
+    """Return a key that an object of a JSON text has twice, of which readers take either; empty if none."""
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        counted = Counter(key for key, _ in pairs)
+        twice.extend(key for key, times in counted.items() if times > 1)
+        return dict(pairs)
+
+    json.loads(text, object_pairs_hook=note)
+    return next(iter(twice), "")
+
+
 def _check_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
-    """Name what of a turn before the fork is not the parent's, if the parent is still there."""
-    if turn >= run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
+    """Name what of a turn fits no fork of the parent, if the parent is still there.
+
+    The turns before the fork are the parent's. The first turn of the fork has calls of its own, which arrived
+    later than the parent's.
+    """
+    if turn > run.forked_at or not store.db.table("runs").count_where("id = ?", [run.parent]):
         return
     for table, columns in (("turns", ("record", "digest")), ("calls", CALL_COLUMNS)):
         names = ", ".join(column for column in columns if column != "run")
         sql = f"select {names} from {table} where run = ? and turn = ?"  # noqa: S608  names are ours
         ours, theirs = (set(store.db.execute(sql, (one, turn))) for one in (run.id, run.parent))
-        if ours != theirs:
+        if turn < run.forked_at and ours != theirs:
             yield f"the table {table} differs from that of its parent, run {run.parent}"
+        elif turn == run.forked_at and table == "calls" and ours and ours == theirs:
+            yield f"the fork begins with this turn, but its calls are those of its parent, run {run.parent}"
 
 
 def _check_turn(

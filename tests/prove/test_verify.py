@@ -430,6 +430,10 @@ FOUND = (
     Tampering("the random seed, rehashed", rehashed("update runs set seed = 2")),
     Tampering("a setting, rehashed", rehashed("update runs set config = json_set(config, '$.mine_cap', 7)")),
     Tampering(
+        "the order of the agents in `runs.agents`, rehashed",
+        rehashed("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
+    ),
+    Tampering(
         "the column `prompts_hash` of `runs`, rehashed", rehashed("update runs set prompts_hash = 'beef'")
     ),
     Tampering(
@@ -451,8 +455,24 @@ FOUND = (
         rehashed(other_prompt("system")),
     ),
     Tampering(
+        "one of the columns `parent` and `turn` of `runs`, where the other is empty, rehashed",
+        rehashed("update runs set turn = 3"),
+        rehashed("update runs set parent = id"),
+    ),
+    Tampering(
+        "the turn of a fork, a smaller one, or its parent, now itself; rehashed",
+        rehashed(f"update runs set turn = 1 where {FORK}"),
+        rehashed(f"update runs set parent = id where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
         "the turn of a fork, a larger one, rehashed",
-        *(rehashed(f"update runs set turn = {turn} where {FORK}") for turn in (3, 9)),
+        rehashed(f"update runs set turn = 3 where {FORK}"),
+        world="fork",
+    ),
+    Tampering(
+        "the turn of a fork, one that it has not reached, rehashed",
+        rehashed(f"update runs set turn = 9 where {FORK}"),
         world="fork",
     ),
     Tampering(
@@ -466,6 +486,11 @@ FOUND = (
     Tampering(
         "a second value for a key in `turns.ledgers`",
         """update turns set ledgers = '{"accounts": {},' || substr(ledgers, 2) where turn = 1""",
+        world="nations",
+    ),
+    Tampering(
+        "a second value for a key in the JSON of a column of `runs`",
+        rehashed("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
         world="nations",
     ),
     Tampering(
@@ -574,19 +599,11 @@ NOT_FOUND = (
         rehashed(other_template("answer_schema")),
     ),
     Tampering(
-        "the columns `parent` and `turn` of a fork, both emptied, the parent replaced by the fork itself or"
-        " by a run that is not in the home, or a smaller turn; rehashed",
-        *(
-            rehashed(f"update runs set {change} where {FORK}")
-            for change in ("parent = null, turn = null", "parent = 'elsewhere'", "parent = id", "turn = 1")
-        ),
+        "the columns `parent` and `turn` of a fork, both emptied, or the parent replaced by a run that is not"
+        " in the home; rehashed",
+        rehashed(f"update runs set parent = null, turn = null where {FORK}"),
+        rehashed(f"update runs set parent = 'elsewhere' where {FORK}"),
         world="fork",
-    ),
-    Tampering(
-        "the order of the agents in `runs.agents`, or a second value for a key in the JSON of a column of"
-        " `runs`; rehashed",
-        rehashed("""update runs set agents = '["miner-02", "miner-01", "miner-03"]'"""),
-        rehashed("""update runs set config = '{"rounds": 9,' || substr(config, 2)"""),
     ),
     Tampering(
         "the time since when a person is asked",
