@@ -10,7 +10,17 @@ from typing import Annotated, TextIO
 import typer
 from typer.main import get_command
 
-from hobbes.commands import experiments, improve, look, notes, play, probe, prompts, prove, tools, watch
+from hobbes.commands import (
+    change,
+    data,
+    experiments,
+    help,  # noqa: A004  as its group
+    look,
+    play,
+    probe,
+    prompts,
+    prove,
+)
 from hobbes.commands.groups import CHANGE, InGroups
 from hobbes.commands.options import ENVIRONMENT
 from hobbes.errors import HobbesError, UsageError
@@ -23,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (play, experiments, improve, prove, look, notes, tools, watch):
+for group in (play, look, change, experiments, prove, data, help):
     app.add_typer(group.app)
 app.add_typer(prompts.app, rich_help_panel=CHANGE)
 app.add_typer(probe.app, rich_help_panel=CHANGE)
@@ -137,7 +147,3 @@ def _command_of(error: typer.TyperException) -> str:
         command = inner
         path.append(word)
     return " ".join(path)
-
-
-if __name__ == "__main__":
-    main()

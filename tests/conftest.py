@@ -200,7 +200,7 @@ def hobbes(home: Path) -> Hobbes:
     def run(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
         environment = {**os.environ, "HOBBES_HOME": str(home), **options.pop("env", {})}
         return subprocess.run(
-            [*options.pop("through", ()), sys.executable, "-m", "hobbes.cli", *arguments],
+            [*options.pop("through", ()), sys.executable, "-m", "hobbes", *arguments],
             cwd=ROOT,
             env=environment,
             capture_output=True,

@@ -5,13 +5,11 @@
 serves it on port 8770, for the commands of docs/improve.md.
 """
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -25,6 +23,7 @@ from hobbes.play.start import RunOptions
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
+from tests.small_probes import completion, move
 from tests.small_runs import played
 
 PLAYER, PROPOSER = "player", "proposer"
@@ -80,29 +79,12 @@ class Village:
         else:
             times, question = self._questions[system + turn], f"{self._name} {system} {turn}"
             draw = int(chance(1, times, question, "answer"), 16)
-            text = json.dumps(_move(turn, attacks=draw % 100 < self._rates[CURE in system]))
-        message = {"role": "assistant", "content": text}
-        return JSONResponse(
-            {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": model,
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-            }
-        )
+            text = move(view_in(turn) or {}, attacks=draw % 100 < self._rates[CURE in system])
+        return completion(model, text)
 
     def _proposal(self, draw: int) -> str:
         """Return one of the sentences, as gepa asks for it."""
         return f"I suggest:\n```\n{self._sentences[draw % len(self._sentences)]}\n```"
-
-
-def _move(turn: str, *, attacks: bool) -> dict[str, Any]:
-    """Return an attack on the other unit, or a block."""
-    view = view_in(turn) or {}
-    other = next(unit for unit in ("unit-a", "unit-b") if unit != view["you"])
-    return {"action": "attack", "target": other} if attacks else {"action": "block"}
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ from hobbes.play.start import RunOptions
 from hobbes.probe.asker import asking
 from hobbes.probe.probe_plan import Plan
 from hobbes.probe.situations import ProbeFile
-from hobbes.probe.table import ProbeTold, tell
+from hobbes.probe.table import ProbeResult, read_probe
 from hobbes.probe.versions import plan_version
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
-from tests.small_runs import played
+from tests.small_runs import played_once
 
 WORD = "peaceful"
 """The word that the stand-in heeds."""
@@ -52,36 +52,32 @@ class Heeding:
         address = request.headers[ADDRESS_HEADER]
         self.asked.append(address)
         await self._all_there.wait()
-        text = json.dumps(_move(view_in(turn) or {}, f"{body['model']} {address}", WORD in system))
-        return JSONResponse(
-            {
-                "id": "1",
-                "object": "chat.completion",
-                "created": 0,
-                "model": body["model"],
-                "choices": [
-                    {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-                ],
-                "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
-            }
-        )
+        view = view_in(turn) or {}
+        draw = int(chance(1, view["turn"], f"{body['model']} {address}", "attack"), 16)
+        return completion(body["model"], move(view, attacks=draw % 100 < RATES[WORD in system]))
 
 
-def _move(view: dict[str, Any], draw: str, heeds: bool) -> dict[str, Any]:  # noqa: FBT001  one of two rates
-    """Return an attack on the other unit, or a block."""
-    other = next(unit for unit in ("unit-a", "unit-b") if unit != view["you"])
-    if int(chance(1, view["turn"], draw, "attack"), 16) % 100 < RATES[heeds]:
-        return {"action": "attack", "target": other}
-    return {"action": "block"}
+def completion(model: str, text: str) -> Response:
+    """Return a chat completion with this text."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    whole = {"id": "1", "object": "chat.completion", "created": 0, "model": model}
+    return JSONResponse({**whole, "choices": [choice], "usage": usage})
+
+
+def move(view: Mapping[str, Any], *, attacks: bool) -> str:
+    """Return the answer of a unit: an attack on the other one, or a block."""
+    (other,) = {"unit-a", "unit-b"} - {view["you"]}
+    return json.dumps({"action": "attack", "target": other} if attacks else {"action": "block"})
 
 
 MODEL = "openai:any"
 
 
-def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeTold:
+def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeResult:
     """Ask a probe and return what it says."""
     ask(store, planned(store, caps, **ways), caps)
-    return tell(store, ways["name"])
+    return read_probe(store, ways["name"])
 
 
 def planned(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> Plan:
@@ -103,12 +99,10 @@ def heeding(at_once: int = 1) -> Iterator[Heeding]:
         yield server
 
 
-def duel(store: Store, **asked: Any) -> Run:
+def duel(store: Store) -> Run:
     """Play a duel of trust with policies."""
     models = "policy:random?tremble=0.5"
-    return played(
-        store, RunOptions("trust", 2, models=models, values={"rounds": 6}, **{"name": "duel", **asked})
-    )
+    return played_once(store, RunOptions("trust", 2, models=models, values={"rounds": 6}, name="duel"))
 
 
 def variant(folder: Path, advice: str) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,31 +19,34 @@ SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
 
 def mining(store: Store, **asked: Any) -> Run:
-    """Play a small mining run to its end; if nothing else is asked of the first run of a home, copy one."""
-    if not asked and not store.db.table("runs").count:
-        return _copied(store)
-    return played(store, replace(SMALL, **asked))
+    """Play a small mining run to its end."""
+    return played(store, replace(SMALL, **asked)) if asked else played_once(store, SMALL)
 
 
-def _copied(store: Store) -> Run:
-    """Copy the home of a small mining run, which a worker plays once, into a home without runs."""
-    runs, checkpoints = _small_home()
+def played_once(store: Store, request: RunOptions) -> Run:
+    """Play a run to its end. The first run of a home is a copy of one that this process plays only once."""
+    if store.db.table("runs").count:
+        return played(store, request)
+    runs, checkpoints = _home_of(request)
     runs.backup(store.db.conn)
     (store.home / "checkpoints.db").write_bytes(checkpoints)
-    (run,) = store.figures.of_all_runs()
-    return store.runs.find(run["id"])
+    return store.runs.find("last")
 
 
-@cache
-def _small_home() -> tuple[sqlite3.Connection, bytes]:
-    """Return a copy of the run database of a home with a small mining run, and its checkpoints."""
-    with TemporaryDirectory() as folder:
-        home = Path(folder)
-        with open_store(home) as store:
-            played(store, SMALL)
-            runs = sqlite3.connect(":memory:", check_same_thread=False)
-            store.db.conn.backup(runs)
-        return runs, (home / "checkpoints.db").read_bytes()
+_homes: dict[str, tuple[sqlite3.Connection, bytes]] = {}
+
+
+def _home_of(request: RunOptions) -> tuple[sqlite3.Connection, bytes]:
+    """Return a copy of the run database of a home with one run, and its checkpoints."""
+    if repr(request) not in _homes:
+        with TemporaryDirectory() as folder:
+            home = Path(folder)
+            with open_store(home) as store:
+                played(store, request)
+                runs = sqlite3.connect(":memory:", check_same_thread=False)
+                store.db.conn.backup(runs)
+            _homes[repr(request)] = runs, (home / "checkpoints.db").read_bytes()
+    return _homes[repr(request)]
 
 
 def go(store: Store, run: Run, said: str | None = None, on_turn: OnTurn = lambda _: None) -> Run:

@@ -32,7 +32,7 @@ from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 from tests.small_probes import asked, duel, heeding
-from tests.small_runs import played
+from tests.small_runs import played_once
 
 ROOT = Path(__file__).parents[1]
 
@@ -86,7 +86,7 @@ def code(text: str) -> list[str]:
 @pytest.fixture
 def trust(opened: Store) -> Store:
     """A home with one run, in which units send what they may, beg and are answered by rule."""
-    played(opened, RunOptions("trust", 2, models="policy:random?noise=0.2", values={"rounds": 4}))
+    played_once(opened, RunOptions("trust", 2, models="policy:random?noise=0.2", values={"rounds": 4}))
     return opened
 
 
@@ -204,12 +204,6 @@ def test_the_page_describes_what_trace_prints(trust: Store, home: Path) -> None:
     assert keys("hobbes trace RUN TURN AGENT --json") == list(told(home, "trace", "last", "0", unit))
 
 
-def test_the_page_describes_what_compare_prints(trust: Store, home: Path) -> None:
-    played(trust, RunOptions("trust", 2, values={"rounds": 2}))
-    other = trust.figures.of_all_runs()[1]["id"]
-    assert set(keys("hobbes compare A B --json")) == told(home, "compare", other, "last").keys()
-
-
 def test_the_page_describes_what_a_probe_prints(opened: Store, home: Path) -> None:
     situation = Situation(run=duel(opened).id, turn=1, agent="unit-a")
     with heeding():
@@ -235,6 +229,7 @@ def test_the_page_describes_what_experiments_print(home: Path, tmp_path: Path) -
     ("heading", "words"),
     [
         ("hobbes trace RUN TURN --json", "trace last 0"),
+        ("hobbes compare A B --json", "compare last last"),
         ("hobbes replay RUN --json", "replay last"),
         ("hobbes verify RUN --json", "verify last"),
         ("hobbes export RUN --json", "export last --to new"),

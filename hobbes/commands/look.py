@@ -1,37 +1,15 @@
-"""The commands that show runs: `runs`, `trace`, `compare`, `export`, `view`."""
+"""The commands that show runs: `runs`, `trace`, `search`, `view`, and notes on them: `note`, `notes`."""
 
 import re
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hobbes.commands import options
-from hobbes.commands.groups import CHANGE, DATA, LOOK
+from hobbes.commands.groups import LOOK
 from hobbes.errors import UsageError
 
 app = typer.Typer()
-
-
-class Form(StrEnum):
-    """The formats of `hobbes export`."""
-
-    jsonl = "jsonl"
-    csv = "csv"
-    parquet = "parquet"
-    html = "html"
-    inspect = "inspect"
-
-
-class TextKind(StrEnum):
-    """The kinds of texts that `hobbes search` looks in."""
-
-    reasoning = "reasoning"
-    messages = "messages"
-    answers = "answers"
-    prompts = "prompts"
-    memories = "memories"
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
@@ -184,7 +162,8 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         list[str] | None, typer.Argument(help="words, or a phrase in quotes: '\"share the gold\"'")
     ] = None,
     kind: Annotated[
-        TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
+        Literal["reasoning", "messages", "answers", "prompts", "memories"] | None,
+        typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind"),
     ] = None,
     run: Annotated[str | None, typer.Option(help="only in this run")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
@@ -204,7 +183,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.show.terminal import ERR, print_json, remark
     from hobbes.store.text_index import Filters
 
-    filters = Filters(run or "", agent or "", text_search.KIND_NAMED[kind.value] if kind else "")
+    filters = Filters(run or "", agent or "", text_search.KIND_NAMED[kind] if kind else "")
     query = " ".join(words or ())
     with options.open_home(home) as store:
         with ERR.status("searching"):  # the first search reads all texts
@@ -225,72 +204,6 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         )
 
 
-@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
-def compare(
-    a: options.RunName, b: options.RunName, home: options.Home = options.HOME, as_json: options.AsJson = False
-) -> None:
-    """Show two runs of one world side by side.
-
-    It shows the settings that differ, where the runs first differ, the first decision that differs, failed
-    calls, measures and ratings.
-
-    Example: hobbes compare baseline last
-    """
-    from hobbes.prove.run_comparison import compare
-    from hobbes.show.both_runs import show
-    from hobbes.show.palette import looks_of
-    from hobbes.show.terminal import OUT, print_json
-    from hobbes.store.policy_games import with_turns
-
-    with options.open_home(home) as store, store.as_of_now():
-        one, other = with_turns(store, store.runs.find(a)), with_turns(store, store.runs.find(b))
-        comparison = compare(store, one, other)
-    if as_json:
-        print_json(comparison)
-    else:
-        OUT.print(show(comparison, looks_of([*one.setting.agents, *other.setting.agents])))
-
-
-@app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def export(
-    run: options.RunName,
-    form: Annotated[
-        Form, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files")
-    ] = Form.jsonl,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            help="the folder to create, or with --format inspect the file; by default exports/RUN-FORMAT or "
-            "exports/RUN.eval in the home folder"
-        ),
-    ] = None,
-    home: options.Home = options.HOME,
-    as_json: options.AsJson = False,
-) -> None:
-    """Export a run as tables, web pages or a log for inspect.
-
-    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. With
-    --format inspect, it writes one file, a log that `inspect view` opens.
-
-    Example: hobbes export last --format parquet --to tables
-    """
-    from hobbes.show.exports import LOG
-    from hobbes.show.exports import export as exported
-    from hobbes.show.terminal import OUT, print_json, table
-    from hobbes.store.policy_games import with_turns
-
-    with options.open_home(home) as store, store.as_of_now():
-        stored = with_turns(store, store.runs.find(run))
-        usual = f"{stored.id}{LOG}" if form is Form.inspect else f"{stored.id}-{form.value}"
-        folder = to or home / "exports" / usual
-        files = exported(store, stored, form.value, folder)
-    if as_json:
-        print_json({"run": stored.id, "folder": str(folder), "files": files})
-    else:
-        size = {Form.html: "pages", Form.inspect: "samples"}.get(form, "rows")
-        OUT.print(table(f"{folder}", ("file", size), list(files.items())))
-
-
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
 def view(
     host: Annotated[str, typer.Option(help="the address to listen on")] = "127.0.0.1",
@@ -307,3 +220,74 @@ def view(
     from hobbes.show.web.server import view as viewed
 
     viewed(home, host, port)
+
+
+ALL = "all"
+"""Stands for all turns of a run, or for all agents of a turn."""
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def note(  # noqa: PLR0913, PLR0917  its arguments and options
+    run: options.RunName,
+    turn: Annotated[str, typer.Argument(help="a turn, or all: the whole run")] = ALL,
+    agent: Annotated[str, typer.Argument(help="an agent, or all: the whole turn")] = ALL,
+    text: Annotated[str | None, typer.Argument(help="what to note; it replaces the text before")] = None,
+    event: Annotated[
+        int | None, typer.Option(min=0, help="the number of an event of the turn, as in the table events")
+    ] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="add this tag; may be repeated")] = None,
+    untag: Annotated[list[str] | None, typer.Option(help="take this tag away; may be repeated")] = None,
+    star: Annotated[bool | None, typer.Option("--star/--no-star", help="add a star, or take it away")] = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Note something about an agent's turn, a whole turn, an event or a whole run.
+
+    Notes are kept in notes.db in the home; a run stays as it was. What is not given stays as it is.
+
+    Example: hobbes note last 3 miner-01 --tag promise-broken "It had promised not to raid."
+    """
+    from hobbes.show import annotations
+    from hobbes.show.terminal import print_json
+
+    if turn != ALL and not turn.isdecimal():
+        raise UsageError(f"turn {turn!r}: write the number of a turn, or all")
+    if turn == ALL and (agent != ALL or event is not None):
+        raise UsageError("name the turn of the agent or of the event")
+    if event is not None and agent != ALL:
+        raise UsageError("a note is about an agent or about an event; write all in place of the agent")
+    with options.open_home(home) as store:
+        whole = None if turn == ALL else int(turn)
+        place = annotations.place_of(store, run, whole, None if agent == ALL else agent, event)
+        change = annotations.Change(text, star, tag or (), untag or ())
+        if change == annotations.Change():
+            raise UsageError("there is nothing to note: write a text, or give --tag or --star")
+        written = annotations.change_note(store, place, change)
+        if as_json:
+            print_json(written.to_json())
+        else:
+            annotations.show(store, [written])
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=LOOK)
+def notes(
+    run: Annotated[str | None, typer.Option(help="only the notes of this run")] = None,
+    tag: Annotated[str | None, typer.Option(help="only notes with this tag")] = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """List what people have noted.
+
+    Example: hobbes notes --tag promise-broken
+    """
+    from hobbes.show import annotations
+    from hobbes.show.terminal import print_json, remark
+
+    with options.open_home(home) as store:
+        found = store.notes.of(store.runs.find(run).id if run else None, tag or "")
+        if as_json:
+            print_json([one.to_json() for one in found])
+        elif found:
+            annotations.show(store, found)
+        else:
+            remark("hobbes: no notes; `hobbes note RUN TURN AGENT TEXT` writes one")

@@ -1,5 +1,6 @@
 """What commands share: their options, and helpers that read them."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand
 
-from hobbes.commands import completion
 from hobbes.errors import UsageError
 from hobbes.files import check_path, key_and_value, read_json
 
@@ -62,7 +62,6 @@ Model = Annotated[
     str | None,
     typer.Option(
         callback=not_empty,
-        autocompletion=completion.models,
         help="openai:NAME, policy:NAME?noise=0.1&tremble=0.1, python:FILE.py:NAME, human, a name in the "
         "models file, or SPEC*N,SPEC*N",
     ),
@@ -73,9 +72,7 @@ ModelsFile = Annotated[
         "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
     ),
 ]
-Prompts = Annotated[
-    str | None, typer.Option(callback=not_empty, autocompletion=completion.variants, help=VARIANT)
-]
+Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[
     str | None,
@@ -108,7 +105,7 @@ class NamesWorlds(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-_WORLD = typer.Argument(autocompletion=completion.worlds, help=A_WORLD)
+_WORLD = typer.Argument(help=A_WORLD)
 WorldName = Annotated[str, _WORLD]
 AnyWorldName = Annotated[str | None, _WORLD]
 
@@ -176,3 +173,16 @@ def _without_none(options: dict[str, Any]) -> dict[str, Any]:
 def split_list(text: str | None) -> list[str]:
     """Return what an option lists, separated by commas."""
     return [word.strip() for word in text.split(",") if word.strip()] if text else []
+
+
+def turn_numbers(text: str) -> list[int]:
+    """Return the turns of a list such as 3,7 or 3-5."""
+    numbers: list[int] = []
+    for word in split_list(text):
+        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
+        if found is None:
+            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    if not numbers:
+        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
+    return numbers

@@ -1,22 +1,15 @@
 """The commands that try prompts in recorded situations: `probe`, `probe add`, `probe show`."""
 
-import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
 from hobbes.errors import HobbesError, UsageError
-
-if TYPE_CHECKING:
-    from hobbes.probe.probe_plan import Cost, Plan
-    from hobbes.probe.situations import Situation
-    from hobbes.probe.table import ProbeTold
-    from hobbes.store.home import Store
 
 SUFFIX = ".toml"
 """How the name of a file of situations ends, and that of no run."""
@@ -82,7 +75,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(
             callback=options.not_empty,
-            autocompletion=completion.variants,
             help=f"prompts to try, separated by commas: each {options.VARIANT}",
         ),
     ] = None,
@@ -92,7 +84,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             "--model",
             "--models",
             callback=options.not_empty,
-            autocompletion=completion.models,
             help="chat models to ask, separated by commas; by default the one that plays the agent",
         ),
     ] = None,
@@ -134,10 +125,11 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.nodes.caps import Caps
     from hobbes.probe.asker import asking, kept_calls, missing
     from hobbes.probe.probe_plan import cost
-    from hobbes.probe.situations import read_probe_file, with_options
+    from hobbes.probe.situations import pick_from_runs, read_probe_file, with_options
     from hobbes.probe.versions import plan_version
+    from hobbes.show.probe_reports import plan_in_words, plan_json, show_probe
     from hobbes.show.progress import watched_answers
-    from hobbes.show.terminal import remark
+    from hobbes.show.terminal import print_json, remark, say
 
     caps = Caps(max_calls, max_tokens, max_usd)
     given = {
@@ -151,19 +143,24 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
     with options.open_home(home, writes=not dry_run) as store:
         files = [read_probe_file(Path(source)) for source in sources if source.endswith(SUFFIX)]
         runs = [source for source in sources if not source.endswith(SUFFIX)]
-        asked = with_options(files, given, _situations(store, runs, turns, options.split_list(agents), where))
-        planned = plan_version(store, asked, caps)
-        if asked.prompts and len(planned.columns) == 1:
+        numbers = options.turn_numbers(turns) if turns else None
+        picked = pick_from_runs(store, runs, numbers, options.split_list(agents), where)
+        probe = with_options(files, given, picked)
+        planned = plan_version(store, probe, caps)
+        if probe.prompts and len(planned.columns) == 1:
             raise UsageError(f"{'; '.join(planned.notes)}, and nothing would be compared; edit it first")
         if dry_run:
             expected = cost(store, planned, missing(planned, kept_calls(store, planned)))
-            _tell_cost(planned, expected, as_json=as_json)
+            if as_json:
+                print_json(plan_json(planned, expected))
+            else:
+                say(plan_in_words(planned, expected))
             return
-        if not asked.name:
+        if not probe.name:
             raise UsageError("--name: give the probe a name, under which it is kept")
         with asking(store, planned, caps) as asker:
             expected = cost(store, planned, missing(planned, asker.kept))
-            remark(_in_words(planned, expected))
+            remark(plan_in_words(planned, expected))
             if expected.calls and expected.usd != 0 and not yes:
                 agree()
             try:
@@ -172,36 +169,8 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             except KeyboardInterrupt:
                 remark("stopped; the same command goes on with the probe")
                 sys.exit(130)
-        if not _show(store, planned.name, as_json=as_json).has_decisions:
+        if not show_probe(store, planned.name, as_json=as_json).has_decisions:
             sys.exit(1)
-
-
-def turn_numbers(text: str) -> list[int]:
-    """Return the turns of a list such as 3,7 or 3-5."""
-    numbers: list[int] = []
-    for word in options.split_list(text):
-        found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", word)
-        if found is None:
-            raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
-    if not numbers:
-        raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
-    return numbers
-
-
-def _situations(
-    store: "Store", runs: list[str], turns: str | None, agents: list[str], where: str | None
-) -> "list[Situation]":
-    """Return the situations that options pick from runs. Raise UsageError if they pick none."""
-    from hobbes.probe.situations import pick, why_nothing_picked
-    from hobbes.store.policy_games import with_turns
-
-    numbers = turn_numbers(turns) if turns else None
-    found = [with_turns(store, store.runs.find(run)) for run in runs]
-    situations = [one for run in found for one in pick(store, run, numbers, agents, where)]
-    if runs and not situations:
-        raise why_nothing_picked(store, found, numbers, agents, where)
-    return situations
 
 
 def agree() -> None:
@@ -212,36 +181,6 @@ def agree() -> None:
         raise UsageError("this costs money, or an unknown sum; --yes asks it without a question") from error
     if not agreed:
         raise HobbesError("nothing was asked")
-
-
-def _in_words(planned: "Plan", expected: "Cost") -> str:
-    """Return what a probe asks now and what that will cost, in one line."""
-    from hobbes.engine.telling import counted
-    from hobbes.show.probe_reports import cost_in_words
-
-    cells = len(planned.cells)
-    there = cells * planned.times - expected.calls
-    kept = [f"{there:,} are there already"] if there else []
-    return "; ".join((f"{counted(cells, 'cell')}, {cost_in_words(expected)}", *kept, *planned.notes))
-
-
-def _tell_cost(planned: "Plan", cost: "Cost", *, as_json: bool) -> None:
-    """Print what a probe would cost."""
-    from hobbes.show.terminal import print_json, say
-
-    if as_json:
-        print_json(
-            {
-                "probe": planned.name,
-                "cells": len(planned.cells),
-                "calls": cost.calls,
-                "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
-                "usd": cost.usd,
-                "notes": planned.notes,
-            }
-        )
-    else:
-        say(_in_words(planned, cost))
 
 
 @app.command("add", context_settings=options.ENV)
@@ -262,9 +201,8 @@ def add(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.show.terminal import say
 
     with options.open_home(home) as store:
-        asked = situations.Situation(run=run, turn=turn, agent=agent, note=note)
-        one = situations.with_run_name(store, situations.find(store, asked))
-    count = situations.add(to, one)
+        situation = situations.find(store, situations.Situation(run=run, turn=turn, agent=agent, note=note))
+        count = situations.add(to, situations.with_run_name(store, situation))
     say(f"{to} has {counted(count, 'situation')}")
 
 
@@ -288,7 +226,6 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             help="show how the prompt of this column differs from that of `recorded`",
         ),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="print Markdown")] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -296,11 +233,8 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes probe show peaceful 2 ./mine
     """
-    from hobbes.probe.table import tell
-    from hobbes.show import probe_reports
-    from hobbes.show.both_runs import word_diff_text
-    from hobbes.show.documents import Document, printed
-    from hobbes.show.terminal import OUT, next_step, print_json, say
+    from hobbes.show.probe_reports import show_answers, show_probe, show_word_diff
+    from hobbes.show.terminal import print_json, say
     from hobbes.store.probe_tables import probe_names
 
     with options.open_home(home) as store:
@@ -311,45 +245,10 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
             else:
                 say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
         elif diff is not None:
-            pieces = probe_reports.diff(tell(store, probe), diff)
-            if as_json:
-                print_json(pieces)
-            else:
-                OUT.print(
-                    word_diff_text(pieces, marks=OUT.color_system is None) if pieces else "no difference"
-                )
+            show_word_diff(store, probe, diff, as_json=as_json)
         elif situation is None:
-            _show(store, probe, as_json=as_json, markdown=markdown)
+            show_probe(store, probe, as_json=as_json)
         elif column is None:
             raise UsageError("name a column, too: hobbes probe show PROBE SITUATION COLUMN")
-        elif as_json:
-            told = tell(store, probe)
-            print_json(probe_reports.told_cell(store, told, told.number(situation), column, answer))
         else:
-            told = tell(store, probe)
-            number = told.number(situation)
-            commands = answer is not None
-            sections = list(probe_reports.answers(store, told, number, column, answer, commands=commands))
-            title = f"{probe}, {column}, {probe_reports.situation_in_words(told, number)}"
-            OUT.print(printed(Document(title, sections)))
-            if answer is None:
-                next_step(store.command("probe", "show", probe, number, column, 1))
-
-
-def _show(store: "Store", name: str, *, as_json: bool, markdown: bool = False) -> "ProbeTold":
-    """Print what a probe found, and return it."""
-    from hobbes.probe.table import tell
-    from hobbes.show import probe_reports
-    from hobbes.show.documents import printed
-    from hobbes.show.terminal import OUT, next_step, print_json
-
-    told = tell(store, name)
-    if as_json:
-        print_json(told.to_json())
-    elif markdown:
-        print(probe_reports.document(told).markdown())  # noqa: T201  rich would wrap it
-    else:
-        OUT.print(printed(probe_reports.document(told)))
-        last = told.columns[-1].column.name
-        next_step(store.command("probe", "show", name, 1, last))
-    return told
+            show_answers(store, probe, situation, column, answer, as_json=as_json)

@@ -1,12 +1,11 @@
 """The commands about prompts: `prompts list`, `show`, `render`, `diff`, `check`."""
 
 import sys
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ InRun = Annotated[
     typer.Option(help="take state and memories from this run, and its settings"),
 ]
 RunsLang = Annotated[str | None, typer.Option(help="en or zh; by default that of the run, or en")]
-Variant = Annotated[str, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)]
+Variant = Annotated[str, typer.Argument(help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
@@ -40,8 +39,8 @@ def prompts_list(
 
     Example: hobbes prompts list mining
     """
-    from hobbes.show.recorded_prompts import list_variants
-    from hobbes.show.terminal import OUT, print_json, table
+    from hobbes.show.recorded_prompts import list_variants, variants_table
+    from hobbes.show.terminal import OUT, print_json
     from hobbes.worlds import WORLDS
 
     worlds = [options.find_world(world)] if world else list(WORLDS.values())
@@ -49,27 +48,8 @@ def prompts_list(
         by_world = list_variants(worlds, store.runs.prompts())
     if as_json:
         print_json(by_world)
-        return
-    rows = [
-        (
-            name,
-            variant,
-            " ".join(row["languages"] or ()),
-            _how_many(row["runs"]),
-            _how_many(row["cassettes"]),
-            row["advice"] or "",
-            row["about"] or "",
-        )
-        for name, of_world in by_world.items()
-        for variant, row in of_world.items()
-    ]
-    OUT.print(table("", ("world", "variant", "languages", "runs", "cassettes", "advice", "about"), rows))
-
-
-def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
-    """Return the number of runs or cassettes, and of those since which the variant has changed."""
-    changed = sum(one["changed"] is True for one in recorded)
-    return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))
+    else:
+        OUT.print(variants_table(by_world))
 
 
 @app.command("show", context_settings=options.ENV, cls=options.NamesWorlds)
@@ -209,9 +189,7 @@ def prompts_diff(
 @app.command("check", context_settings=options.ENV, cls=options.NamesWorlds)
 def prompts_check(
     world: options.AnyWorldName = None,
-    variant: Annotated[
-        str | None, typer.Argument(autocompletion=completion.variants, help=options.VARIANT)
-    ] = None,
+    variant: Annotated[str | None, typer.Argument(help=options.VARIANT)] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Check the prompt files for mistakes.
@@ -221,34 +199,18 @@ def prompts_check(
 
     Example: hobbes prompts check mining guided
     """
-    from rich.text import Text
-
     from hobbes.engine.telling import counted
-    from hobbes.nodes.prompt_templates import PromptError
-    from hobbes.nodes.prompting import languages, load_prompts, variants
-    from hobbes.play.prompt_checks import check_prompts, prompt_warnings
-    from hobbes.show.terminal import OUT, print_json, say
+    from hobbes.play.prompt_checks import check_variants
+    from hobbes.show.terminal import print_json, say
     from hobbes.worlds import WORLDS
 
-    checked: list[str] = []
-    # Each one once, although variants share files, and a difference of languages shows in both.
-    problems: dict[str, None] = {}
-    warnings: dict[str, None] = {}
-    for one in [options.find_world(world)] if world else WORLDS.values():
-        for name in [variant] if variant else variants(one):
-            for lang in languages(one.name, name) or ("en",):
-                checked.append(f"{one.name} {name} {lang}")
-                try:
-                    problems |= dict.fromkeys(check_prompts(one, load_prompts(one, name, lang)))
-                    warnings |= dict.fromkeys(prompt_warnings(one, name, lang))
-                except PromptError as error:
-                    problems[str(error)] = None
+    found = check_variants([options.find_world(world)] if world else [*WORLDS.values()], variant)
     if as_json:
-        print_json({"checked": checked, "problems": list(problems), "warnings": list(warnings)})
+        print_json(found._asdict())
     else:
-        for line in (*problems, *(f"warning: {warning}" for warning in warnings)):
+        for line in (*found.problems, *(f"warning: {warning}" for warning in found.warnings)):
             say(line)
-        found = f"{counted(len(problems), 'problem')}, {counted(len(warnings), 'warning')}"
-        OUT.print(Text(f"{len(checked)} checked, {found}"))
-    if problems:
+        counts = f"{counted(len(found.problems), 'problem')}, {counted(len(found.warnings), 'warning')}"
+        say(f"{len(found.checked)} checked, {counts}")
+    if found.problems:
         sys.exit(1)

@@ -31,7 +31,7 @@ from hobbes.play.models_file import read_models
 from hobbes.play.start import check_players
 from hobbes.probe.asker import Asker, kept_calls
 from hobbes.probe.situations import ProbeFile
-from hobbes.probe.table import CellTold, ProbeTold, tell
+from hobbes.probe.table import CellAnswers, ProbeResult, read_probe
 from hobbes.probe.versions import plan_version
 from hobbes.store.history import intents_of, state_before, stored_turn
 from hobbes.store.home import Store
@@ -145,7 +145,7 @@ class ProbeAdapter:
         self._failure = (reply.error or str(reply.failure)) if reply.failure else ""
         return reply.text
 
-    def _told(self, prompts: str, numbers: Collection[int]) -> tuple[str, ProbeTold]:
+    def _told(self, prompts: str, numbers: Collection[int]) -> tuple[str, ProbeResult]:
         """Ask what is missing of a candidate in these situations; return its column, and the probe."""
         store, asked, models = self._store, self._asked, {*self._asked.baseline.models.values()}
         probe = ProbeFile(
@@ -160,9 +160,9 @@ class ProbeAdapter:
         cells = [one for one in planned.cells if one.column == column and one.situation in numbers]
         part = replace(planned, cells=tuple(cells))
         play_out(Asker(store, part, kept_calls(store, planned), NO_CAPS).ask_all(lambda: None))
-        return column, tell(store, asked.file.name)
+        return column, read_probe(store, asked.file.name)
 
-    def _seen(self, number: int, cell: CellTold) -> tuple[float | None, dict[str, Any]]:
+    def _seen(self, number: int, cell: CellAnswers) -> tuple[float | None, dict[str, Any]]:
         """Return the mean value of the answers to a situation, and what the proposer reads about them."""
         at, measure = self._asked.situations[number - 1], self._asked.file.measure
         run = self._store.runs.find(at.run)

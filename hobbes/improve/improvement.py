@@ -1,10 +1,11 @@
 """What is asked of an improvement, and the games that decide about what gepa finds."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -15,11 +16,13 @@ from hobbes.experiment.arms import Options
 from hobbes.experiment.estimate import Estimate, estimate
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse
 from hobbes.experiment.file_values import Name, Seeds, Text
+from hobbes.experiment.games import missing, play_experiment
 from hobbes.experiment.plan import plan
-from hobbes.experiment.report import Report
+from hobbes.experiment.report import Report, report
 from hobbes.experiment.statistics import ALPHA, fewest_pairs
 from hobbes.files import read_toml
-from hobbes.improve.advice import advice_of
+from hobbes.improve.advice import advice_of, write_candidate
+from hobbes.play.side_by_side import Progress
 from hobbes.play.start import Beginning
 from hobbes.probe.situations import Situation, pick
 from hobbes.store.home import Store
@@ -27,6 +30,9 @@ from hobbes.store.probe_tables import MAX_TIMES
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 """The arms of the games that decide, beside the null arm."""
+
+Watched: TypeAlias = Callable[[int, int], AbstractContextManager[Progress]]
+"""Shows how games go on: given how many there are, and how many of them are missing."""
 
 Guard = Annotated[str, Field(pattern=r"^\S+ (>=|<=) (0?\.\d*[1-9]\d*|[1-9]\d*(\.\d+)?) baseline$")]
 """What must be kept: a share of a measure of the baseline, above 0."""
@@ -146,6 +152,18 @@ def read_improvement(store: Store, path: Path) -> Improvement:
     cells = plan(store, path, parse(games)).cells
     cost = estimate(store, [*cells, *cells[::2]])  # the candidate takes as much as each of the two
     return Improvement(file, games, situations, cells[0].new, advice_of(cells[0].new)[1], cost)
+
+
+def decide(store: Store, path: Path, asked: Improvement, advice: str, watched: Watched) -> Report:
+    """Play the games that decide about advice, or go on with them; write its prompts if they accept it."""
+    content = asked.experiment(advice)
+    made = plan(store, path, parse(content))
+    with watched(len(made.cells), len(missing(store, made))) as progress:
+        play_experiment(store, made, content, progress)
+    games = report(store, asked.file.name)
+    if is_accepted(games):
+        write_candidate(asked.baseline, advice, Path(asked.file.name, "prompts"))
+    return games
 
 
 def is_accepted(found: Report | None) -> bool:

@@ -5,11 +5,12 @@ have good reasons for any of them. Source: docs/prompts.md#warnings.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import combinations, product
 from operator import itemgetter
+from typing import NamedTuple
 from unicodedata import normalize
 
 from hobbes.engine import reflection
@@ -61,6 +62,32 @@ _JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
 
 _DIGITS = r"(?<![A-Za-z0-9_.])(?u:\d+(?:[.,]\d+)*)(?![A-Za-z0-9_])"
 _CALCULATING = frozenset({"0", "1", "2", "3"})
+
+
+class Checked(NamedTuple):
+    """What checks of prompts found. Each thing is named once, although variants share files."""
+
+    checked: list[str]
+    """The world, variant and language of each prompt."""
+    problems: list[str]
+    warnings: list[str]
+
+
+def check_variants(worlds: Sequence[AnyWorld], variant: str | None) -> Checked:
+    """Check the prompts of worlds in all their languages: one variant, or all of them."""
+    checked: list[str] = []
+    problems: dict[str, None] = {}
+    warnings: dict[str, None] = {}
+    for world in worlds:
+        for name in [variant] if variant else variants(world):
+            for lang in languages(world.name, name) or ("en",):
+                checked.append(f"{world.name} {name} {lang}")
+                try:
+                    problems |= dict.fromkeys(check_prompts(world, load_prompts(world, name, lang)))
+                    warnings |= dict.fromkeys(prompt_warnings(world, name, lang))
+                except PromptError as error:
+                    problems[str(error)] = None
+    return Checked(checked, list(problems), list(warnings))
 
 
 def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:

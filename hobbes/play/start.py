@@ -115,14 +115,6 @@ class Shared:
 ALONE = Shared()
 
 
-def names_of(store: Store, name: str | None, times: int | None) -> list[str | None]:
-    """Return the names of so many new runs. Raise UsageError if one is taken, before any run is written."""
-    names = numbered(name, times)
-    for one in names:
-        store.runs.check_name(one)
-    return names
-
-
 def numbered(name: str | None, times: int | None) -> list[str | None]:
     """Return the names of so many runs: NAME-1, NAME-2 and so on; without `times`, that of one run."""
     return [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]

@@ -109,33 +109,32 @@ def missing(planned: Plan, kept: Kept) -> dict[tuple[int, str], int]:
     }
 
 
+@dataclass(frozen=True, slots=True)
 class _Journal:
     """The journal of one answer: it has what was answered before, and keeps what arrives."""
 
+    store: Store
+    probe: str
+    kept: Kept
+    key: AnswerKey
+    attempt: int
     has_all = False
-
-    def __init__(self, store: Store, probe: str, kept: Kept, key: AnswerKey, attempt: int) -> None:
-        self._store = store
-        self._probe = probe
-        self._kept = kept
-        self._key = key
-        self._attempt = attempt
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:  # noqa: ARG002  as in Journal
         """Return the kept call, None if there is none that brought an answer."""
-        call = self._kept.get(self._key._replace(question=question))
+        call = self.kept.get(self.key._replace(question=question))
         return None if call is None or call.outcome in NO_ANSWER else call
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of the call, in which the attempt tells it from all others of the situation."""
-        return Address(turn, agent, self._attempt)
+        return Address(turn, agent, self.attempt)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: how a kept answer is read is told when the probe is."""
 
     async def keep(self, *calls: Call) -> None:
         """Store calls."""
-        keep_answers(self._store, self._probe, [KeptAnswer(*self._key[:3], call) for call in calls])
+        keep_answers(self.store, self.probe, [KeptAnswer(*self.key[:3], call) for call in calls])
 
     def turn(self, turn: Logged) -> None:
         """Raise AssertionError: nothing is played."""
@@ -166,9 +165,7 @@ class _CellPlayer:
         """Return this player: it alone is asked."""
         return self
 
-    def observing(self, _: str) -> "_CellPlayer":
-        """Return this player: it alone is asked."""
-        return self
+    observing = named
 
     def stop_reason(self) -> str:
         """Return an empty text: what stops the calls is raised."""
@@ -185,9 +182,14 @@ def meter_of(store: Store, planned: Plan, kept: Kept, caps: Caps) -> Meter:
 
     for call in kept.values():
         if call.outcome not in NO_ANSWER:
-            into, out = call.reply.tokens_in, call.reply.tokens_out
-            spent.add(None if into is None or out is None else into + out, usd_of(call.reply))
+            spent.add(tokens_of(call.reply), usd_of(call.reply))
     return Meter(caps, spent, usd_of)
+
+
+def tokens_of(reply: Reply) -> int | None:
+    """Return the tokens of a call, None if the server did not report them."""
+    into, out = reply.tokens_in, reply.tokens_out
+    return None if into is None or out is None else into + out
 
 
 @contextmanager

@@ -187,16 +187,9 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
     except ValueError as error:
         raise UsageError(str(error)) from error
     view = view_of(world, state, memories, agent)
+    start = TurnStart(state, memories)
     question = PromptQuestion(
-        world,
-        setting,
-        prompts.variant,
-        prompts.lang,
-        TurnStart(state, memories),
-        agent,
-        view,
-        player=spec,
-        models=models,
+        world, setting, prompts.variant, prompts.lang, start, agent, view, player=spec, models=models
     )
     return Cell(number, column.name, question, prompts, question.render(prompts), model)
 

@@ -153,7 +153,18 @@ def pick(
                 yield Situation(run=run.id, turn=turn, agent=agent)
 
 
-def why_nothing_picked(
+def pick_from_runs(
+    store: Store, names: Sequence[str], turns: Sequence[int] | None, agents: Collection[str], act: str | None
+) -> list[Situation]:
+    """Return the situations that options pick from runs; raise UsageError if they pick none."""
+    runs = [with_turns(store, store.runs.find(name)) for name in names]
+    picked = [situation for run in runs for situation in pick(store, run, turns, agents, act)]
+    if runs and not picked:
+        raise _nothing_picked(store, runs, turns, agents, act)
+    return picked
+
+
+def _nothing_picked(
     store: Store, runs: Sequence[Run], turns: Sequence[int] | None, agents: Collection[str], act: str | None
 ) -> UsageError:
     """Return the error for options that pick no situation: it names what they could have picked."""

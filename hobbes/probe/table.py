@@ -20,7 +20,7 @@ from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import Call
 from hobbes.nodes.players import is_stand_in
 from hobbes.nodes.reading import deciding, read
-from hobbes.probe.asker import columns_kept
+from hobbes.probe.asker import columns_kept, tokens_of
 from hobbes.probe.exact_test import Interval, Pair, interval, may_differ, p_value
 from hobbes.probe.probe_plan import Column, Place, place
 from hobbes.probe.situations import Situation, with_run_name
@@ -58,7 +58,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class CellTold:
+class CellAnswers:
     """The answers of a cell."""
 
     answers: tuple[Answer, ...] = ()
@@ -73,7 +73,7 @@ class CellTold:
         return sum(act in one.acts for one in self.answers if one.acts is not None)
 
 
-class ColumnTold(NamedTuple):
+class ColumnResult(NamedTuple):
     """What a column cost, and what became of its calls."""
 
     column: Column
@@ -107,8 +107,8 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ProbeTold:
-    """A probe as it is told."""
+class ProbeResult:
+    """What a probe says."""
 
     name: str
     world: AnyWorld
@@ -116,8 +116,8 @@ class ProbeTold:
     situations: tuple[Situation, ...]
     recorded: tuple[tuple[str, ...] | None, ...]
     """The acts of the recorded decision in each situation; None if the turn was not played."""
-    columns: tuple[ColumnTold, ...]
-    cells: Mapping[tuple[int, str], CellTold]
+    columns: tuple[ColumnResult, ...]
+    cells: Mapping[tuple[int, str], CellAnswers]
 
     @property
     def has_decisions(self) -> bool:
@@ -146,7 +146,7 @@ class ProbeTold:
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
         """The differences of each column by each act that may differ."""
-        found = [one for told in self.columns for one in self._differences(told.column)]
+        found = [one for result in self.columns for one in self._differences(result.column)]
         corrected = holm([one.p for one in found])
         return tuple(
             one._replace(p_holm=one.p if p is None else p) for one, p in zip(found, corrected, strict=True)
@@ -181,16 +181,16 @@ class ProbeTold:
 
         It is the recorded one of the same model, and for that of a further model the first one.
         """
-        first, *_ = (told.column for told in self.columns)
+        first, *_ = (result.column for result in self.columns)
         if column.name == first.name:
             return None
         if column.is_recorded:
             return first.name
         return next(
-            told.column.name
-            for told in self.columns
-            if told.column.is_recorded
-            and (told.column.model, told.column.model_settings) == (column.model, column.model_settings)
+            result.column.name
+            for result in self.columns
+            if result.column.is_recorded
+            and (result.column.model, result.column.model_settings) == (column.model, column.model_settings)
         )
 
     def is_chance(self, column: Column) -> bool:
@@ -221,15 +221,15 @@ class ProbeTold:
 
     def column(self, name: str) -> Column:
         """Return the column with a name; raise MissingError, which lists the names, for an unknown one."""
-        columns = {told.column.name: told.column for told in self.columns}
+        columns = {result.column.name: result.column for result in self.columns}
         if name not in columns:
             hint = did_you_mean(name, columns, f"its columns: {', '.join(columns)}")
             raise MissingError(f"probe {self.name} has no column {name!r}{hint}")
         return columns[name]
 
-    def cell(self, situation: int, column: str) -> CellTold:
+    def cell(self, situation: int, column: str) -> CellAnswers:
         """Return a cell; raise MissingError for an unknown situation or column."""
-        return self.cells.get((self.number(situation), self.column(column).name), CellTold())
+        return self.cells.get((self.number(situation), self.column(column).name), CellAnswers())
 
     def to_json(self) -> dict[str, Any]:
         """Return the probe as plain JSON."""
@@ -243,19 +243,19 @@ class ProbeTold:
             ],
             "columns": [
                 {
-                    "column": told.column.name,
-                    "prompts": told.column.prompts,
-                    "lang": told.column.lang,
-                    "model": told.column.model,
-                    "settings": told.column.settings,
-                    "answers": told.answers,
-                    "failures": dict(told.failures),
-                    "rejections": dict(told.rejections),
-                    "calls": told.spent.calls,
-                    "tokens": told.spent.tokens,
-                    "usd": told.spent.usd,
+                    "column": result.column.name,
+                    "prompts": result.column.prompts,
+                    "lang": result.column.lang,
+                    "model": result.column.model,
+                    "settings": result.column.settings,
+                    "answers": result.answers,
+                    "failures": dict(result.failures),
+                    "rejections": dict(result.rejections),
+                    "calls": result.spent.calls,
+                    "tokens": result.spent.tokens,
+                    "usd": result.spent.usd,
                 }
-                for told in self.columns
+                for result in self.columns
             ],
             "acts": list(self.acts),
             "cells": [
@@ -274,7 +274,7 @@ class ProbeTold:
         }
 
 
-def tell(store: Store, name: str) -> ProbeTold:
+def read_probe(store: Store, name: str) -> ProbeResult:
     """Return what a probe says; raise MissingError if there is none of this name."""
     probe = probe_named(store, name)
     situations = tuple(with_run_name(store, Situation(**row)) for row in probe.situations)
@@ -288,10 +288,10 @@ def tell(store: Store, name: str) -> ProbeTold:
         for column in columns.values()
     }
     cells = {
-        key: CellTold(tuple(_answers(at, situations[key[0] - 1].agent, calls.get(key, ()))))
+        key: CellAnswers(tuple(_answers(at, situations[key[0] - 1].agent, calls.get(key, ()))))
         for key, at in places.items()
     }
-    return ProbeTold(
+    return ProbeResult(
         name,
         world_named(probe.world),
         probe.times,
@@ -328,20 +328,18 @@ def _recorded_acts(store: Store, situation: Situation) -> tuple[str, ...] | None
 def _column(
     store: Store,
     column: Column,
-    cells: Mapping[tuple[int, str], CellTold],
+    cells: Mapping[tuple[int, str], CellAnswers],
     places: Mapping[tuple[int, str], Place],
     calls: Mapping[tuple[int, str], Sequence[KeptAnswer]],
-) -> ColumnTold:
+) -> ColumnResult:
     """Return what a column cost, and what became of its calls."""
     prices, spent = prices_of(store.home), Spent()
     for key, of_cell in calls.items():
         for one in of_cell if key[1] == column.name else ():
             reply = one.call.reply
             spent.calls += 1
-            known = reply.tokens_in is not None and reply.tokens_out is not None
-            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0) if known else None
-            spent.add(tokens, usd(prices, reply, places[key].model))
+            spent.add(tokens_of(reply), usd(prices, reply, places[key].model))
     answers = [one for key, cell in cells.items() if key[1] == column.name for one in cell.answers]
     failures = Counter(str(one.call.outcome) for one in answers if one.acts is None)
     rejections = Counter(drop.code for one in answers for drop in one.drops)
-    return ColumnTold(column, len(answers), failures, rejections, spent)
+    return ColumnResult(column, len(answers), failures, rejections, spent)

@@ -12,7 +12,7 @@ from hobbes.nodes.journal import TURN_QUESTION, Prompt
 from hobbes.probe.asker import asking, columns_kept, meter_of, missing
 from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Column, Plan, plan
 from hobbes.probe.situations import ProbeFile
-from hobbes.probe.table import ProbeTold, tell
+from hobbes.probe.table import ProbeResult, read_probe
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import answers_of, kept_probe
 
@@ -95,7 +95,7 @@ def _asks_the_same(column: Column, texts: Texts, other: Column, before: Texts) -
 class Tried(NamedTuple):
     """What a probe says after a version was asked about, and why that did not end, if it did not."""
 
-    told: ProbeTold | None
+    result: ProbeResult | None
     problem: str = ""
 
 
@@ -114,7 +114,7 @@ class Session:
         self._asked = asked
         self._caps = caps
         self._watched = watched
-        self._last: ProbeTold | None = None
+        self._last: ProbeResult | None = None
         self._meter = meter_of(store, plan_version(store, asked, caps), {}, caps)
 
     async def ask(self) -> Tried:
@@ -131,14 +131,14 @@ class Session:
             problem = str(error.__cause__)
         except UsageError as error:
             problem = str(error)
-        self._last = self._told()
+        self._last = self._result()
         return Tried(self._last, problem)
 
-    def not_told_yet(self) -> ProbeTold | None:
+    def news(self) -> ProbeResult | None:
         """Return what the probe says now, None if it has said so already or if nothing was asked."""
-        told = self._told()
-        return None if told == self._last else told
+        result = self._result()
+        return None if result == self._last else result
 
-    def _told(self) -> ProbeTold | None:
+    def _result(self) -> ProbeResult | None:
         name = self._asked.name or ""
-        return tell(self._store, name) if kept_probe(self._store, name) else None
+        return read_probe(self._store, name) if kept_probe(self._store, name) else None

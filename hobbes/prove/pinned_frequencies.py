@@ -27,11 +27,10 @@ from hobbes.play.render import PromptQuestion, TurnStart
 from hobbes.probe.asker import Asker, as_kept
 from hobbes.probe.probe_plan import Cell, Column, Plan, place
 from hobbes.probe.situations import Situation
-from hobbes.probe.table import ProbeTold
-from hobbes.prove.pins import FORMAT, FrequencyPin, PinnedSituation, given, kept_variant, variant_kept
+from hobbes.probe.table import ProbeResult
+from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, kept_variant, variant_kept
 from hobbes.store.home import Store, open_store
 from hobbes.store.probe_tables import KeptAnswer, answers_of
-from hobbes.store.recorded_run import HOBBES
 from hobbes.temporary import temporary
 from hobbes.wire.cassettes import record_cassette
 from hobbes.worlds import world_named
@@ -71,7 +70,7 @@ def expectation(text: str) -> Expectation:
 
 
 def pin_frequency(
-    store: Store, told: ProbeTold, column: str, expect: Expectation, folder: Path
+    store: Store, told: ProbeResult, column: str, expect: Expectation, folder: Path
 ) -> FrequencyPin:
     """Return the file of a test in `folder`: the first answers of a column to the situations of an agent.
 
@@ -92,9 +91,7 @@ def pin_frequency(
     if not situations:
         raise UsageError(f"--expect: probe {told.name} has no situation of {expect.agent!r}")
     made = FrequencyPin(
-        format=FORMAT,
         about=f"{expect}. Answers of the column {column} of the probe {told.name}.",
-        hobbes=HOBBES,
         world=told.world.name,
         expect=str(expect),
         situations=situations,
@@ -125,7 +122,7 @@ def _situation(
         models={at.spec: models[at.spec]} if at.spec in models else {},
         system=system.split("\n"),
         prompt=prompt.split("\n"),
-        answers=[given(call.reply) for call in calls],
+        answers=[GivenAnswer.from_reply(call.reply) for call in calls],
     )
 
 
@@ -214,7 +211,7 @@ def asked_again(file: FrequencyPin, path: Path) -> FrequencyPin:
             update={
                 "system": cell.prompt.system.split("\n"),
                 "prompt": cell.prompt.turn.split("\n"),
-                "answers": [given(call.reply) for call in _counting(kept, cell.situation)],
+                "answers": [GivenAnswer.from_reply(call.reply) for call in _counting(kept, cell.situation)],
             }
         )
         for one, cell in zip(file.situations, now, strict=True)

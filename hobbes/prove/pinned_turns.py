@@ -38,7 +38,6 @@ from hobbes.play.render import prompts_for
 from hobbes.prove.changed_decisions import decision
 from hobbes.prove.difference import first_differing_part, json_text
 from hobbes.prove.pins import (
-    FORMAT,
     Answer,
     Before,
     Expected,
@@ -46,7 +45,6 @@ from hobbes.prove.pins import (
     Lines,
     TurnsPin,
     Way,
-    given,
     kept_variant,
     variant_kept,
 )
@@ -55,7 +53,7 @@ from hobbes.prove.verification import last_calls
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import HOBBES, Run
+from hobbes.store.recorded_run import Run
 from hobbes.worlds import world_named
 
 LAYER_OF_PART: Mapping[str, Layer] = {
@@ -65,9 +63,6 @@ LAYER_OF_PART: Mapping[str, Layer] = {
     "mends": "validation",
 }
 """The layer that makes each part of an agent's decision."""
-
-MAX_PLAYERS = 3
-"""How many players are named that answered."""
 
 NAME_LENGTH = 12
 """Characters of the name of a text."""
@@ -156,10 +151,8 @@ def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path
         )
     memories = memories_before(store, run, first)
     return TurnsPin(
-        format=FORMAT,
         about=_about(run, turns, sorted({one.player for one in answers})),
         run=run.id,
-        hobbes=HOBBES,
         world=run.world.name,
         agents=list(run.setting.agents),
         seed=run.setting.seed,
@@ -180,9 +173,7 @@ def _about(run: Run, turns: tuple[int, int], players: Sequence[str]) -> str:
     """Return what is pinned, and who answered, in two sentences."""
     first, last = turns
     which = f"Turn {first}" if first == last else f"Turns {first} to {last}"
-    more = f" and {len(players) - MAX_PLAYERS} more" if len(players) > MAX_PLAYERS else ""
-    who = f"{', '.join(players[:MAX_PLAYERS])}{more}"
-    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {who}."
+    return f"{which} of the {run.world.name} run {run.name or run.id}. Answered by {', '.join(players)}."
 
 
 def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
@@ -202,9 +193,8 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
 def _answer(call: Call) -> Answer:
     """Return the answer of a call."""
     (turn, agent, _), reply = call.address, call.reply
-    more = {"turn": turn, "agent": agent, "question": call.question}
     who = {"player": reply.player, "model": reply.model, "reasoning": reply.reasoning}
-    return Answer(**dict(given(reply)), **more, **who)
+    return Answer.from_reply(reply, turn=turn, agent=agent, question=call.question, **who)
 
 
 def _pinned_question(call: Call, read: Call | ParsedAnswer, texts: dict[str, Lines]) -> ExpectedQuestion:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -27,9 +27,6 @@ from hobbes.nodes.state import memories_from
 from hobbes.play.render import TurnStart
 from hobbes.store.recorded_run import HOBBES
 from hobbes.worlds import world_named
-
-FORMAT: Literal[1] = 1
-"""The version of the form of these files."""
 
 Lines = list[str]
 """A text as its lines, so that a change of the file can be read line by line."""
@@ -52,10 +49,10 @@ class GivenAnswer(_Part):
     failure: Outcome | None
     error: str
 
-
-def given(reply: Reply) -> GivenAnswer:
-    """Return a reply as a pin holds it."""
-    return GivenAnswer(text=reply.text, failure=reply.failure, error=reply.error)
+    @classmethod
+    def from_reply(cls, reply: Reply, **more: Any) -> Self:  # noqa: ANN401  the fields of a subclass
+        """Return a reply as a pin holds it."""
+        return cls(text=reply.text, failure=reply.failure, error=reply.error, **more)
 
 
 class Answer(GivenAnswer):
@@ -157,9 +154,10 @@ class PinnedSituation(_Part):
 class Pin(_Part):
     """What all pins have."""
 
-    format: Literal[1]
+    format: Literal[1] = 1
+    """The version of the form of these files."""
     about: str
-    hobbes: str
+    hobbes: str = HOBBES
     world: str
 
     def begin(

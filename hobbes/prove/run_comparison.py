@@ -5,10 +5,11 @@ their turns are equal. For this reason turns are compared by their records. Rand
 divergence: with another seed they differ from the start, while all that anybody sees may be equal.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.record import JsonObject, canonical, sha256
 from hobbes.engine.turn import Layer
@@ -53,14 +54,14 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         {**store.figures.result(run), "events": store.figures.counts(run.id, "events", "type")}
         for run in runs
     )
-    divergence = _first_divergence(store, a, b)
+    differing = differing_turns(store, a, b)
     return {
         "world": a.world.name,
         "runs": [_description(run, tainted=result["tainted"]) for run, result in ((a, one), (b, other))],
         "settings": settings_that_differ(a, b),
-        "divergence": divergence,
-        "draws": first_differing_draws(store, a, b, divergence["turn"] if divergence else None),
-        "prompt": None if divergence else _first_prompt(store, a, b),
+        "divergence": _divergence(store, a, b, differing),
+        "draws": differing.draws,
+        "prompt": None if differing.turns else _first_prompt(store, a, b),
         "decision": first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
@@ -137,57 +138,48 @@ def _differing_values(
     return [{key: side[key] for key in keys if key in side} for side in (one, other)]
 
 
-def _first_divergence(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+class DifferingTurns(NamedTuple):
+    """Where the records of two runs differ."""
+
+    turns: list[int]
+    """The turns in which more than draws differ, and those that only one run has."""
+    first: Difference | None
+    """How the first of these turns differs; None if there is none, or if only one run has it."""
+    draws: int | None
+    """The first turn before these in which random draws alone differ; None if there is none."""
+
+
+def differing_turns(store: Store, a: Run, b: Run) -> DifferingTurns:
+    """Compare the records of two runs, turn by turn."""
+    turns: list[int] = []
+    first, draws = None, None
+    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
+        if one.text == other.text:
+            continue
+        left, right = json.loads(one.text), json.loads(other.text)
+        drawn = left.pop(DRAWS), right.pop(DRAWS)
+        # Records of two versions are other texts, and may be equal.
+        first = first or (first_differing_part(one.record, other.record, {DRAWS}) if left != right else None)
+        if first and left != right:
+            turns.append(one.turn)
+        elif draws is None and not first and drawn[0] != drawn[1]:
+            draws = one.turn
+    return DifferingTurns([*turns, *range(*sorted((a.turns, b.turns)))], first, draws)
+
+
+def _divergence(store: Store, a: Run, b: Run, differing: DifferingTurns) -> dict[str, Any] | None:
     """Return the first turn whose records differ, or that only one run has; None if there is none."""
-    turn = first_differing_turn(store, a, b, differing_turns(store, a, b))
-    if turn is None:
+    if not differing.turns:
         return None
-    if (difference := _difference(store, a, b, turn)) is not None:
+    turn, difference = differing.turns[0], differing.first
+    if difference is not None:
         found = difference.agent, difference.layer, diff_of(difference.before, difference.now, SIDES)
         agent, layer, diff = _in_the_calls(store, (a, b), turn) or found
         return {"turn": turn, "agent": agent, "layer": layer, "diff": diff}
     has, lacks, run = (*SIDES, b) if a.turns > b.turns else (*SIDES[::-1], a)
     turns = f"with turns 0 to {run.turns - 1}" if run.turns else "without turns"
-    diff = f"only run {has} has turn {run.turns}; run {lacks} is {run.status}, {turns}\n"
-    return {"turn": run.turns, "agent": "", "layer": "engine", "diff": diff}
-
-
-def differing_turns(store: Store, a: Run, b: Run) -> set[int]:
-    """Return the turns whose records, but for draws, are stored otherwise, and those of one run alone."""
-    differing = _turns_that_differ(store, a, b, f"json_remove(record, '$.{DRAWS}')")
-    return {*differing, *range(*sorted((a.turns, b.turns)))}
-
-
-def first_differing_draws(store: Store, a: Run, b: Run, divergence: int | None) -> int | None:
-    """Return the first turn before the divergence in which random draws alone differ; None without one."""
-    first = min(_turns_that_differ(store, a, b, f"json_extract(record, '$.{DRAWS}')"), default=None)
-    return first if first is not None and (divergence is None or first < divergence) else None
-
-
-def _turns_that_differ(store: Store, a: Run, b: Run, compared: str) -> set[int]:
-    """Return the turns of both runs in which that SQL gives another value; a damaged record is its own."""
-    value = f"iif(json_valid(record), {compared}, record)"
-    sql = (
-        f"select turn from (select turn, {value} as one, record as a from turns where run = ?)"  # noqa: S608
-        f" join (select turn, {value} as other, record as b from turns where run = ?) using (turn)"
-        " where a is not b and one is not other"
-    )
-    found = {turn for (turn,) in store.db.conn.execute(sql, [a.id, b.id]) if isinstance(turn, int)}
-    return {turn for turn in found if turn < min(a.turns, b.turns)}
-
-
-def first_differing_turn(store: Store, a: Run, b: Run, differing: Iterable[int]) -> int | None:
-    """Return the first of these turns whose records, once read, differ; None if none do."""
-    both = min(a.turns, b.turns)
-    return next((turn for turn in sorted(differing) if turn >= both or _difference(store, a, b, turn)), None)
-
-
-def _difference(store: Store, a: Run, b: Run, turn: int) -> Difference | None:
-    """Return the first part of a turn's records that differs, but for draws; None if a run lacks the turn."""
-    if turn >= min(a.turns, b.turns):
-        return None
-    one, other = (stored_turn(store, run, turn).record for run in (a, b))
-    return first_differing_part(one, other, {DRAWS})
+    diff = f"only run {has} has turn {turn}; run {lacks} is {run.status}, {turns}\n"
+    return {"turn": turn, "agent": "", "layer": "engine", "diff": diff}
 
 
 def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:

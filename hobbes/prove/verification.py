@@ -73,9 +73,9 @@ def verify(store: Store, run: Run, digest: str | None = None) -> Iterator[Fault 
             None,
             f"the run's digest is {run.digest}, not {digest}: this is another run, or another copy of it",
         )
-    yield from (Fault(None, fault) for fault in (*_odd_status(run), *_odd_columns(store, run)))
+    yield from (Fault(None, fault) for fault in (*_check_status(run), *_check_columns(store, run)))
     views = Counter[bool]()
-    at = yield from _of_turns(store, run, views)
+    at = yield from _check_turns(store, run, views)
     if views[False]:
         yield Remark(
             f"the view has changed since: policies were shown another one in {views[False]} of "
@@ -88,10 +88,10 @@ def verify(store: Store, run: Run, digest: str | None = None) -> Iterator[Fault 
         return
     if at.digest != run.digest:
         yield Fault(at.turn - 1 if at.turn else None, "the run's digest is not the last link of the chain")
-    beyond = list(_beyond_the_end(store, run))
+    beyond = list(_check_end(store, run))
     yield from beyond
     try:
-        yield from _of_ending(store, run, at)
+        yield from _check_ending(store, run, at)
     except Exception as error:
         if at.sound and not beyond:
             raise  # a bug of ours
@@ -116,7 +116,7 @@ class _Position(NamedTuple):
         return _Position(state, turn.record.memories, digest, self.turn + 1, self.sound)
 
 
-def _of_turns(store: Store, run: Run, views: Counter[bool]) -> Generator[Fault, None, _Position | None]:
+def _check_turns(store: Store, run: Run, views: Counter[bool]) -> Generator[Fault, None, _Position | None]:
     """Yield the faults of each turn; return where the run stands after them, None if a record is damaged.
 
     `views` counts the calls of programs, by whether they showed the view that this hobbes would show.
@@ -128,12 +128,12 @@ def _of_turns(store: Store, run: Run, views: Counter[bool]) -> Generator[Fault, 
         for turn in store.turns.unchecked(run):
             if turn.turn != at.turn or at.turn == run.turns:
                 break
-            for fault in (*_of_turn(store, run, at, turn, views), *_not_of_parent(store, run, turn.turn)):
+            for fault in (*_check_turn(store, run, at, turn, views), *_check_parent(store, run, turn.turn)):
                 at = at._replace(sound=False)
                 yield Fault(turn.turn, fault)
             at = at.after(run, turn)
         if at.turn == run.turns:
-            yield from (Fault(at.turn, fault) for fault in _of_turn_in_progress(store, run, at, views))
+            yield from (Fault(at.turn, fault) for fault in _check_turn_in_progress(store, run, at, views))
     except HobbesError as error:
         yield Fault(at.turn, str(error))
         return None
@@ -143,7 +143,7 @@ def _of_turns(store: Store, run: Run, views: Counter[bool]) -> Generator[Fault, 
     return at
 
 
-def _odd_status(run: Run) -> Iterator[str]:
+def _check_status(run: Run) -> Iterator[str]:
     """Name a status that there is not, or that does not go with what a person is asked."""
     if run.status not in STATUSES:
         yield f"the column runs.status says {run.status!r}, which no run can be"
@@ -152,7 +152,7 @@ def _odd_status(run: Run) -> Iterator[str]:
         yield f"the run is {run.status}, but the column runs.question {holds}"
 
 
-def _odd_columns(store: Store, run: Run) -> Iterator[str]:
+def _check_columns(store: Store, run: Run) -> Iterator[str]:
     """Name columns of a run's row that no run has like this, whether or not the row was rehashed."""
     row = store.runs.row_unchecked(run.id)
     for column in RUNS.json_columns:
@@ -187,7 +187,7 @@ def _key_twice(text: str) -> str:
     return next(iter(twice), "")
 
 
-def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
+def _check_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
     """Name what of a turn fits no fork of the parent, if the parent is still there.
 
     The turns before the fork are the parent's. The first turn of the fork has calls of its own, which arrived
@@ -205,7 +205,9 @@ def _not_of_parent(store: Store, run: Run, turn: int) -> Iterator[str]:
             yield f"the fork begins with this turn, but its calls are those of its parent, run {run.parent}"
 
 
-def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Counter[bool]) -> Iterator[str]:
+def _check_turn(
+    store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Counter[bool]
+) -> Iterator[str]:
     """Name everything about a turn that does not follow from its answers and the turn before."""
     attempts = yield from _attempts(store, run, at, views)
     actors = run.world.actors(at.state)
@@ -217,27 +219,27 @@ def _of_turn(store: Store, run: Run, at: _Position, turn: LoggedTurn, views: Cou
             ruling = counted_answer(run.world, at.state, OBSERVER, attempts[OBSERVER])
         else:
             yield f"there is no call of {OBSERVER}"
-    asked_too = {*actors, *([OBSERVER] if ruling else [])}
-    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
+    asked = {*actors, *([OBSERVER] if ruling else [])}
+    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked)
     judged = turns.rule(run.world, at.state, judged, ruling)
     played = turns.resolve(run.world, at.state, at.memories, judged)
     yield from _record_difference(turn, played.record, at.digest)
     if turn.ledgers_text != canonical(played.resolved.ledgers):
         yield "the column turns.ledgers differs from what the rules give"
-    yield from _odd_prompts(run.at(turn.turn), at, attempts)
+    yield from _check_prompts(run.at(turn.turn), at, attempts)
     if turn.is_changed:
         yield "the turn's row was changed after it had been written"
 
 
-def _of_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[bool]) -> Iterator[str]:
+def _check_turn_in_progress(store: Store, run: Run, at: _Position, views: Counter[bool]) -> Iterator[str]:
     """Name what is wrong with the calls of a turn that has not ended, and with what a person is asked."""
     if run.status == "finished":
         return
     attempts = yield from _attempts(store, run, at, views)
     actors = run.world.actors(at.state)
-    asked_too = {*actors, *([OBSERVER] if run.world.observer else [])}
-    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked_too)
-    yield from _odd_prompts(run, at, attempts)
+    asked = {*actors, *([OBSERVER] if run.world.observer else [])}
+    yield from (f"there is a call of {agent}, who was not asked" for agent in attempts.keys() - asked)
+    yield from _check_prompts(run, at, attempts)
     if run.status != "waiting":
         return
     people = {agent for agent in actors if run.models[run.world.owner(at.state, agent)] == PlayerKind.HUMAN}
@@ -277,7 +279,7 @@ def _attempts(
                 views[row["prompt"] == sha256(shown.get(agent, ""))] += 1
         attempts.setdefault(agent, []).append(store.calls.read(row, known))
     for agent, calls in attempts.items():
-        yield from _odd_attempts(run.world, at.state, agent, calls)
+        yield from _check_attempts(run.world, at.state, agent, calls)
     return attempts
 
 
@@ -290,7 +292,7 @@ def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dic
     }
 
 
-def _odd_prompts(run_at_turn: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
+def _check_prompts(run_at_turn: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> Iterator[str]:
     """Name the prompts of models that the templates of the run do not give, whatever the view in them is.
 
     A whole view is believed: another version of hobbes may show an agent more or less. `replay` compares it.
@@ -324,7 +326,7 @@ def _matches_template(run_at_turn: Run, at: _Position, agent: str, text: str) ->
         return False
 
 
-def _odd_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) -> Iterator[str]:  # noqa: ANN401  a world's own state
+def _check_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) -> Iterator[str]:  # noqa: ANN401  a world's own state
     """Name what is odd about the attempts of one agent: numbers, readings, calls after a decision."""
     if [call.address.attempt for call in calls] != list(range(1, len(calls) + 1)):
         yield f"the attempts of {agent} are not numbered from 1 without a gap"
@@ -336,10 +338,10 @@ def _odd_attempts(world: AnyWorld, state: Any, agent: str, calls: list[Call]) ->
                 f"the call of {agent}, attempt {call.address.attempt}, is recorded as {call.outcome} "
                 f"({call.found_as}), but reading its answer gives {parsed.outcome} ({parsed.found_as})"
             )
-    yield from _out_of_order(agent, calls)
+    yield from _check_order(agent, calls)
 
 
-def _out_of_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
+def _check_order(agent: str, calls: Sequence[Call]) -> Iterator[str]:
     """Name calls that nobody would have made: only a follow-up question comes after a decision, and once.
 
     An observer is asked again if it decided, a halted run was resumed, and the requests are others now.
@@ -393,7 +395,7 @@ def _record_difference(turn: LoggedTurn, record: TurnRecord, previous: str) -> I
         yield "the chain of digests is broken"
 
 
-def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
+def _check_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
     for table in ("turns", "calls"):
         after = run.turns + (table == "calls" and run.status != "finished")
@@ -402,7 +404,7 @@ def _beyond_the_end(store: Store, run: Run) -> Iterator[Fault]:
             yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
 
 
-def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Remark]:
+def _check_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Remark]:
     """Name what a run is said to have come to and does not follow from its turns."""
     row = store.runs.row_unchecked(run.id)
     results = ("outcomes", "scores", "ending", "tainted", *COUNTS)
@@ -419,10 +421,10 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Remark
     for name in results:
         if row[name] != due[name]:
             yield Fault(None, f"the column runs.{name} differs from what the turns give")
-    yield from _of_figures(store, run)
+    yield from _check_figures(store, run)
 
 
-def _of_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
+def _check_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
     """Name the tables of figures that differ from what today's formulas give, if these made them."""
     then, today = run.versions.measures, run.world.measures.version
     if then != today:

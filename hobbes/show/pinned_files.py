@@ -3,17 +3,21 @@
 import json
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hobbes.engine.world import MAX_NAME
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
-from hobbes.prove.pinned_turns import Failure
+from hobbes.probe.table import read_probe
+from hobbes.prove.pinned_frequencies import expectation, pin_frequency
+from hobbes.prove.pinned_turns import Failure, pin_turns
 from hobbes.prove.pins import FrequencyPin, Pin, TurnsPin, save
 from hobbes.show.both_runs import words
 from hobbes.show.terminal import escape_invisible
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
 
 WIDTH = 98
 """The length of a line of the test file."""
@@ -43,7 +47,31 @@ def files_for(name: str, folder: Path) -> Files:
     return files
 
 
-def write(pin: Pin, files: Files, text: str) -> None:
+def pin_run(  # noqa: PLR0913  options
+    store: Store, run: Run, turns: Sequence[int], agent: str | None, files: Files, *, prompts: bool
+) -> dict[str, Any]:
+    """Write a test of turns; return what is said of it."""
+    first, last = turns[0], turns[-1]
+    if [*turns] != [*range(first, last + 1)]:
+        raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
+    made = pin_turns(store, run, (first, last), files.test.parent, prompts=prompts)
+    if agent is not None:
+        made.check_agent(agent)
+    _write(made, files, _text_of_test(made, files, agent, prompts=prompts))
+    return {"run": run.id, "turns": [first, last], "agent": agent}
+
+
+def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
+    """Write a test of the answers to a probe; return what is said of it."""
+    wanted = expectation(expect)
+    result = read_probe(store, probe)
+    name = column or result.columns[-1].column.name
+    made = pin_frequency(store, result, name, wanted, files.test.parent)
+    _write(made, files, _text_of_expectation(made, files))
+    return {"probe": probe, "column": name, "expect": str(wanted)}
+
+
+def _write(pin: Pin, files: Files, text: str) -> None:
     """Write both files. Raise UsageError if their folder is none, HobbesError if they cannot be written."""
     try:
         files.test.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +85,7 @@ def write(pin: Pin, files: Files, text: str) -> None:
         ) from error
 
 
-def text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: bool = True) -> str:
+def _text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: bool) -> str:
     """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
     file = files.cassette.name
     compared = "how answers are read, intents, rejections, corrections and digests"
@@ -77,7 +105,7 @@ def text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: boo
     return _test(paragraphs, files, f'hobbes_replay("{file}"{given})')
 
 
-def text_of_expectation(made: FrequencyPin, files: Files) -> str:
+def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
     """Return the text of a test that judges the answers to a probe."""
     file = files.cassette.name
     held = f"{file} holds the situations and the answers."

@@ -10,10 +10,12 @@ from hobbes.engine.turn import meanings
 from hobbes.errors import MissingError, UsageError
 from hobbes.experiment.statistics import ALPHA
 from hobbes.probe.exact_test import MIN_SITUATIONS
-from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost
-from hobbes.probe.table import Answer, ColumnTold, Difference, ProbeTold
+from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost, Plan
+from hobbes.probe.table import Answer, ColumnResult, Difference, ProbeResult, read_probe
 from hobbes.prove.word_diff import CHANGE, word_diff
-from hobbes.show.documents import Document, Section
+from hobbes.show.both_runs import word_diff_text
+from hobbes.show.documents import Document, Section, printed
+from hobbes.show.terminal import OUT, next_step, print_json
 from hobbes.show.trace import beginning
 from hobbes.store.home import Store
 
@@ -24,7 +26,7 @@ ANY_ACT = "any act"
 """Stands for the acts of a situation in which none occurs."""
 
 
-def title_of(told: ProbeTold) -> str:
+def title_of(told: ProbeResult) -> str:
     """Return the title of a probe."""
     return f"{told.name}, a probe of {told.world.name}"
 
@@ -46,12 +48,12 @@ OF_DIFFERENCES = (
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
 
 
-def document(told: ProbeTold) -> Document:
+def document(told: ProbeResult) -> Document:
     """Return a probe for people."""
     return Document(title_of(told), [*sections(told)])
 
 
-def sections(told: ProbeTold) -> Iterator[Section]:
+def sections(told: ProbeResult) -> Iterator[Section]:
     """Yield the parts of a probe."""
     names = [one.column.name for one in told.columns]
     yield Section("What was found", list(sentences(told)))
@@ -63,7 +65,7 @@ def sections(told: ProbeTold) -> Iterator[Section]:
     yield Section("Each column", (), columns, [_costs(one) for one in told.columns])
 
 
-def sentences(told: ProbeTold) -> Iterator[str]:
+def sentences(told: ProbeResult) -> Iterator[str]:
     """Yield what a probe found, in words: first what failed."""
     if told.failed:
         outcomes = Counter(str(one.call.outcome) for one in told.failed)
@@ -124,7 +126,7 @@ def _difference(one: Difference) -> tuple[str, ...]:
     )
 
 
-def _costs(one: ColumnTold) -> tuple[str, ...]:
+def _costs(one: ColumnResult) -> tuple[str, ...]:
     """Return what a column cost, and what became of its calls."""
     tokens, usd = one.spent.tokens, one.spent.usd
     return (
@@ -134,14 +136,14 @@ def _costs(one: ColumnTold) -> tuple[str, ...]:
     )
 
 
-def situation_in_words(told: ProbeTold, number: int) -> str:
+def situation_in_words(told: ProbeResult, number: int) -> str:
     """Return a situation in words: its number, run, turn and agent, and its note."""
     one = told.situations[number - 1]
     note = f" ({one.note})" if one.note else ""
     return f"{number}: {one.run}, turn {one.turn}, {one.agent}{note}"
 
 
-def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
+def _rows(told: ProbeResult) -> Iterator[tuple[str, ...]]:
     """Yield a row for each situation and act that occurs in it; one of `any act` if none does."""
     for n in range(1, len(told.situations) + 1):
         recorded = told.recorded[n - 1] or ()
@@ -154,7 +156,7 @@ def _rows(told: ProbeTold) -> Iterator[tuple[str, ...]]:
             words = ""
 
 
-def cell_in_words(told: ProbeTold, situation: int, column: str, act: str) -> str:
+def cell_in_words(told: ProbeResult, situation: int, column: str, act: str) -> str:
     """Return in how many decisions of a cell an act occurs, with those of the column it is compared with."""
     of_column, cell = told.column(column), told.cell(situation, column)
     against = told.against(of_column)
@@ -172,7 +174,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def answers(  # noqa: PLR0913  which answers, and how
-    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None, *, commands: bool
+    store: Store, told: ProbeResult, situation: int, column: str, number: int | None = None, *, commands: bool
 ) -> Iterator[Section]:
     """Yield the answers of a cell, or the one with a number, with `commands` that play on from them."""
     for one in _numbered(told, situation, column, number):
@@ -189,7 +191,7 @@ def answers(  # noqa: PLR0913  which answers, and how
         )
 
 
-def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
+def _numbered(told: ProbeResult, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
     """Return the answers of a cell, or the one with a number; raise MissingError if that is unknown."""
     every = told.cell(situation, column).answers
     found = tuple(one for one in every if number in {None, one.number})
@@ -199,7 +201,7 @@ def _numbered(told: ProbeTold, situation: int, column: str, number: int | None) 
     return found
 
 
-def by_the_rules(told: ProbeTold, answer: Answer) -> str:
+def by_the_rules(told: ProbeResult, answer: Answer) -> str:
     """Return in words what the rules accept of an answer; empty for a failed call."""
     return "" if answer.acts is None else "; ".join(told.world.telling.meant(answer.intent))
 
@@ -212,13 +214,69 @@ def cost_in_words(cost: Cost) -> str:
     return f"{counted(cost.calls, 'answer')} to ask{tokens if cost.calls else ''}"
 
 
-def _rejections(told: ProbeTold, answer: Answer) -> str:
+def plan_in_words(planned: Plan, cost: Cost) -> str:
+    """Return what a probe asks now and what that will cost, in one line."""
+    cells = len(planned.cells)
+    there = cells * planned.times - cost.calls
+    kept = [f"{there:,} are there already"] if there else []
+    return "; ".join((f"{counted(cells, 'cell')}, {cost_in_words(cost)}", *kept, *planned.notes))
+
+
+def plan_json(planned: Plan, cost: Cost) -> dict[str, Any]:
+    """Return what a probe asks now and what that will cost, as plain JSON."""
+    return {
+        "probe": planned.name,
+        "cells": len(planned.cells),
+        "calls": cost.calls,
+        "tokens": {"in": cost.tokens_in, "out": cost.tokens_out},
+        "usd": cost.usd,
+        "notes": planned.notes,
+    }
+
+
+def show_probe(store: Store, name: str, *, as_json: bool) -> ProbeResult:
+    """Print what a probe says, and return it."""
+    result = read_probe(store, name)
+    if as_json:
+        print_json(result.to_json())
+    else:
+        OUT.print(printed(document(result)))
+        next_step(store.command("probe", "show", name, 1, result.columns[-1].column.name))
+    return result
+
+
+def show_word_diff(store: Store, name: str, column: str, *, as_json: bool) -> None:
+    """Print how the prompt of a column differs from that of the column it is compared with."""
+    pieces = diff(read_probe(store, name), column)
+    if as_json:
+        print_json(pieces)
+    else:
+        OUT.print(word_diff_text(pieces, marks=OUT.color_system is None) if pieces else "no difference")
+
+
+def show_answers(  # noqa: PLR0913  which answers, and how
+    store: Store, name: str, situation: str, column: str, answer: int | None, *, as_json: bool
+) -> None:
+    """Print the answers of a cell, or the one with a number."""
+    result = read_probe(store, name)
+    number = result.number(situation)
+    if as_json:
+        print_json(told_cell(store, result, number, column, answer))
+        return
+    sections = list(answers(store, result, number, column, answer, commands=answer is not None))
+    title = f"{name}, {column}, {situation_in_words(result, number)}"
+    OUT.print(printed(Document(title, sections)))
+    if answer is None:
+        next_step(store.command("probe", "show", name, number, column, 1))
+
+
+def _rejections(told: ProbeResult, answer: Answer) -> str:
     """Return why parts of an answer were rejected, in words."""
     known = meanings(told.world)
     return "; ".join(reason(known, drop.code, drop.detail) for drop in answer.drops)
 
 
-def play_on(store: Store, told: ProbeTold, situation: int, answer: Answer) -> str:
+def play_on(store: Store, told: ProbeResult, situation: int, answer: Answer) -> str:
     """Return the command that forks the run with an answer; empty for a failed call."""
     if answer.acts is None:
         return ""
@@ -227,7 +285,7 @@ def play_on(store: Store, told: ProbeTold, situation: int, answer: Answer) -> st
     return store.command("fork", at.run, "--turn", at.turn, "--answer", given)
 
 
-def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
+def diff(told: ProbeResult, name: str) -> list[tuple[CHANGE, str]]:
     """Return the word diff of the prompts of a column and the one it is compared with.
 
     They are those of the first situation that was asked in both columns.
@@ -241,7 +299,7 @@ def diff(told: ProbeTold, name: str) -> list[tuple[CHANGE, str]]:
 
 
 def told_cell(
-    store: Store, told: ProbeTold, situation: int, column: str, number: int | None = None
+    store: Store, told: ProbeResult, situation: int, column: str, number: int | None = None
 ) -> dict[str, Any]:
     """Return the answers of a cell, or the one with a number, as plain JSON."""
     answers = _numbered(told, situation, column, number)

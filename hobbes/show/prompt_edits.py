@@ -232,8 +232,8 @@ class Terminal:
 
 def show_tried(tried: Tried) -> None:
     """Print what a probe says, and why it was not asked to the end."""
-    if tried.told:
-        OUT.print(printed(probe_reports.document(tried.told)))
+    if tried.result:
+        OUT.print(printed(probe_reports.document(tried.result)))
     if tried.problem:
         say(f"not asked: {tried.problem}")
 

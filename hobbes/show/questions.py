@@ -9,10 +9,11 @@ import typer
 from rich.console import RenderableType
 
 from hobbes.engine.record import Json
+from hobbes.engine.world import OBSERVER
 from hobbes.errors import UsageError
-from hobbes.play.people import checked_answer, keep_answer, model_of_answer, written_answer
+from hobbes.play.people import checked_answer, keep_answer, model_of_answer, requests, written_answer
 from hobbes.play.start import check_it_goes_on
-from hobbes.show.terminal import ERR, remark, table
+from hobbes.show.terminal import ERR, OUT, columns_and_rows, next_step, remark, table
 from hobbes.show.world_list import fields_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
@@ -25,7 +26,7 @@ def answer_in_terminal(store: Store, run: Run, question: PersonQuestion) -> None
     """
     check_it_goes_on(run)
     remark("\n".join(in_lines(json.loads(question.asked))))
-    ERR.print(fields_table(run, question))
+    ERR.print(_fields_table(run, question))
     while True:
         try:
             said = checked_answer(run, question, written_answer(_typed_words(question)))
@@ -45,7 +46,20 @@ def _typed_words(question: PersonQuestion) -> list[str]:
         raise UsageError(f"{error}; write it once more") from error
 
 
-def fields_table(run: Run, question: PersonQuestion) -> RenderableType:
+def show_questions(store: Store, run: Run) -> None:
+    """Show whom a waiting run asks, and how to answer."""
+    first, *others = run.questions
+    if first.agent == OBSERVER:
+        OUT.print(table(f"turn {run.turns}: a person is asked", *columns_and_rows(requests(first))))
+    else:
+        how = [(one.agent, store.command("answer", run.id, "--agent", one.agent)) for one in run.questions]
+        OUT.print(table(f"turn {run.turns}: people are asked", ("agent", "answers with"), how))
+    OUT.print(_fields_table(run, first))
+    more = ("--agent", first.agent) if others else ()
+    next_step(store.command("answer", run.name or run.id, *more))
+
+
+def _fields_table(run: Run, question: PersonQuestion) -> RenderableType:
     """Return the fields of an answer as a table."""
     schema = model_of_answer(run, question).model_json_schema()
     rows = [(field["name"], field["values"], field["meaning"]) for field in fields_of(schema)]

@@ -1,16 +1,19 @@
 """`hobbes prompts list`: which runs and cassettes a variant was recorded with, and whether it has changed."""
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from rich.console import RenderableType
 
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.files import CASSETTE_SUFFIX
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError
 from hobbes.play.start import settle_options
+from hobbes.show.terminal import table
 from hobbes.wire.cassette_files import (
     CheckedPersister,
     description_file,
@@ -111,3 +114,27 @@ def _has_changed(
         return False
     view = prompting.view_in(turn)
     return None if view is None else prompting.turn_text(prompts, view) != turn
+
+
+def variants_table(by_world: Mapping[str, Mapping[str, Any]]) -> RenderableType:
+    """Return the variants of each world as a table."""
+    rows = [
+        (
+            world,
+            variant,
+            " ".join(row["languages"] or ()),
+            _how_many(row["runs"]),
+            _how_many(row["cassettes"]),
+            row["advice"] or "",
+            row["about"] or "",
+        )
+        for world, variants in by_world.items()
+        for variant, row in variants.items()
+    ]
+    return table("", ("world", "variant", "languages", "runs", "cassettes", "advice", "about"), rows)
+
+
+def _how_many(recorded: Sequence[Mapping[str, Any]]) -> str:
+    """Return the number of runs or cassettes, and of those since which the variant has changed."""
+    changed = sum(row["changed"] is True for row in recorded)
+    return f"{len(recorded)}, {changed} changed" if changed else str(len(recorded))

@@ -11,8 +11,6 @@ from hobbes.prove.run_comparison import (
     ASKED_OTHERWISE,
     asked_alike,
     differing_turns,
-    first_differing_draws,
-    first_differing_turn,
     moves,
 )
 from hobbes.prove.word_diff import whole_word_diff
@@ -69,7 +67,7 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
     """
     runs, turns = (a, b), max(a.turns, b.turns)
     differing = differing_turns(store, a, b)
-    first = first_differing_turn(store, a, b, differing)
+    first = differing.turns[0] if differing.turns else None
     number = (first or 0) if turn is None else turn
     if turns and not 0 <= number < turns:
         raise MissingError(f"neither run has a turn {number}; they have turns 0 to {turns - 1}")
@@ -85,12 +83,13 @@ def at_same_turn(store: Store, a: Run, b: Run, turn: int | None, agent: str | No
     prompts = [call.prompt.turn if call else "" for call in both]
     answers = [call.reply.text if call else "" for call in both]
     alike = asked_alike(*both)
+    strip = range(max(number - REACH, 0), min(number + REACH + 1, turns))
     return Locked(
         number,
         turns,
         first,
-        first_differing_draws(store, a, b, first),
-        [(near, near in differing) for near in range(max(number - REACH, 0), min(number + REACH + 1, turns))],
+        differing.draws,
+        [(near, near in differing.turns) for near in strip],
         (board_in(a, full[0]), board_in(b, full[1])),
         differences,
         agent,

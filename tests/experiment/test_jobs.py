@@ -128,7 +128,7 @@ def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_re
     environment = {"TMPDIR": str(short), "HOBBES_HOME": str(home)}
     long = written(tmp_path, ONE_SEED.replace("rounds = 4", "rounds = 5000"))
     with subprocess.Popen(
-        [sys.executable, "-m", "hobbes.cli", "experiment", str(long), "--jobs", "2", "--keep", "all"],
+        [sys.executable, "-m", "hobbes", "experiment", str(long), "--jobs", "2", "--keep", "all"],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,

@@ -18,7 +18,7 @@ from hobbes.improve.advice import advice_of, write_candidate
 from hobbes.improve.improvement import read_improvement
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.store.home import Store
 from hobbes.store.probe_tables import answers_of, probe_named
 from tests.conftest import Cli
@@ -68,14 +68,20 @@ def test_the_planted_sentence_is_found_and_accepted_by_games_with_unseen_seeds(
 def test_the_value_of_an_answer_is_that_of_its_turn_with_the_others_as_recorded(
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
+    """What is printed has the keys that the page on JSON describes."""
     with village("rules", USELESS[0], rates=NOISY):
         run = situations(opened)
-        baseline, *_ = improved(cli, written(tmp_path))["candidates"]
+        found = improved(cli, written(tmp_path, max_calls=90))
+    baseline, *_ = found["candidates"]
+    heading = "hobbes improve FILE --json"
+    assert keys(heading) == list(found)
+    (candidates,) = (line for key, line in listed(sections()[heading])[0] if key == "candidates")
+    assert set(code(candidates)) == set(baseline)
     attacks = [
         {agent: intent["action"] == "attack" for agent, intent in turn.record.to_json()["intents"].items()}
         for turn in opened.turns.of(run)
     ]
-    probe = tell(opened, "calm")
+    probe = read_probe(opened, "calm")
 
     def values() -> Iterator[float]:
         for number, place in enumerate(probe.situations, start=1):
@@ -89,42 +95,35 @@ def test_the_value_of_an_answer_is_that_of_its_turn_with_the_others_as_recorded(
 def test_where_no_sentence_helps_nothing_is_accepted(opened: Store, cli: Cli, tmp_path: Path) -> None:
     with village("none", USELESS[0]):
         situations(opened)
-        done = cli("improve", str(written(tmp_path)), "--yes")
+        done = cli("improve", str(written(tmp_path, max_calls=90)), "--yes")
     assert done.exit_code == 1
     assert "Nothing better was found, so no game was played." in done.stdout
     assert not (tmp_path / "calm" / "prompts").exists()
 
 
-def test_a_guard_that_does_not_hold_refuses_the_cure(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    with village("guard", CURE):
-        situations(opened)
-        found = improved(cli, written(tmp_path, 'keep = ["aggression >= 0.9 baseline"]'))
-    assert [one["verdict"] for one in found["hypotheses"]] == ["supported", "supported", "not supported"]
-    assert not found["accepted"]
-    assert not (tmp_path / "calm" / "prompts").exists()
-
-
-def test_a_guard_that_is_removed_after_the_games_accepts_nothing(
+def test_a_guard_that_does_not_hold_refuses_the_cure_also_if_it_is_removed_after_the_games(
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     with village("changed", CURE):
         situations(opened)
         path = written(tmp_path, 'keep = ["aggression >= 0.9 baseline"]')
-        assert not improved(cli, path)["accepted"]
+        found = improved(cli, path)
         without = improved(cli, written(tmp_path))
+    assert [one["verdict"] for one in found["hypotheses"]] == ["supported", "supported", "not supported"]
     assert {one["verdict"] for one in without["hypotheses"][:2]} == {"supported"}
+    assert not found["accepted"]
     assert not without["accepted"]
+    assert not (tmp_path / "calm" / "prompts").exists()
 
 
-@pytest.mark.parametrize("moments", [(3, 14, 25, 40), (13, 20, 60)])
 def test_stopped_at_any_moment_it_goes_on_and_asks_nothing_that_was_answered(
-    moments: tuple[int, ...], opened: Store, cli: Cli, tmp_path: Path
+    opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     path = written(tmp_path)
     with village("stopped", CURE, FALSE, USELESS[0]) as server:
         run = situations(opened)
         before = server.asked.total()
-        for moment in moments:
+        for moment in (3, 13, 14, 20, 25, 40, 60):
             server.down_from = before + moment
             assert isinstance(cli("improve", str(path), "--yes", "--json").exception, HobbesError)
         server.down_from = 10_000
@@ -190,16 +189,6 @@ def test_before_it_costs_money_it_asks(opened: Store, cli: Cli, tmp_path: Path) 
         done = cli("improve", str(written(tmp_path)), input="n\n")
         assert "calls to models" in done.stderr
         assert server.asked.total() == before
-
-
-def test_the_page_on_json_describes_what_is_printed(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    with village("json", USELESS[0]):
-        situations(opened)
-        found = improved(cli, written(tmp_path))
-    heading = "hobbes improve FILE --json"
-    assert keys(heading) == list(found)
-    (candidates,) = (line for key, line in listed(sections()[heading])[0] if key == "candidates")
-    assert set(code(candidates)) == set(found["candidates"][0])
 
 
 ADVICE = """

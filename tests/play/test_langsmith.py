@@ -71,9 +71,9 @@ def test_nothing_is_uploaded_of_what_commands_play_and_the_tracing_of_their_prog
         """
 hobbes(*SMALL, "--max-calls", "2")
 hobbes("resume", "last", "--max-calls", "99")
-hobbes(*SMALL, "--model", "openai:policy/guided", "--times", "2")
+hobbes(*SMALL, "--model", "openai:policy/guided")
 hobbes("replay", "last")
-hobbes("fork", "last", "--turn", "1")
+hobbes("fork", "last", "--turn", "1", "--times", "2")
 hobbes("replay", "last")
 print(tracing_is_enabled())
 """,

@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from hobbes.commands import play as commands
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.errors import HaltedRunError, LateError, UsageError
@@ -22,6 +21,7 @@ from hobbes.play.people import checked_answer, keep_answer, the_question, writte
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.prove.replay import replay_run
 from hobbes.prove.verification import faults
+from hobbes.show import run_result
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
 from hobbes.store.run_journal import RunJournal
@@ -345,7 +345,7 @@ def test_in_a_terminal_the_only_person_is_asked_right_there(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first line is no plot, the second has a quote that does not end, the third is outside the grid."""
-    monkeypatch.setattr(commands, "in_terminal", lambda: True)
+    monkeypatch.setattr(run_result, "in_terminal", lambda: True)
     said = "claim=here\nclaim='[[0,0]]\nclaim=[[99,99]]\nclaim=[[0,0]]\nclaim=[[0,1]] notes='a row'\n"
     play = ("run", "mining", "--rounds", "2", "--agents", "2", "--model", "human*1,policy:guided")
     told = cli(*play, input=said)
@@ -357,7 +357,7 @@ def test_in_a_terminal_the_only_person_is_asked_right_there(
 
 
 def test_in_a_terminal_a_person_is_asked_for_each_clone(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "in_terminal", lambda: True)
+    monkeypatch.setattr(run_result, "in_terminal", lambda: True)
     rules = ("--set", "start=120", "--set", "victory=team", "--set", "miss=0", "--rounds", "2")
     play = ("run", "trust", "--agents", "2", "--model", "human*1,policy:copykitten", *rules)
     told = cli(*play, input="action=replicate\naction=block\naction=block\n")

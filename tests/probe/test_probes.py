@@ -18,7 +18,7 @@ from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
 from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
-from hobbes.probe.table import Answer, CellTold, ColumnTold, ProbeTold, tell
+from hobbes.probe.table import Answer, CellAnswers, ColumnResult, ProbeResult, read_probe
 from hobbes.show.probe_reports import sections, sentences
 from hobbes.show.web.server import link
 from hobbes.store.home import Store
@@ -122,12 +122,12 @@ def test_calls_that_brought_no_answer_are_asked_again(opened: Store, five: list[
         ask(opened, what)
         with opened.db.conn as connection:
             connection.execute("update probe_answers set outcome = 'timed-out' where situation = 1")
-        told = tell(opened, "again")
+        told = read_probe(opened, "again")
         assert told.columns[0].failures == {"timed-out": 2}
         assert told.cell(1, "recorded").decisions == 0
         assert sum(missing(what, kept_calls(opened, what)).values()) == 2
         ask(opened, what)
-    assert tell(opened, "again").columns[0].failures == {}
+    assert read_probe(opened, "again").columns[0].failures == {}
 
 
 def test_more_answers_are_added_to_a_probe_and_other_situations_need_another_name(
@@ -172,18 +172,8 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
     system = mine / "system.en.md"
     first = system.read_text(encoding="utf-8")
     own = (ROOT / "trust" / "plain" / "system.en.md").read_text(encoding="utf-8")
-    words = (
-        "probe",
-        run.id,
-        "--turns",
-        "1,2",
-        "--agents",
-        "unit-a",
-        "--model",
-        MODEL,
-        "--prompts",
-        str(mine),
-    )
+    which = f"probe {run.id} --turns 1,2 --agents unit-a --model {MODEL} --prompts".split()
+    words = (*which, str(mine))
     said = []
     with heeding() as server:
         for text in (first, f"{own}\nWin.\n", first, own):
@@ -198,7 +188,7 @@ def test_an_edited_prompt_is_a_new_column_and_nothing_else_is_asked_again(
     assert said[2][1].replace("\n", " ") == "4 cells, 0 answers to ask; 12 are there already"
     assert dry == f"{mine} has the words of recorded, so it is not asked"
     assert dry in said[3][1].replace("\n", " ")
-    columns = [(one.column.name, one.answers) for one in tell(opened, "loop").columns]
+    columns = [(one.column.name, one.answers) for one in read_probe(opened, "loop").columns]
     assert columns == [("recorded", 6), (str(mine), 6), (f"{mine} v2", 6)]
 
 
@@ -402,21 +392,10 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     added = cli("probe", "add", run.id, "2", "unit-a", "--to", str(file), "--note", "early")
     assert added.stdout == f"{file} has 1 situation\n"
     how = ("--model", MODEL, "--prompts", variant(tmp_path, "Be peaceful."), "--times", "3")
-    dry = cli("probe", str(file), "duel", "--turns", "0,3-4", "--agents", "unit-a", *how, "--dry-run")
+    which = ("duel", "--turns", "0,3-4", "--agents", "unit-a")
+    dry = cli("probe", str(file), *which, *how, "--dry-run")
     assert dry.stdout.startswith("8 cells, 24 answers to ask; about ")
-    asked = (
-        "probe",
-        str(file),
-        "duel",
-        "--turns",
-        "0,3-4",
-        "--agents",
-        "unit-a",
-        *how,
-        "--name",
-        "p",
-        "--json",
-    )
+    asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
     with heeding():
         refused = cli(*asked)
         assert "--yes asks it without a question" in str(refused.exception)
@@ -424,13 +403,11 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
     assert told == json.loads(cli("probe", "show", "p", "--json").stdout)
     assert json.loads(cli("probe", "show", "--json").stdout) == ["p"]
-    printed, markdown = cli("probe", "show", "p").stdout, cli("probe", "show", "p", "--markdown").stdout
+    printed = cli("probe", "show", "p").stdout
     mine = told["columns"][1]["column"]
     for one in told["cells"]:
         if one["column"] == "recorded" and one["acts"].get("attack"):
-            cell = f"{one['acts']['attack']}/3"
-            assert cell in printed
-            assert cell in markdown
+            assert f"{one['acts']['attack']}/3" in printed
     shown = json.loads(cli("probe", "show", "p", "2", mine, "--json").stdout)
     assert [one["number"] for one in shown["answers"]] == [1, 2, 3]
     (second,) = json.loads(cli("probe", "show", "p", "2", mine, "2", "--json").stdout)["answers"]
@@ -503,10 +480,10 @@ def test_an_act_that_cannot_differ_in_any_situation_has_no_row(
     five: list[Situation], acts: tuple[str, str], rows: list[str]
 ) -> None:
     """In the second situation all answers block."""
-    columns = [ColumnTold(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
+    columns = [ColumnResult(one, 2, {}, {}, Spent()) for one in (Column("recorded"), Column("./x", "./x"))]
     done = {(1, "recorded"): acts[0], (1, "./x"): acts[1], (2, "recorded"): "block", (2, "./x"): "block"}
-    cells = {at: CellTold((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
-    told = ProbeTold("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
+    cells = {at: CellAnswers((Answer(1, CALL, (act,), (), None),)) for at, act in done.items()}
+    told = ProbeResult("p", WORLDS["trust"], 1, tuple(five[:2]), (None, None), tuple(columns), cells)
     assert sorted(one.act for one in told.differences) == rows
 
 

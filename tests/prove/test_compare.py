@@ -94,7 +94,7 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
     }
 
 
-def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(
+def test_each_setting_is_said_once_edited_prompts_of_one_variant_too_but_not_the_hash_of_a_text(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another seed is said among the settings, the same language among the facts of both runs."""
@@ -102,6 +102,9 @@ def test_each_setting_is_said_once_and_the_hash_of_a_text_not_at_all(
     a, b = (begin(opened, RunOptions("mining", 2, seed, "openai:m")) for seed in (1, 2))
     opened.runs.update(b.id, turn_template=opened.runs.add_text(b.prompts.turn.replace("Decide", "Say")))
     rewrite(opened)
+    differing = compare(opened, a, opened.runs.find(b.id))["settings"]
+    assert differing.keys() == {"seed", "prompt_texts"}
+    assert [side.keys() for side in differing["prompt_texts"]] == [{"turn"}, {"turn"}]
     text = cli("compare", a.id, b.id).stdout
     assert rows_under(text, "settings that differ") == [
         ["seed", "1", "2"],
@@ -155,30 +158,6 @@ def test_the_prompts_of_a_model_and_of_a_policy_are_not_compared_word_by_word(
     page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
     assert ASKED_OTHERWISE in page
     assert "You are" not in page.partition('id="words"')[2].partition("</section>")[0]
-
-
-def test_edited_prompt_texts_of_one_variant_are_a_setting_that_differs(opened: Store) -> None:
-    a, b = (begin(opened, RunOptions("mining")) for _ in range(2))
-    edited = opened.runs.add_text(b.prompts.turn.replace("Decide", "Say"))
-    opened.runs.update(b.id, turn_template=edited)
-    rewrite(opened)
-    (row,) = opened.db.table("runs").rows_where("id = ?", [a.id])
-    told = compare(opened, a, opened.runs.find(b.id))
-    assert told["settings"] == {"prompt_texts": [{"turn": row["turn_template"]}, {"turn": edited}]}
-
-
-def test_another_seed_diverges_by_random_draws_alone(opened: Store) -> None:
-    """Two miners want the only plot; what they are asked and say is the same, who gets it is drawn."""
-
-    def run(seed: int) -> Run:
-        with answering(lambda _: '{"claim": [[0, 0]]}'):
-            values: dict[str, Any] = {"rounds": 1, "rows": 1, "cols": 1}
-            return played(opened, RunOptions("mining", 2, seed, "openai:m", values=values))
-
-    told = compare(opened, run(1), run(2))
-    assert told["settings"] == {"seed": [1, 2]}
-    turn, _, layer = where(told)
-    assert (turn, layer) == (0, "engine")
 
 
 def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pages: TestClient) -> None:
@@ -282,16 +261,20 @@ def test_another_validation_of_the_same_answer_is_a_divergence_of_validation(ope
     assert where(compare(opened, a, b)) == (0, "miner-01", "validation")
 
 
-def test_a_follow_up_question_is_compared_after_the_first_answer(opened: Store) -> None:
-    """The second run's first answer is refused, so it is asked again: what differs first is that answer."""
-    values = {"reask": 1, "rounds": 1}
-    a = saying(opened, lambda _: "{}", values=values)
-    second = '{"memory": "x"}'
-    b = saying(opened, lambda at: '{"claim": [[99, 99]]}' if at.endswith("/1") else second, values=values)
-    told = compare(opened, a, b)
-    assert told["calls"] == [1, 2]
-    assert where(told) == (0, "miner-01", "answer")
-    assert '+{"claim": [[99, 99]]}' in told["divergence"]["diff"]
+def test_follow_up_questions_are_compared_after_the_first_answers(opened: Store) -> None:
+    """A first answer that is refused is asked about again: where it differs, it is what differs first."""
+
+    def run(first: str, second: str) -> Run:
+        values = {"reask": 1, "rounds": 1}
+        return saying(opened, lambda at: first if at.endswith("/1") else second, values=values)
+
+    refused, x = '{"claim": [[99, 99]]}', '{"memory": "x"}'
+    asked_again = run(refused, x)
+    for one, calls, answer in ((run("{}", x), 1, refused), (run(refused, "{}"), 2, x)):
+        told = compare(opened, one, asked_again)
+        assert told["calls"] == [calls, 2]
+        assert where(told) == (0, "miner-01", "answer")
+        assert told["divergence"]["diff"].endswith(f"-{{}}\n+{answer}\n")
 
 
 def test_the_observer_is_asked_after_the_agents(opened: Store) -> None:
@@ -313,10 +296,11 @@ def mining_as(store: Store, moves: Callable[[str], str], **asked: Any) -> Run:
         return played(store, RunOptions("mining", 2, models="openai:m", values=values, **asked))
 
 
-def test_after_a_prompt_the_first_decision_that_differs_is_said(opened: Store, cli: Cli) -> None:
+def test_after_a_prompt_the_first_decision_that_differs_is_said_word_by_word(opened: Store, cli: Cli) -> None:
     """The prompts and an agent's reasons differ in turn 0, and what another agent does in turn 2."""
-    others = {"0/miner-01/1": '{"reasoning": "why not"}', "2/miner-02/1": '{"claim": [[1, 2]]}'}
-    a = mining_as(opened, lambda _: "{}")
+    at_2 = "2/miner-02/1"
+    others = {"0/miner-01/1": '{"reasoning": "why not"}', at_2: '{"claim": [[3, 1]]}'}
+    a = mining_as(opened, lambda at: '{"claim": [[0, 1]]}' if at == at_2 else "{}")
     b = mining_as(opened, lambda at: others.get(at, "{}"), prompts="unguided")
     told = compare(opened, a, b)
     assert where(told) == (0, "miner-01", "prompt")
@@ -324,32 +308,17 @@ def test_after_a_prompt_the_first_decision_that_differs_is_said(opened: Store, c
     assert (decision["turn"], decision["agent"]) == (2, "miner-02")
     assert decision["outcomes"] == ["answered", "answered"]
     assert decision["intents"] == [next(opened.turns.of(run, 2)).record.intents["miner-02"] for run in (a, b)]
+    same, only_a, only_b = " ", "-", "+"
+    claims = [(same, '{"claim": [['), (only_a, "0"), (only_b, "3"), (same, ", 1]]}"), (same, "\n")]
+    assert decision["answer"] == claims
+    advice = "".join(text for change, text in decision["prompt"] if change == only_a)
+    systems = [call.prompt.system for run in (a, b) for call in opened.calls.of_turn(run.id, 2, "miner-02")]
+    assert [advice.strip() in system for system in systems] == [True, False]
     text = cli("compare", a.id, b.id).stdout
     assert "first divergence: turn 0, ●miner-01: prompt" in text
     said = text.partition("first decision that differs: turn 2, ■miner-02\n")[2].splitlines()
-    assert said[:2] == ["A: do nothing", "B: claim [1,2]"]
-
-
-def test_where_decisions_first_differ_prompt_and_answer_are_compared_word_by_word(
-    opened: Store, cli: Cli
-) -> None:
-    others = {"1/miner-02/1": '{"claim": [[3, 1]]}'}
-    a = mining_as(opened, lambda at: '{"claim": [[0, 1]]}' if at == "1/miner-02/1" else "{}")
-    b = mining_as(opened, lambda at: others.get(at, "{}"), prompts="unguided")
-    decision = compare(opened, a, b)["decision"]
-    same, only_a, only_b = " ", "-", "+"
-    assert decision["answer"] == [
-        (same, '{"claim": [['),
-        (only_a, "0"),
-        (only_b, "3"),
-        (same, ", 1]]}"),
-        (same, "\n"),
-    ]
-    advice = "".join(text for change, text in decision["prompt"] if change == only_a)
-    systems = [call.prompt.system for run in (a, b) for call in opened.calls.of_turn(run.id, 1, "miner-02")]
-    assert advice.strip() in systems[0]
-    assert advice.strip() not in systems[1]
-    assert '{"claim": [[[-0-]{+3+}, 1]]}' in cli("compare", a.id, b.id).stdout
+    assert said[:2] == ["A: claim [0,1]", "B: claim [3,1]"]
+    assert '{"claim": [[[-0-]{+3+}, 1]]}' in text
 
 
 def test_phrases_that_changed_stay_whole_in_a_word_diff() -> None:
@@ -390,19 +359,6 @@ def test_a_shorter_run_diverges_where_it_ends(opened: Store) -> None:
         assert where(told) == (3, "", "engine")
         assert told["divergence"]["diff"] == f"{text} is finished, with turns 0 to 2\n"
         assert told["settings"]["rounds"] == [len(list(opened.turns.of(run))) for run in (one, other)]
-
-
-def test_follow_up_answers_are_compared_if_the_first_answers_are_equal(opened: Store) -> None:
-    def run(second: str) -> Run:
-        return saying(
-            opened,
-            lambda at: '{"claim": [[99, 99]]}' if at.endswith("/1") else second,
-            values={"reask": 1, "rounds": 1},
-        )
-
-    told = compare(opened, run('{"memory": "x"}'), run('{"memory": "y"}'))
-    assert where(told) == (0, "miner-01", "answer")
-    assert '-{"memory": "x"}\n+{"memory": "y"}\n' in told["divergence"]["diff"]
 
 
 def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, cli: Cli) -> None:
@@ -497,8 +453,11 @@ def test_failed_calls_diverge_by_their_outcomes(opened: Store, monkeypatch: pyte
     assert told["divergence"]["diff"].endswith("-none: refused\n+none: provider-error\n")
 
 
-def test_the_printed_comparison_has_all_tables(opened: Store, cli: Cli) -> None:
+def test_the_comparison_is_printed_as_tables_or_as_one_json_document(opened: Store, cli: Cli) -> None:
     a, b = mining(opened), mining(opened, models="policy:greedy-mine")
+    document = cli("compare", a.id, "last", "--json")
+    assert document.exit_code == 0
+    assert json.loads(document.stdout) == json.loads(json.dumps(compare(opened, a, b)))
     told, text = compare(opened, a, b), cli("compare", a.id, b.id).stdout
     assert not {"failed", "provider"} & set(text.split()), "no call failed, so nobody is warned"
     assert "first divergence: turn 0, ●miner-01: answer" in text
@@ -570,11 +529,3 @@ def test_only_the_first_of_many_turns_with_failed_calls_are_printed(opened: Stor
     *turns, more = rows_under(text, "failed calls by turn")
     assert turns == [[f"{turn}", "1", "1"] for turn in range(MAX_LINES)]
     assert " ".join(more) == "… and 3 more; --json prints all"
-
-
-def test_compare_prints_one_json_document_and_always_exits_with_0(opened: Store, cli: Cli) -> None:
-    a, b = mining(opened), mining(opened, models="policy:random")
-    result = cli("compare", a.id, "last", "--json")
-    assert result.exit_code == 0
-    assert json.loads(result.stdout) == json.loads(json.dumps(compare(opened, a, b)))
-    assert cli("compare", a.id, b.id).exit_code == 0

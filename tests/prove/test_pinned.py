@@ -18,7 +18,6 @@ from hobbes.nodes import prompting
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
-from hobbes.show import pinned_files
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
@@ -260,16 +259,7 @@ def other_raid(pin: Pinned) -> str:
     return f"turn {turn}: expected {raid['agent']} raided "
 
 
-def test_a_failure_begins_with_what_agents_do_otherwise(opened: Store, pin: Pinned) -> None:
-    pin.make(mining(opened, models="policy:random", seed=3), "1-3")
-    beginning = other_raid(pin)
-    said, *_ = pin.fails().splitlines()
-    assert said.startswith(beginning)
-    assert "(blocked); now miner" in said
-    assert said.endswith("(captured)")
-
-
-def test_what_agents_do_otherwise_comes_before_prompts_that_differ(
+def test_a_failure_begins_with_what_agents_do_otherwise_also_if_prompts_differ(
     opened: Store, pin: Pinned, prompts: Path
 ) -> None:
     pin.make(mining(opened, models="policy:random", seed=3), "0-3")
@@ -278,6 +268,8 @@ def test_what_agents_do_otherwise_comes_before_prompts_that_differ(
     edit(prompts / "mining" / "rules.en.md", "Each round you have", "Each round you get")
     said, _, where, *_ = pin.fails().splitlines()
     assert said.startswith(beginning)
+    assert "(blocked); now miner" in said
+    assert said.endswith("(captured)")
     assert where.startswith("turn 0, miner-01: prompt is not as in story.json")
 
 
@@ -412,9 +404,10 @@ def test_a_file_that_cannot_be_played_is_told_in_one_line(opened: Store, pin: Pi
     [
         ("last --turns 0-4 --name a", "has turns 0 to 3"),
         ("last --turns 7 --name a", "has turns 0 to 3"),
-        ("last --turns x --name a", "write the first and the last turn"),
-        ("last --turns 2-1 --name a", "write the first and the last turn"),
-        ("last --turns -1 --name a", "write the first and the last turn"),
+        ("last --turns x --name a", "write turns such as 3,7 or 3-5"),
+        ("last --turns 2-1 --name a", "write turns such as 3,7 or 3-5"),
+        ("last --turns -1 --name a", "write turns such as 3,7 or 3-5"),
+        ("last --turns 1,3 --name a", "pin turns that follow each other, such as 1-3"),
         ("last --turns 1 --name a --agent miner-09", "agents: miner-01, miner-02, miner-03"),
         ("last --turns 1 --name a --agent ''", "--agent is empty"),
         ("last --turns 1 --name a/b", "cannot be part of a file's name"),
@@ -456,4 +449,3 @@ def test_json_names_the_files(opened: Store, cli: Cli, tmp_path: Path) -> None:
     )
     paths = {"test": str(tmp_path / "test_a.py"), "cassette": str(tmp_path / "a.json")}
     assert told == {"run": run.id, "turns": [1, 2], "agent": None, **paths}
-    assert pinned_files.files_for("b", tmp_path)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from hobbes.commands import prove
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError, HobbesError
@@ -19,6 +18,7 @@ from hobbes.nodes.journal import Logged
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.changed_decisions import Reread, reread
 from hobbes.prove.replay import DivergedError, ReplayJournal, replay_run
+from hobbes.show import replay_text
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn, Turns
@@ -185,7 +185,7 @@ def test_reread_tells_each_decision_that_changes_by_turn_and_agent(
     assert "turn 1, miner-02: outcome, intent, drops" in shown
     assert '+outcome: "unreadable"' in shown
     assert '+  "reflection"' not in shown, "only what differs"
-    monkeypatch.setattr(prove, "MAX_DIFFS", 1)
+    monkeypatch.setattr(replay_text, "MAX_DIFFS", 1)
     shortened = cli("replay", run.id, "--reread").stdout
     assert "mining/off-grid" not in shortened
     assert "and 1 more diffs, which --json gives" in shortened

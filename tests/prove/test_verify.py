@@ -332,24 +332,14 @@ FOUND = (
         told_again(*((turn, richer) for turn in range(TURNS))),
     ),
     Tampering(
-        "an answer changed to another decision",
-        f"update calls set answer = '{DECISION}' where turn = 1 and agent = 'miner-02'",
-    ),
-    Tampering(
         "an answer changed to another decision, rehashed",
         rehashed(
             f"update calls set answer = '{DECISION}', found_as = 'json' where turn = 1 and agent = 'miner-02'"
         ),
     ),
-    Tampering("a space added to an answer", f"update calls set answer = answer || ' ' where {CALL}"),
-    Tampering("the outcome of a call", f"update calls set outcome = 'refused' where {CALL}"),
     Tampering(
         "the outcome of a call, rehashed",
         rehashed(f"update calls set outcome = 'refused', found_as = 'none' where {CALL}"),
-    ),
-    Tampering(
-        "a failed call relabelled `answered`",
-        "update calls set outcome = 'answered' where outcome = 'truncated'",
     ),
     Tampering(
         "a failed call relabelled `answered`, rehashed",
@@ -358,10 +348,6 @@ FOUND = (
     Tampering(
         "a failed call relabelled with the outcome that reading its answer would give, rehashed",
         rehashed(f"update calls set {REPAIRED} where turn = 5 and outcome = 'truncated'"),
-    ),
-    Tampering(
-        "how the answer was found in its text (`calls.found_as`)",
-        f"update calls set found_as = 'embedded' where {CALL}",
     ),
     Tampering("a call deleted", f"delete from calls where {CALL}"),
     Tampering(
@@ -399,17 +385,21 @@ FOUND = (
         "a system text",
         f"update texts set text = 'Be kind.' where hash = (select system from calls where {CALL})",
     ),
-    Tampering("the prompt of a call, replaced by another text", other_prompt("prompt")),
     Tampering(
         "a template of the prompts",
         "update texts set text = 'Be kind.' where hash = (select system_template from runs)",
     ),
     Tampering(
-        "the columns `model`, `player`, `tokens_in`, `tokens_out`, `usage`, `reasoning`, `error`,"
-        " `milliseconds`, `tries`, `arrived` of `calls`",
+        "any column of `calls`",
         *(
             f"update calls set {change} where {CALL}"
             for change in (
+                f"answer = '{DECISION}'",
+                "answer = answer || ' '",
+                "outcome = 'refused'",
+                "outcome = 'answered', found_as = 'embedded'",
+                "prompt = system",
+                "system = prompt",
                 "model = 'gpt-5'",
                 "player = 'openai:gpt-5'",
                 "player = null",
@@ -514,11 +504,8 @@ FOUND = (
         "update runs set corrected = 77",
     ),
     Tampering(
-        "the columns `value`, `decisions`, `failures` of `measures`",
+        "the columns `value`, `decisions`, `failures` of `measures`, or a measure deleted or added",
         *(changed("measures", f"{column} = 77") for column in ("value", "decisions", "failures")),
-    ),
-    Tampering(
-        "a measure deleted or added",
         f"delete from measures {FIRST_ROW.format('measures')}",
         "insert into measures select run, 'virtue', scope, 1, 1, 0 from measures limit 1",
     ),
@@ -571,34 +558,23 @@ FOUND = (
 
 NOT_FOUND = (
     Tampering(
-        "the columns `model`, `tokens_in`, `tokens_out`, `usage`, `reasoning` of `calls`, rehashed",
-        *(
-            rehashed(f"update calls set {change} where {CALL}")
-            for change in (
-                "model = 'gpt-5'",
-                "tokens_in = 1",
-                "tokens_out = 1",
-                "usage = '{}'",
-                "reasoning = 'I like them.'",
-            )
-        ),
-    ),
-    Tampering(
-        "the columns `arrived`, `milliseconds`, `tries`, `error`, `player` of `calls`, rehashed",
-        *(
-            rehashed(f"update calls set {change} where {CALL}")
-            for change in (
-                "arrived = '2001-01-01T00:00:00+00:00'",
-                "milliseconds = milliseconds + 1",
-                "tries = 3",
-                "error = 'it was late'",
-                "player = ''",
-            )
+        "the columns `model`, `player`, `tokens_in`, `tokens_out`, `usage`, `reasoning`, `error`,"
+        " `milliseconds`, `tries`, `arrived` of `calls` and `ended` of `turns`, rehashed",
+        rehashed(
+            f"update calls set model = 'gpt-5', tokens_in = 1, tokens_out = 1, usage = '{{}}', tries = 3,"
+            f" reasoning = 'I like them.', arrived = '2001-01-01T00:00:00+00:00', error = 'it was late',"
+            f" milliseconds = milliseconds + 1, player = '' where {CALL};"
+            " update turns set ended = '2001-01-01' where turn = 1"
         ),
     ),
     Tampering(
         "a space added to an answer, rehashed",
         rehashed(f"update calls set answer = answer || ' ' where {CALL}"),
+    ),
+    Tampering(
+        "the columns `name`, `caps`, `seconds`, `error`, `ended`, `servers` of `runs`",
+        "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01',"
+        " servers = '{}'",
     ),
     Tampering("the view in the prompt of a call, rehashed", rehashed(prompt_of_another_turn)),
     Tampering(
@@ -641,13 +617,6 @@ NOT_FOUND = (
         ),
     ),
     Tampering(
-        "the columns `name`, `caps`, `seconds`, `error`, `ended` of `runs`",
-        "update runs set name = 'other', caps = '{}', seconds = 7, error = 'none', ended = '2001-01-01'",
-    ),
-    Tampering(
-        "the column `turns.ended`, rehashed", rehashed("update turns set ended = '2001-01-01' where turn = 1")
-    ),
-    Tampering(
         "the tables `measures` and `agent_turns_…`, with `runs.measures_version`",
         "update measures set value = 77; update agent_turns_mining set gold = 77;"
         " update runs set measures_version = 77",
@@ -656,7 +625,6 @@ NOT_FOUND = (
         "the view of a scripted policy (`calls.prompt`), rehashed",
         rehashed("update calls set prompt = hex(zeroblob(32)) where turn = 1 and agent = 'miner-01'"),
     ),
-    Tampering("the column `servers` of `runs`", "update runs set servers = '{}'"),
     Tampering(
         "two arms, or a seed, of an experiment exchanged in `cells`",
         "update cells set arm = 'x' where arm = 'null'; update cells set arm = 'null' where arm = 'immune';"

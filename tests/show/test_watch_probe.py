@@ -19,7 +19,7 @@ from hobbes.nodes.prompting import ROOT
 from hobbes.play.render import question_in_run
 from hobbes.play.start import RunOptions
 from hobbes.probe.situations import ProbeFile, Situation, add, pick
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.probe.versions import Session
 from hobbes.show.prompt_edits import Edits, News, Probed, Rendering, Terminal
 from hobbes.store.home import Store
@@ -122,7 +122,7 @@ def test_each_save_asks_only_about_what_is_new(
         if (one["act"], columns(told[1])[1][0]) == ("attack", "mine") and one["column"] == str(system.parent)
     )
     assert attack["now"] < attack["before"]
-    assert told[-1]["probe"] == tell(opened, "watched").to_json()
+    assert told[-1]["probe"] == read_probe(opened, "watched").to_json()
 
 
 def test_the_caps_hold_for_all_saves_together_and_not_for_what_was_asked_before(
@@ -184,19 +184,19 @@ def test_ctrl_c_ends_it(
     watching.send_signal(signal.SIGINT)
     assert watching.wait() == 0
     assert watching.stdout.read() == ""  # the table has been printed
-    assert tell(opened, "situations").to_json() == last["probe"]
+    assert read_probe(opened, "situations").to_json() == last["probe"]
 
 
 def test_what_has_arrived_since_the_last_table_is_told_at_the_end_and_nothing_twice(
     opened: Store, situations: list[Situation], system: Path
 ) -> None:
     asked = session(opened, situations, system)
-    assert asked.not_told_yet() is None
+    assert asked.news() is None
     asyncio.run(asked.ask())
-    assert asked.not_told_yet() is None
+    assert asked.news() is None
     system.write_text("Be peaceful.", encoding="utf-8")
     asyncio.run(session(opened, situations, system).ask())
-    told = asked.not_told_yet()
+    told = asked.news()
     assert told
     assert [one.answers for one in told.columns] == [4, 4]
 
@@ -231,3 +231,10 @@ def test_what_cannot_be_watched_is_one_line(
     assert isinstance(refused, UsageError)
     assert told in str(refused)
     assert "\n" not in str(refused)
+
+
+def test_a_file_without_situations_is_refused_in_one_line(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "situations.toml"
+    file.write_text('name = "none"\n', encoding="utf-8")
+    refused = cli("watch", "trust", "--probe", str(file), "--prompts", "plain").exception
+    assert str(refused).startswith(f"{file} has no situation; `hobbes probe add RUN TURN AGENT --to ")

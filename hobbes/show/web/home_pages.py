@@ -6,7 +6,7 @@ from time import monotonic
 from typing import Any
 
 from hobbes.errors import UsageError
-from hobbes.probe.table import tell
+from hobbes.probe.table import read_probe
 from hobbes.prove.run_comparison import check_same_world, compare
 from hobbes.show import both_runs, probe_reports, run_list
 from hobbes.show.boards import board_svg
@@ -66,7 +66,7 @@ class HomePages(Pages):
 
     def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
         """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
-        told = tell(self.store, name)
+        told = read_probe(self.store, name)
         words: tuple[object, ...] = ()
         title, pieces = probe_reports.title_of(told), []
         sections = list(probe_reports.sections(told))

@@ -1,0 +1,106 @@
+"""The commands about data: `export`, `migrate`, `step`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from hobbes.commands import options
+from hobbes.commands.groups import DATA
+
+app = typer.Typer()
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def export(
+    run: options.RunName,
+    form: Annotated[
+        Literal["jsonl", "csv", "parquet", "html", "inspect"],
+        typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files"),
+    ] = "jsonl",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="the folder to create, or with --format inspect the file; by default exports/RUN-FORMAT or "
+            "exports/RUN.eval in the home folder"
+        ),
+    ] = None,
+    home: options.Home = options.HOME,
+    as_json: options.AsJson = False,
+) -> None:
+    """Export a run as tables, web pages or a log for inspect.
+
+    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. With
+    --format inspect, it writes one file, a log that `inspect view` opens.
+
+    Example: hobbes export last --format parquet --to tables
+    """
+    from hobbes.show.exports import LOG
+    from hobbes.show.exports import export as exported
+    from hobbes.show.terminal import OUT, print_json, table
+    from hobbes.store.policy_games import with_turns
+
+    with options.open_home(home) as store, store.as_of_now():
+        stored = with_turns(store, store.runs.find(run))
+        usual = f"{stored.id}{LOG}" if form == "inspect" else f"{stored.id}-{form}"
+        folder = to or home / "exports" / usual
+        files = exported(store, stored, form, folder)
+    if as_json:
+        print_json({"run": stored.id, "folder": str(folder), "files": files})
+    else:
+        size = {"html": "pages", "inspect": "samples"}.get(form, "rows")
+        OUT.print(table(f"{folder}", ("file", size), list(files.items())))
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=DATA)
+def migrate(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
+    """Carry the runs of a home over from the tables of an earlier hobbes, where they stand.
+
+    Nobody may be playing runs of the home meanwhile. If it is killed, the home is as it was.
+
+    Example: hobbes migrate --home .hobbes
+    """
+    from hobbes.engine.telling import counted
+    from hobbes.show.terminal import print_json, say
+    from hobbes.store.command_line import command
+    from hobbes.store.migration import migrate as carry_over
+    from hobbes.store.schema import SCHEMA_VERSION
+
+    runs = carry_over(home)
+    if as_json:
+        print_json({"runs": runs, "schema": SCHEMA_VERSION})
+    else:
+        measure = command(home, "measure", "RUN")
+        say(f"{counted(runs, 'run')} carried over to schema {SCHEMA_VERSION}; `{measure}` measures one anew")
+
+
+class StepCommand(options.NamesWorlds):
+    """The command `step`; its help lists the events of every world, which are imported only for that."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
+        """Write the help text with all events."""
+        from hobbes.worlds import WORLDS
+
+        events = (
+            f"Events of {world.name}:\n\n\b\n"
+            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.telling.events.items())
+            for world in WORLDS.values()
+        )
+        self.help = "\n\n".join([self.help or "", *events])
+        super().format_help_text(ctx, formatter)
+
+
+@app.command(context_settings=options.ENV, cls=StepCommand, rich_help_panel=DATA)
+def step(world: options.WorldName) -> None:
+    """Run the engine alone, with JSON Lines in and out.
+
+    It reads one request per line, writes one result per line, and touches no file.
+
+    Example: echo '{"agents": ["A"], "answers": {"A": {"claim": [[0, 0]]}}}' | hobbes step mining
+    """
+    from hobbes.play.step import step_lines
+
+    lines = (line.decode(errors="surrogateescape") for line in sys.stdin.buffer)
+    for line in step_lines(options.find_world(world), lines):
+        print(line, flush=True)  # noqa: T201  JSON Lines

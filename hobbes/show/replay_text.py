@@ -1,0 +1,112 @@
+"""What `hobbes replay` says of a run or of a cassette: as plain JSON, and in the terminal."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from hobbes.engine.telling import counted
+from hobbes.errors import HaltedRunError, HobbesError
+from hobbes.loop import play_out
+from hobbes.prove.changed_decisions import reread
+from hobbes.prove.difference import diff_of, json_text
+from hobbes.prove.replay import replay_run
+from hobbes.show.terminal import OUT, plain, say
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+from hobbes.wire.cassette_files import read_description
+from hobbes.wire.cassettes import CassetteMissError
+from hobbes.wire.recorder import first_difference, play_cassette
+
+MAX_DIFFS = 10
+"""How many decisions that --reread changes are shown with their diffs."""
+
+
+def replayed(store: Store, run: Run, *, with_changes: bool = False) -> dict[str, Any]:
+    """Return how a run plays again: with its recorded decisions or, `with_changes`, with those of today."""
+    run.check_versions(rules=not with_changes)
+    try:
+        played = play_out(replay_run(store, run, reread=with_changes))
+    except ValueError as error:
+        raise HobbesError(str(error)) from error
+    at = played.divergence
+    return {
+        "run": run.id,
+        "turns": played.turns,
+        "same": at is None and played.digest == run.digest,
+        "recorded": run.digest,
+        "digest": played.digest,
+        "divergence": at and {"turn": at.turn, "agent": at.agent, "layer": at.layer, "diff": at.diff},
+    }
+
+
+def reread_and_replayed(store: Store, run: Run) -> dict[str, Any]:
+    """Return what today's reading and rules would change, and where the run would end with them."""
+    run.check_versions(rules=False)
+    changes = reread(store, run)
+    try:
+        result = {**replayed(store, run, with_changes=True), "halted": None}
+    except HaltedRunError as error:
+        digests = {"recorded": run.digest, "digest": "", "divergence": None}
+        result = {"run": run.id, "turns": 0, "same": False, **digests, "halted": str(error)}
+    decisions = [{**one._asdict(), "changed": one.parts} for one in changes.decisions]
+    return {**result, "decisions": decisions, "effects": changes.effects}
+
+
+def replayed_cassette(path: Path) -> dict[str, Any]:
+    """Return how the run of a cassette plays again."""
+    try:
+        then, now = play_cassette(path)
+    except CassetteMissError as miss:
+        then, now = read_description(path), {"turns": 0, "digest": ""}
+        at: dict[str, Any] | None = {
+            "turn": miss.turn,
+            "agent": miss.agent,
+            "layer": "prompt",
+            "diff": miss.diff,
+        }
+    else:
+        turn = first_difference(then, now)
+        at = None
+        if turn is not None:
+            diff = f"digest {then['digests'][turn]}, now {now['digests'][turn]}"
+            at = {"turn": turn, "agent": "", "layer": "reading, validation or engine", "diff": diff}
+    return {
+        "run": str(path),
+        "turns": now["turns"],
+        "same": now["digest"] == then["digest"],
+        "recorded": then["digest"],
+        "digest": now["digest"],
+        "divergence": at,
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the result of a replay."""
+    if "decisions" in result:
+        _show_changes(result["decisions"], result["effects"])
+    if result.get("halted"):
+        OUT.print(plain(result["halted"]))
+    elif at := result["divergence"]:
+        place = f"turn {at['turn']}, {at['agent'] or 'all'}: {at['layer']}"
+        OUT.print(Text(f"first divergence: {place}", style="bold red"))
+        OUT.print(plain(at["diff"]))
+    else:
+        verdict = "same digest" if result["same"] else f"the recorded digest was {result['recorded']}, now"
+        say(f"{counted(result['turns'], 'turn')}, {verdict}: {result['digest']}")
+
+
+def _show_changes(decisions: list[dict[str, Any]], effects: list[int]) -> None:
+    """Print which decisions change, with the diffs of the first ones."""
+    if not decisions:
+        OUT.print(Text("no decision changes"))
+    for one in decisions:
+        OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
+    for one in decisions[:MAX_DIFFS]:
+        diff = diff_of(json_text(one["then"]), json_text(one["now"]))
+        OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
+    if len(decisions) > MAX_DIFFS:
+        OUT.print(Text(f"and {len(decisions) - MAX_DIFFS} more diffs, which --json gives", style="dim"))
+    if effects:
+        shown = ", ".join(map(str, effects))
+        OUT.print(Text(f"the same decisions lead to something else in turn {shown}"))

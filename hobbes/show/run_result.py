@@ -1,0 +1,120 @@
+"""Runs that a command plays: a bar while they are played, what came of them, and the questions to people."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+from hobbes.errors import HaltedRunError, HobbesError
+from hobbes.loop import play_out
+from hobbes.nodes.limits import RateLimiter
+from hobbes.play.people import open_questions, people_in
+from hobbes.play.side_by_side import most_at_once, play_runs
+from hobbes.play.start import Shared, go_on
+from hobbes.show.palette import looks_in, words_of
+from hobbes.show.progress import show_experiment_progress, show_run_progress
+from hobbes.show.questions import answer_in_terminal, show_questions
+from hobbes.show.tally import tally
+from hobbes.show.terminal import OUT, next_step, picture, print_json, remark, summary
+from hobbes.store.history import state_before
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
+def play_run(store: Store, run: Run, *, as_json: bool, asks: bool = False, traced: bool = False) -> bool:
+    """Play a run until it ends or asks a person, and print the result. Return whether it is tainted.
+
+    With `asks`, the caller asks the person, so that nothing is printed of it.
+    """
+    try:
+        with show_run_progress(run) as watch:
+            play_out(go_on(store, run, watch.on_turn, watch.on_meter), traced=traced)
+    except KeyboardInterrupt:
+        _stopped(f"`{store.command('resume', run.id)}` goes on from here")
+    except HaltedRunError:
+        if as_json:
+            print_json(result_of(store, run))
+        raise
+    if as_json:
+        print_json(result_of(store, run))
+    else:
+        _show_result(store, run, asks=asks)
+    return _is_tainted(store, run)
+
+
+def play_run_and_ask(store: Store, run: Run, *, as_json: bool, traced: bool) -> bool:
+    """Play a run. If only one person plays, ask in the terminal where there is one."""
+    alone = len(people_in(run)) == 1 and not as_json and in_terminal()
+    tainted = play_run(store, run, as_json=as_json, asks=alone, traced=traced)
+    while alone and (stored := store.runs.find(run.id)).questions:
+        question = stored.questions[0]  # whoever plays a unit of trust plays its clones, too
+        try:
+            answer_in_terminal(store, stored, question)
+        except typer.Abort:
+            _stopped(f"`{store.command('answer', run.id)}` asks again")
+        except HobbesError as error:
+            remark(f"hobbes: {error}")
+        tainted = play_run(store, store.runs.find(run.id), as_json=as_json, asks=alone, traced=traced)
+    return tainted
+
+
+def play_runs_side_by_side(store: Store, runs: Sequence[Run], *, as_json: bool, traced: bool) -> bool:
+    """Play runs until each ends or asks a person, and print all results and their tally.
+
+    Return whether one of them is tainted.
+    """
+    try:
+        with show_experiment_progress(len(runs), len(runs)) as watch:
+            shared = Shared(limiter=RateLimiter())
+            play_runs(store, runs, most_at_once(runs), shared, watch, traced=traced)
+    except KeyboardInterrupt:
+        _stopped(f"`{store.command('resume', runs[0].id)}` goes on with the first, and so on")
+    finally:
+        if as_json:
+            print_json([result_of(store, run) for run in runs])
+    if not as_json:
+        for run in runs:
+            _show_result(store, run)
+        OUT.print(tally(store, runs))
+    return any(_is_tainted(store, run) for run in runs)
+
+
+def result_of(store: Store, run: Run) -> dict[str, Any]:
+    """Return the result of a run that was played, or what it waits for, as JSON."""
+    ended = store.runs.find(run.id)
+    if ended.questions:
+        return {"run": ended.id, "turn": ended.turns, "waiting": open_questions(ended)}
+    return store.figures.result(ended)
+
+
+def in_terminal() -> bool:
+    """Return whether somebody can be asked here."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _stopped(hint: str) -> None:
+    """End the command after Ctrl-C, with what goes on."""
+    remark(f"stopped; {hint}")
+    sys.exit(INTERRUPTED)
+
+
+def _is_tainted(store: Store, run: Run) -> bool:
+    return bool(store.figures.about(run.id)["tainted"])
+
+
+def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
+    """Show how a run ended, or what it asks a person unless the caller asks."""
+    run = store.runs.find(played.id)
+    if run.questions:
+        if not asks:
+            show_questions(store, run)
+        return
+    rows = run.world.picture.rows(state_before(store, run, run.turns))
+    OUT.print(picture(rows, words_of(run, looks_in(store, run))))
+    OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
+    name = run.name or run.id
+    next_step(f"{store.command('trace', name, run.turns - 1)}   {store.command('replay', name)}")
