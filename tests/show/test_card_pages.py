@@ -40,30 +40,17 @@ def keys(page: str) -> dict[str, str]:
     return {unescape(key): unescape(to) for key, to in LINK.findall(page)}
 
 
-def test_each_rejection_stands_behind_its_words_in_the_raw_answer(
+def test_rejections_and_corrections_are_listed_below_the_raw_answer(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = {"attacks": {"AgentZ": 1, "AgentB": 1}, "purchase_mils": 999, "reasoning": "<b>Now</b>"}
-    nations(opened, monkeypatch, {(1, "AgentA"): said})
-    card = unescape(pages.get("/last/1/AgentA").text)
-    assert re.search(
-        r'<mark class="drop">"AgentZ": 1</mark><small class="drop">⊘ nations/unknown-agent: the entry names',
-        card,
-    )
-    assert (
-        '<mark class="mend">"purchase_mils": 999</mark><small class="mend">✎ nations/purchase-cut: ' in card
-    )
-    assert "about other words" not in card
-    assert "<b>Now</b>" not in pages.get("/last/1/AgentA").text
-
-
-def test_what_is_about_the_whole_answer_is_listed_below_it(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nations(opened, monkeypatch, {(1, "AgentA"): "I would rather not."})
-    card = pages.get("/last/1/AgentA").text
-    assert "<mark" not in card
-    assert "read/unreadable" in card.partition("about other words, or about the whole answer")[2]
+    nations(opened, monkeypatch, {(1, "AgentA"): said, (1, "AgentB"): "I would rather not."})
+    page = pages.get("/last/1/AgentA").text
+    listed = unescape(page).partition(json.dumps(said))[2]
+    assert re.search(r'rejection<.*>nations/unknown-agent<.*"AgentZ": 1', listed)
+    assert re.search(r"correction<.*>nations/purchase-cut<.*999", listed)
+    assert "<b>Now</b>" not in page
+    assert "read/unreadable" in pages.get("/last/1/AgentB").text.partition("I would rather not.")[2]
 
 
 def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(

@@ -16,7 +16,6 @@ from typing import Any
 from markupsafe import Markup
 
 from hobbes.engine.record import Event
-from hobbes.engine.turn import meanings
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError, UsageError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
@@ -26,7 +25,6 @@ from hobbes.prove.run_comparison import check_same_world, compare
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, rejections, run_list, trace
 from hobbes.show.annotations import notes_page
-from hobbes.show.answer_marks import mark_answer
 from hobbes.show.boards import Cards, board_svg, svg
 from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
 from hobbes.show.judgements import judgements
@@ -75,12 +73,6 @@ def reload_after(took: float) -> int:
 def _prompt_of(calls: Iterable[Call]) -> str | None:
     """Return the prompt of the last call for a turn's own question; None if there is none."""
     return next((call.prompt.turn for call in reversed([*calls]) if call.question == TURN_QUESTION), None)
-
-
-def _change(correction: Mapping[str, Any]) -> trace.Pieces:
-    """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
-    before, kept = correction["said"], correction.get("kept")
-    return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
 
 
 @dataclass(slots=True)
@@ -289,7 +281,6 @@ class Pages:
         was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
         changed = {} if was is None else trace.prompt_diffs(was, now)
-        answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         seen = board_of_view(run, card["view"]) if "intent" in card else None
@@ -306,9 +297,8 @@ class Pages:
             strip=near,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
-            answer=answer,
-            unplaced=[(one, _change(one)) for one in unplaced],
-            meanings=meanings(run.world),
+            columns=rejections.REFUSED,
+            refused=rejections.refused_rows(card["drops"], card["mends"]),
             compared=was is not None,
             now=now,
             changed=changed,
