@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations_with_replacement, product
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -94,13 +94,6 @@ def _text(given: object) -> object:
     return given
 
 
-_SeedsAsWritten: TypeAlias = (
-    Annotated[int, Field(ge=1, le=MAX_SEEDS)]
-    | Annotated[str, Field(pattern=f"^{_FROM_TO.pattern}$")]
-    | Annotated[list[int], Field(min_length=1)]
-)
-
-
 def _turn(given: object) -> object:
     """Refuse what is neither a turn nor the first of a landmark."""
     if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
@@ -119,11 +112,8 @@ def _several(given: object) -> object:
 
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
-Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
-Several = Annotated[
-    tuple[Text, ...],
-    BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
-]
+Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds)]
+Several = Annotated[tuple[Text, ...], BeforeValidator(_several)]
 
 
 class _Table(BaseModel):
@@ -255,26 +245,12 @@ FOUND = ("bases", "left_out")
 """The fields of `From` that nobody writes into a file: they are found in a home."""
 
 
-def _without_found(schema: dict[str, Any]) -> None:
-    """Leave what nobody writes out of a schema."""
-    for name in FOUND:
-        del schema["properties"][name]
-
-
 class From(_Table):
     """Where an experiment begins whose arms fork recorded runs."""
 
-    model_config = ConfigDict(json_schema_extra=_without_found)
-
     runs: Annotated[list[Text], Field(min_length=1)]
     """Names or ids; `*` stands for anything."""
-    turn: Annotated[
-        int | str,
-        BeforeValidator(
-            _turn,
-            json_schema_input_type=Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern="^first .")],
-        ),
-    ]
+    turn: Annotated[int | str, BeforeValidator(_turn)]
     """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
     bases: list[Base] = []
     left_out: list[str] = []
