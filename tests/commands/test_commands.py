@@ -631,8 +631,6 @@ def test_prompts_list_says_how_much_each_variant_gives_away(cli: Cli) -> None:
         "languages": ["en", "zh"],
         "advice": "gives the solution away",
         "about": "advice on deterrence, trade and trust",
-        "runs": [],
-        "cassettes": [],
     }
     shown = cli("prompts", "list").stdout
     assert "gives the solution" in shown

@@ -254,7 +254,7 @@ def test_a_person_rules_in_the_terminal(say: Say, opened: Store) -> None:
 
 def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp_path: Path) -> None:
     assert json.loads(say("prompts", "list", "--json"))["fishery"] == {
-        str(PROMPTS): {"languages": ["en"], "advice": None, "about": None, "runs": [], "cassettes": []}
+        str(PROMPTS): {"languages": ["en"], "advice": None, "about": None}
     }
     checked = json.loads(say("prompts", "check", "fishery", "--json"))
     assert checked == {"checked": [f"fishery {PROMPTS} en"], "problems": [], "warnings": []}
