@@ -6,22 +6,23 @@ An observer has none: what it answered is told with the requests of agents.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import deeds_told
+from hobbes.engine.world import AnyWorld, deeds_told
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.timeline import sample
 from hobbes.show.trace import check_names, named_by
 from hobbes.store.exchanges import events_until
 from hobbes.store.home import Store
@@ -29,10 +30,10 @@ from hobbes.store.marked_turns import Marks, TurnOfAgent
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
-KINDS = ("thought", "said", "done")
-"""What an entry has of an agent's turn."""
+COLUMNS = ("thought", "said", "done")
+"""What a page has beside each other of an agent's turn."""
 
-FAILED, REJECTED = "failed call", "rejection"
+FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
 """The marks of an entry that every world has, besides its landmarks."""
 
 
@@ -83,7 +84,8 @@ class Entry:
     """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
-    default. `tags` are those of the note on the decision.
+    default. `refused` says what of its answer was rejected or corrected. `tags` are those of the note on the
+    decision.
     """
 
     turn: int
@@ -94,6 +96,7 @@ class Entry:
     source: str = ""
     said: tuple[Said, ...] = ()
     done: tuple[Deed, ...] = ()
+    refused: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
@@ -107,39 +110,45 @@ class Entry:
         yield self.thought
         yield from (one.text for one in self.said)
         yield from (one.words for one in self.done)
+        yield from self.refused
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with one of the `kinds`, with a mark, tag, event, with words.
+    """What of a diary is shown: entries with a mark, with a tag, with one of some events, with words.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
     """
 
     agents: tuple[str, ...] = ()
-    kinds: Collection[str] = KINDS
     mark: str = ""
     tag: str = ""
     events: Collection[str] = ()
     words: re.Pattern[str] | None = None
 
-    def kept(self, entry: Entry) -> Entry | None:
-        """Return an entry with the kinds that are shown, None if it is not shown."""
-        for wanted, there in ((self.mark, entry.marks), (self.tag, entry.tags)):
-            if wanted and wanted not in there:
-                return None
-        if self.events and not any(one.type in self.events for one in entry.done):
-            return None
-        shown = replace(
-            entry,
-            thought=entry.thought if "thought" in self.kinds else "",
-            said=entry.said if "said" in self.kinds else (),
-            done=entry.done if "done" in self.kinds else (),
-        )
-        if self.words is not None and not any(map(self.words.search, shown.words)):
-            return None
-        return shown if any(shown.words) or FAILED in shown.marks else None
+    def keeps(self, entry: Entry) -> bool:
+        """Return whether an entry is shown."""
+        if (self.mark and self.mark not in entry.marks) or (self.tag and self.tag not in entry.tags):
+            return False
+        types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
+        if self.events and types.isdisjoint(self.events):
+            return False
+        if self.words is not None and not any(map(self.words.search, entry.words)):
+            return False
+        return any(entry.words) or FAILED in entry.marks
+
+
+def pattern_of(grep: str | None) -> re.Pattern[str] | None:
+    """Compile a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
+    if grep is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            return re.compile(grep, re.MULTILINE)  # grep reads line by line
+    except (re.error, OverflowError, RecursionError, FutureWarning) as error:
+        raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
 
 
 Tags: TypeAlias = Mapping[TurnOfAgent, tuple[str, ...]]
@@ -205,7 +214,7 @@ def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) ->
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
-            if (entry := choice.kept(told.entry(agent))) is not None:
+            if choice.keeps(entry := told.entry(agent)):
                 yield entry
         for event in record.events:
             _keep(written, turn, event)
@@ -256,13 +265,24 @@ class _Turn:
             marks[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
-        if drops:
-            marks[REJECTED] = None
+        mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
+        marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
         if not by(self.record.events, agent):
-            why = [] if lost else refused(self.run.world, drops)  # that nothing was read, `lost` says
-            done = (Deed("", "; ".join(["did nothing", *why])),)
-        tags = self.tags.get((self.number, agent), ())
-        return Entry(self.number, agent, outcome, lost, *self._thought(agent), said, done, tuple(marks), tags)
+            done = (Deed("", "did nothing"),)
+        thought, source = self._thought(agent)
+        return Entry(
+            self.number,
+            agent,
+            outcome,
+            lost,
+            thought,
+            source,
+            said,
+            done,
+            tuple(refused(self.run.world, outcome, [*drops, *mends])),
+            tuple(marks),
+            self.tags.get((self.number, agent), ()),
+        )
 
     def _thought(self, agent: str) -> tuple[str, str]:
         """Return what an agent thought, and where that comes from: its answer, or else the call."""
@@ -288,8 +308,7 @@ class _Turn:
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
-        own = [event.to_json() for event in done.events if event.type == done.type]
-        marks = [mark.name for mark in self.run.world.landmarks if any(map(mark.is_at, own))]
+        marks = _landmarks(self.run.world, done)
         others = dict.fromkeys(other for event in done.events for other in self._others(event) if marks)
         promised = [self._promised(agent, other) for other in others if self.written]
         return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
@@ -299,6 +318,20 @@ class _Turn:
         wrote = [self.written[agent, to] for to in (other, None) if (agent, to) in self.written]
         last = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
         return Promised(other, last, max(sum(n for _, n in wrote) - 1, 0))
+
+
+def _landmarks(world: AnyWorld, done: Done) -> list[str]:
+    """Return the landmarks that are among what an agent did."""
+    own = [event.to_json() for event in done.events if event.type == done.type]
+    return [mark.name for mark in world.landmarks if any(map(mark.is_at, own))]
+
+
+def landmarks_of(world: AnyWorld, record: TurnRecord) -> Iterator[tuple[str, str]]:
+    """Yield each agent that did a landmark in a turn, and what it did."""
+    for agent in dict.fromkeys(event.agent for event in record.events):
+        for done in deeds_told(world, by(record.events, agent), record.events):
+            if _landmarks(world, done):
+                yield agent, done.words
 
 
 def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
@@ -314,9 +347,6 @@ def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
 MAX_ENTRIES = 200
 """How many entries a page of a diary has, about."""
 
-MAX_JUMPS = 25
-"""How many turns a page of a diary links to at most."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -324,7 +354,6 @@ class Asked:
 
     agent: str = ""
     other: str = ""
-    kind: str = ""
     mark: str = ""
     tag: str = ""
     words: str = ""
@@ -333,7 +362,7 @@ class Asked:
     @property
     def is_filtered(self) -> bool:
         """Whether only some entries are shown."""
-        return bool(self.kind or self.mark or self.tag or self.words)
+        return bool(self.mark or self.tag or self.words)
 
     def query(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
@@ -345,8 +374,8 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, kind, mark, tag, words, int(first))
+    agent, other, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
+    found = Asked(agent, other, mark, tag, words, int(first))
     chosen(run, names, [name for name in (found.agent, found.other) if name])
     check_choices(run, tags, asdict(found), "`{}` in the address")
     if found.other and found.other == found.agent:
@@ -356,10 +385,18 @@ def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any
     return found
 
 
+def check_events(run: Run, events: Iterable[str]) -> None:
+    """Raise UsageError for a type of event that the world of a run does not have."""
+    for event in events:
+        if event not in run.world.events:
+            there = did_you_mean(event, run.world.events, f"it has: {', '.join(run.world.events)}")
+            raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
+
+
 def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
     """Return what the diary of a run can be asked for, by the name of the filter."""
-    marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED]
-    return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
+    marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED, CORRECTED]
+    return {"mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
 
 
 def check_choices(run: Run, tags: Tags, asked: Mapping[str, Any], named: str) -> None:
@@ -390,7 +427,7 @@ def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
     """
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, of.tag, words=words)
+    choice = Choice(agents, of.mark, of.tag, words=words)
     most, shown, following = turns_of_page(run, of), list[Entry](), None
     for entry in diary(store, run, choice, tags, of.first):
         is_new = not shown or entry.turn != shown[-1].turn
@@ -406,8 +443,7 @@ def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
         "firsts": firsts(marks, names, agents),
         "words": words,
         "choices": choices(run, tags),
-        "columns": [kind for kind in KINDS if any(getattr(entry, kind) for entry in shown)],
-        "jumps": sample(run.turns, MAX_JUMPS),
+        "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
         "previous": before if of.first else None,
     }

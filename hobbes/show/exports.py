@@ -157,7 +157,6 @@ def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
 
     others = {  # written if a page links to them; what they are asked for is part of their names
-        "rejections": lambda pages, query: pages.rejections(run, query),
         "diary": lambda pages, query: pages.diary(run, query),
     }
 

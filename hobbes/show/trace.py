@@ -3,15 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.said import TEXT_LIMIT
+from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
@@ -19,7 +18,7 @@ from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
-from hobbes.show.terminal import percent
+from hobbes.show.terminal import cell_of_json, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
 from hobbes.store.figures import failures_among
@@ -51,18 +50,13 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(
-    store: Store, run: Run, agents: Collection[str] = (), *, first: int = 0, most: int | None = None
-) -> list[Card]:
-    """Return one line per turn: outcomes of calls, rejections, corrections, events, and who did what to whom.
+def overview(store: Store, run: Run, *, first: int = 0, most: int | None = None) -> list[Card]:
+    """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
 
-    The lines are those of `most` turns from the first; without them, of all. With agents, only their calls,
-    and only the events that name one of them, are counted. The last line may be of a turn that has calls and
-    has not ended: it has no digest.
+    The lines are those of `most` turns from the first; without them, of all. The last line may be of a turn
+    that has calls and has not ended: it has no digest.
     """
-    names = names_in(store, run)
-    turns = islice(turns_so_far(store, run, agents, first), most)
-    return [_line(each, names, run.world.causes) for each in turns]
+    return [_line(turn) for turn in islice(turns_so_far(store, run, first), most)]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
@@ -93,13 +87,18 @@ class Headline(NamedTuple):
         return bool(self.tokens["in"] or self.tokens["out"])
 
     @property
-    def went_wrong(self) -> list[str]:
-        """How much went wrong, in words; that nothing was corrected is not worth a word."""
+    def went_wrong(self) -> list[tuple[str, int, str]]:
+        """The mark of what went wrong, how often, and that in words; no corrections are not worth a word."""
         failed, share = self.failures["total"], percent(self.failures["share"])
+        parts = [
+            ("failed call", failed, f"{counted(failed, 'failed call')} ({share})"),
+            ("rejection", self.rejected, counted(self.rejected, "rejection")),
+            ("correction", self.corrected, counted(self.corrected, "correction")),
+        ]
         return [
-            f"{counted(failed, 'failed call')} ({share})" if failed else "no failed calls",
-            counted(self.rejected, "rejection") if self.rejected else "no rejections",
-            *([counted(self.corrected, "correction")] if self.corrected else []),
+            (mark, times, words if times else f"no {mark}s")
+            for mark, times, words in parts
+            if times or mark != "correction"
         ]
 
 
@@ -135,69 +134,18 @@ class TurnSoFar(NamedTuple):
     decisions: Sequence[Decision]
 
 
-def turns_so_far(store: Store, run: Run, agents: Collection[str] = (), first: int = 0) -> Iterator[TurnSoFar]:
-    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one.
-
-    With agents, the calls are theirs, and the record holds only what is their own or names one of them.
-    """
+def turns_so_far(store: Store, run: Run, first: int = 0) -> Iterator[TurnSoFar]:
+    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one."""
     decided: dict[int, list[Decision]] = {}
     for decision in store.calls.decisions(run.id, first=first):
-        if not agents or decision.agent in agents:
-            decided.setdefault(decision.turn, []).append(decision)
+        decided.setdefault(decision.turn, []).append(decision)
     last = first - 1
     for turn in store.turns.of(run, first):
         last = turn.turn
-        record = _of(turn.record, agents) if agents else turn.record
-        yield TurnSoFar(last, record, turn.digest, decided.get(last, []))
+        yield TurnSoFar(last, turn.record, turn.digest, decided.get(last, []))
     for number in sorted(decided):
         if number > last:
             yield TurnSoFar(number, None, None, decided[number])
-
-
-def _of(record: TurnRecord, agents: Collection[str]) -> TurnRecord:
-    """Return a record with only those rejections, corrections and events that are of agents or name one."""
-    return replace(
-        record,
-        drops=tuple(drop for drop in record.drops if drop.agent in agents),
-        mends=tuple(mend for mend in record.mends if mend.agent in agents),
-        events=tuple(
-            event for event in record.events if any(agent in event.to_json().values() for agent in agents)
-        ),
-    )
-
-
-class Deed(NamedTuple):
-    """What one agent did to another."""
-
-    type: str
-    """The type of the event."""
-    agent: str
-    other: str
-    role: str
-    """The field of the event that names the other one, such as `target`."""
-    result: str
-    """What the event says in single words, such as `captured` or `blocked`."""
-
-
-def deeds(
-    events: Sequence[Event], names: Collection[str], causes: Mapping[str, str]
-) -> tuple[Counter[Deed], Counter[str]]:
-    """Return who did what to whom, and the types of the events that name nobody else, each with its number.
-
-    Messages are not counted as deeds. `causes` are those of the world: the result of a deed names its cause.
-    """
-    done: Counter[Deed] = Counter()
-    alone: Counter[str] = Counter()
-    why = {(event.agent, causes[event.type]): event.type for event in events if event.type in causes}
-    for event in events:
-        if event.type in causes:
-            continue
-        others = [] if event.type == MESSAGE else list(named_by(event, names))
-        if not others:
-            alone[event.type] += 1
-        result = " ".join(filter(None, [why.get((event.agent, event.type)), _words(event, names)]))
-        done.update(Deed(event.type, event.agent, other, role, result) for role, other in others)
-    return done, alone
 
 
 def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -205,19 +153,6 @@ def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
     for role, other in event.facts.items():
         if isinstance(other, str) and other in names:
             yield role, other
-
-
-def _words(event: Event, names: Collection[str]) -> str:
-    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
-    facts = event.facts.items()
-    words = [value for _, value in facts if isinstance(value, str) and value.isalpha() and value not in names]
-    return " ".join([*words, *(key for key, value in facts if value is True)])
-
-
-def came_out(event: Event) -> list[str]:
-    """Return how an event came out, in the words of its world: its `result`, and each field that is true."""
-    result = event.facts.get("result")
-    return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
 def details(event: Mapping[str, Any], names: Collection[str]) -> str:
@@ -235,22 +170,9 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return how events came out that name nobody else, such as ends of games, by type and agent.
-
-    A type of which an agent has several is left out.
-    """
-    found: dict[str, list[tuple[str, str]]] = {}
-    for event in events:
-        if "result" in event.facts and not any(named_by(event, names)):
-            found.setdefault(event.type, []).append((event.agent, str(event.facts["result"])))
-    return {kind: dict(pairs) for kind, pairs in found.items() if len(dict(pairs)) == len(pairs)}
-
-
-def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
+def _line(turn: TurnSoFar) -> Card:
     """Return the line of a turn, or of one that has not ended."""
     record = turn.record
-    done: Mapping[Deed, int] = deeds(record.events, names, causes)[0] if record else {}
     return {
         "turn": turn.number,
         "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
@@ -258,8 +180,6 @@ def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) ->
         "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
         "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
         "events": dict(Counter(event.type for event in record.events)) if record else {},
-        "results": results_alone(record.events, names) if record else {},
-        "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
         "digest": turn.digest,
     }
 
@@ -391,6 +311,18 @@ def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
     }
 
 
+REFUSED = ("kind", "stage", "code", "said", "kept", "detail")
+"""The columns of what was rejected and corrected in one answer."""
+
+
+def refused_rows(
+    drops: Iterable[Mapping[str, Any]], mends: Iterable[Mapping[str, Any]]
+) -> list[tuple[object, ...]]:
+    """Return what was rejected and corrected in one answer as the rows of a table."""
+    kinds = [*(("rejection", one) for one in drops), *(("correction", one) for one in mends)]
+    return [(kind, *(cell_of_json(one.get(column)) for column in REFUSED[1:])) for kind, one in kinds]
+
+
 REASONING_SOURCES: Mapping[str, str] = {
     ReasoningSource.NONE: "",
     ReasoningSource.TRACE: "the model's own reasoning",
@@ -412,17 +344,6 @@ def beginning(text: str, most: int = MAX_SHOWN) -> str:
 def for_people(card: Card) -> Card:
     """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
     return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
-
-
-def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long.
-
-    Of a trace, it is as much as an answer's own may have.
-    """
-    own = card.get("intent", {}).get("reflection", {}).get("reasoning")
-    if own:
-        return own, ReasoningSource.ANSWER.value
-    return beginning(card["reasoning"], TEXT_LIMIT), card["reasoning_source"]
 
 
 def reasoning_title(card: Mapping[str, Any]) -> str:

@@ -61,6 +61,7 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
         "2 ■AgentB thought An eye for an eye.",
         "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
+        '2 ■AgentB rejected attacks {"AgentZ": 1}: the entry names an unknown agent',
         "",
         f"next: hobbes trace {broken_word.id} 2 AgentB",
     ]
@@ -148,9 +149,10 @@ def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: St
     """Nothing happened because of it, and yet it has a row, with what was rejected; --mark finds it."""
     with answering(lambda at: json.dumps({"attacks": {"Nobody": 1}} if at.startswith("0/AgentA") else {})):
         played(opened, RunOptions("nations", 2, models="openai:m", values={"rounds": 1}))
-    first, row = lines(cli, "all", "--mark", "rejection")
+    first, did, why = lines(cli, "all", "--mark", "rejection")
     assert first == "first rejection: turn 0, ●AgentA"
-    assert row.startswith("0 ●AgentA did nothing; rejected: ")
+    assert did == "0 ●AgentA did nothing"
+    assert why.startswith("0 ●AgentA rejected attacks ")
     refused = cli("trace", "last", "all", "--mark", "rejected")
     assert "--mark 'rejected': choose from: " in str(refused.exception)
 
@@ -182,6 +184,7 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
                 ],
             }
         ],
+        "refused": [],
         "marks": ["attack"],
         "tags": [],
     }
@@ -235,7 +238,6 @@ def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run,
     [
         ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
         ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
-        ({"kind": "thought"}, "Peace, for now", "I trust you"),
         ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
         ({"mark": "rejection"}, "An eye for an eye", "Now."),
         ({"mark": "failed call"}, "failed call", "eye"),
@@ -258,7 +260,6 @@ def test_a_diary_shows_decisions_with_a_tag(
     opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
     assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
     assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
-    assert "--tag chooses from a diary" in str(cli("trace", "last", "1", "--tag", "revenge").exception)
     page = pages.get("/last/diary", params={"tag": "revenge"}).text
     assert re.findall(r'id="turn-(\d)"', page) == ["2"]
     assert f"hobbes trace {broken_word.id} all --tag revenge " in page

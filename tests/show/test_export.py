@@ -145,14 +145,14 @@ def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Store, tm
     assert all("compare" not in page.read_text() and "all runs" not in page.read_text() for page in pages)
 
 
-def test_what_was_rejected_has_a_page_in_an_export(
+def test_what_was_rejected_and_what_failed_has_a_page_in_an_export(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = export(opened, faulty_run(opened, monkeypatch), "html", tmp_path / "pages")
-    assert files["rejections/*.html"] == 1
+    assert files["diary/*.html"] > 1
     pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
     assert {target for _, target in linked(tmp_path / "pages")} == pages
-    assert "holds no JSON object" in (tmp_path / "pages/rejections/index.html").read_text()
+    assert "holds no JSON object" in (tmp_path / "pages/diary/mark=rejection.html").read_text()
 
 
 def test_links_into_a_page_lead_to_a_part_of_it(

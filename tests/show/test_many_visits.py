@@ -27,7 +27,6 @@ EXAMPLES = {
     "/probes": "/probes",
     "/{run}": "/one",
     "/{run}/results": "/one/results",
-    "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",

@@ -111,7 +111,6 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
-        ("/last/diary?kind=felt", "`kind` in the address 'felt': choose from: thought, said, done"),
         (
             "/last/diary?mark=x",
             "`mark` in the address 'x': choose from: raid, capture, failed call, rejection",
@@ -234,7 +233,6 @@ def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestCl
     addresses = [
         "",
         "/1/miner-01",
-        "/rejections",
         "/diary",
     ]
     for address in addresses:
@@ -348,7 +346,6 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
             pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
             pages["diary"] = shown.diary(run, {})
-            pages["rejections"] = shown.rejections(run, {})
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
             pages |= {"compare": shown.compare(run, other), "turn of both": shown.compare(run, other, 1)}
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))

@@ -70,10 +70,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 PAGES = (
     *("/", "/notes", "/search?q=the", "/experiments", f"/experiments/{EXPERIMENT}", "/probes"),
-    *(
-        f"/{WHOLE}{of}"
-        for of in ("", "/1", "/1/miner-01", "/results", "/judgements", "/rejections", "/diary")
-    ),
+    *(f"/{WHOLE}{of}" for of in ("", "/1", "/1/miner-01", "/results", "/judgements", "/diary")),
     *(f"/probes/{PROBE}", f"/compare?a={WHOLE}&b={OTHER}", f"/{FORK}", f"/{WAITING}", f"/{TALK}/1/unit-a"),
 )
 """The pages that do."""

@@ -23,7 +23,7 @@ from hobbes.play.people import requests
 from hobbes.probe.table import tell
 from hobbes.prove.run_comparison import check_same_world, compare
 from hobbes.prove.word_diff import whole_word_diff
-from hobbes.show import both_runs, probe_reports, rejections, run_list, trace
+from hobbes.show import both_runs, probe_reports, run_list, trace
 from hobbes.show.annotations import notes_page
 from hobbes.show.boards import Cards, board_svg, svg
 from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
@@ -297,8 +297,8 @@ class Pages:
             strip=near,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
-            columns=rejections.REFUSED,
-            refused=rejections.refused_rows(card["drops"], card["mends"]),
+            columns=trace.REFUSED,
+            refused=trace.refused_rows(card["drops"], card["mends"]),
             compared=was is not None,
             now=now,
             changed=changed,
@@ -346,10 +346,6 @@ class Pages:
         """Return the page of a search over all texts, which an address asks for."""
         return self._page("search.html", **search(self.store, at))
 
-    def rejections(self, run: Run, at: Mapping[str, Any]) -> str:
-        """Return the page of what was rejected and corrected in the answers of a run, and why."""
-        return self._of_run("rejections.html", run, "--rejected", **rejections.page_of(self.store, run, at))
-
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
         tags = tags_in(self.store, run)
@@ -363,7 +359,6 @@ class Pages:
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
             **diary_page(self.store, run, asked, self._marks(run), self._looks(run), tags),
-            **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
             address=partial(self._diary, run),
         )
 

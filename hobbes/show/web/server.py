@@ -75,7 +75,6 @@ PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     ),
     "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
     "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
-    "/{run}/rejections": lambda pages, at: pages.rejections(_run(pages, at), at),
     "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
