@@ -69,6 +69,7 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "facts": list(facts(comparison)),
         "warning": warning(comparison),
         "divergence": divergence_told(comparison),
+        "draws": draws_told(comparison),
         "tables": [*results(comparison), *failures(comparison)],
         "reports": reports(comparison),
     }

@@ -185,7 +185,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert told["divergence"]["agent"] == told["decision"]["agent"] == "boat-01"
     assert "●boat-01" in say("trace", run.id, "2")
     assert "landed 3" in say("trace", run.id)
-    landed = json.loads(say("trace", run.id, "--event", "landed", "--agent", "boat-02", "--json"))
+    landed = json.loads(say("trace", run.id, "boat-02", "--event", "landed", "--json"))
     assert [(found["turn"], found["agent"]) for found in landed] == [(t, "boat-02") for t in range(ROUNDS)]
     assert "restraint" in say("compare", run.id, other.id)
 

@@ -142,49 +142,27 @@ def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: Tes
     assert SECOND in re.sub(r"<[^>]+>", "", card.partition("raw answer")[2].partition("</pre>")[0])
 
 
-def test_two_runs_are_locked_to_one_turn(
+def test_two_runs_are_shown_where_their_decisions_first_differ(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They differ from turn 2 on, in what AgentB says."""
     a = nations(opened, monkeypatch, {})
     b = nations(opened, monkeypatch, {(2, "AgentB"): {"purchase_mils": 1, "reasoning": "I <arm>."}})
-    both = {"a": a.id, "b": b.id}
-    whole = pages.get("/compare", params=both).text
-    assert ">Turn 2 of both<" in whole
-    assert "This is the first turn that differs." in whole
-    assert ">First divergence<" in whole
-    assert whole.count("<svg") == 2
-    assert "<del>wait</del>" in whole
-    assert "<ins>&lt;arm&gt;</ins>" in whole
-    later = pages.get("/compare", params={**both, "turn": 4}).text
-    assert "The runs differ from turn 2 on." in later
-    assert ">First divergence<" not in later
-    assert re.findall(r'title="turn \d([^"]*)"', later) == [
-        "",
-        "",
-        ": first divergence",
-        *[": the runs differ"] * 5,
-    ]
-    to = keys(later)
-    assert "turn=3" in to["ArrowLeft"]
-    assert "turn=5" in to["ArrowRight"]
-    assert "turn=2" in to["d"]
-    assert "≠ prompt" in pages.get(to["d"].replace("turn=2", "turn=3")).text
-    chosen = pages.get("/compare", params={**both, "turn": 2, "agent": "AgentC"}).text
-    assert "AgentC, from A to B" in re.sub(r"<[^>]+>|&nbsp;", "", chosen)
-    assert "equal up to turn 1" in pages.get("/compare", params={**both, "turn": 1}).text
-    assert "No turn differs." in pages.get("/compare", params={"a": a.id, "b": a.id, "turn": 1}).text
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    decided = page.partition("First decision that differs")[2].partition("Results")[0]
+    assert "turn 2, " in decided
+    assert "<del>wait</del>" in decided
+    assert "<ins>&lt;arm&gt;</ins>" in decided
+    assert '<h3>prompt, from A to B</h3><p class="none">equal</p>' in decided
+    assert decided.count("<svg") == 2
 
 
 def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: TestClient) -> None:
-    short, long = mining(opened, values={"rounds": 2, "rows": 4, "cols": 4}), mining(opened)
-    page = pages.get("/compare", params={"a": short.id, "b": long.id, "turn": 3}).text
-    assert "this run has no turn 3" in page
+    short, long = (mining(opened, values={"rounds": n}, models="policy:greedy-mine") for n in (2, 4))
+    page = pages.get("/compare", params={"a": short.id, "b": long.id}).text
+    assert "only run B has turn 2" in page
+    assert "this run has no such turn" in page
     assert page.count("<svg") == 1
-    wrong = pages.get("/compare", params={"a": short.id, "b": long.id, "turn": 4})
-    assert wrong.status_code == 404
-    assert wrong.text == "hobbes: neither run has a turn 4; they have turns 0 to 3\n"
-    assert pages.get("/compare", params={"a": short.id, "b": long.id, "turn": "x"}).status_code == 404
 
 
 def test_a_mark_of_several_is_counted_in_words(

@@ -21,7 +21,7 @@ from hobbes.errors import MissingError, UsageError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
 from hobbes.probe.table import tell
-from hobbes.prove.run_comparison import check_same_world, compare
+from hobbes.prove.run_comparison import compare
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, run_list, trace
 from hobbes.show.annotations import notes_page
@@ -30,7 +30,6 @@ from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, 
 from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, told
 from hobbes.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
-from hobbes.show.same_turn import at_same_turn
 from hobbes.show.terminal import style_picture
 from hobbes.show.text_search import search
 from hobbes.show.timeline import map_of, marks_drawn, timeline
@@ -311,28 +310,22 @@ class Pages:
             note=self.store.notes.at(Place(run.id, number, agent)),
         )
 
-    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
-        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
-
-        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
-        """
-        check_same_world(a, b)
-        at = at_same_turn(self.store, a, b, turn, agent)
-        comparison = compare(self.store, a, b) if turn is None else None
-        decision = comparison["decision"] if comparison else None
+    def compare(self, a: Run, b: Run) -> str:
+        """Return the page of two runs side by side. Raise UsageError for runs of different worlds."""
+        comparison = compare(self.store, a, b)
+        decision = comparison["decision"]
+        turn = (decision or comparison["divergence"] or {"turn": 0})["turn"]
+        boards = trace.boards_at(self.store, (a, b), turn)
+        asked = [[call.address.agent for call in self.store.calls.of_turn(run.id, turn)] for run in (a, b)]
         return self._page(
             "compare.html",
             runs=(a, b),
-            at=at,
             boards=[
-                board_svg(
-                    at.boards[side],
-                    self._cards(run, at.turn, (one.agent for one in at.asked if one.outcomes[side])),
-                )
-                for side, run in enumerate((a, b))
+                board_svg(board, self._cards(run, turn, agents))
+                for run, board, agents in zip((a, b), boards, asked, strict=True)
             ],
             comparison=comparison,
-            **(both_runs.told(comparison) if comparison else {}),
+            **both_runs.told(comparison),
             wanted=both_runs.wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self._command("compare", a.id, b.id),

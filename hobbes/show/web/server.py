@@ -62,9 +62,7 @@ At: TypeAlias = Mapping[str, Any]
 
 PAGES: Mapping[str, Callable[[Pages, At], str]] = {
     "/": lambda pages, at: pages.runs(at),
-    "/compare": lambda pages, at: pages.compare(
-        _run(pages, at, "a"), _run(pages, at, "b"), _number(at, "turn"), at.get("agent")
-    ),
+    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
     "/search": lambda pages, at: pages.search(at),
     "/notes": lambda pages, at: pages.notes(at),
     "/experiments": lambda pages, _: pages.experiments(),
