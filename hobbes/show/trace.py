@@ -386,9 +386,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 """A word diff."""
 
-MAX_SAME_LENGTH = 200
-"""How many characters that did not change stand together in a diff of values; the middle of more is cut."""
-
 
 def memory_diffs(card: Card) -> dict[str, Pieces]:
     """Return each field of the memory of an agent's card as the word diff of before and after the turn.
@@ -396,54 +393,16 @@ def memory_diffs(card: Card) -> dict[str, Pieces]:
     Fields that are empty before and after are left out.
     """
     before, after = (
-        {field: value for field, value in card[memory].items() if value}
-        for memory in ("memory_before", "memory_after")
-    )
-    return _field_diffs(before, after)
-
-
-def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
-    """Return what changed from one prompt to another as word diffs; empty if nothing did.
-
-    The prompt of a scripted policy or a person is a view as JSON: then each field that changed has its diff.
-    """
-    if before == now:
-        return {}
-    try:
-        views = [json.loads(prompt) for prompt in (before, now)]
-    except ValueError:
-        return {"": _shorten_diff(whole_word_diff(before, now))}
-    return {
-        field: _shorten_diff(pieces)
-        for field, pieces in _field_diffs(*views).items()
-        if any(change != " " for change, _ in pieces)
-    }
-
-
-def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Pieces]:
-    """Return the word diff of each field of two JSON objects."""
-    texts = [
         {
             field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for field, value in of.items()
+            for field, value in card[memory].items()
+            if value
         }
-        for of in (before, after)
-    ]
-    return {field: whole_word_diff(*(of.get(field, "") for of in texts)) for field in {**before, **after}}
-
-
-def _shorten_diff(pieces: Pieces) -> Pieces:
-    """Return a word diff in which only the ends of long pieces that did not change are left."""
-    half = MAX_SAME_LENGTH // 2
-    short: Pieces = []
-    for place, (change, text) in enumerate(pieces):
-        if change != " " or len(text) <= MAX_SAME_LENGTH:
-            short.append((change, text))
-            continue
-        begin = text[:half] if place else ""
-        end = text[-half:] if place + 1 < len(pieces) else ""
-        short.append((change, f"{begin} … {end}"))
-    return short
+        for memory in ("memory_before", "memory_after")
+    )
+    return {
+        field: whole_word_diff(before.get(field, ""), after.get(field, "")) for field in {**before, **after}
+    }
 
 
 def changed_in_memory(card: Mapping[str, Any]) -> Card:

@@ -279,7 +279,6 @@ class Pages:
         calls = self._calls(run, number, agent)
         was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
-        changed = {} if was is None else trace.prompt_diffs(was, now)
         beside = self._asked_in(run, number)
         at = beside.index(agent)
         seen = board_of_view(run, card["view"]) if "intent" in card else None
@@ -298,10 +297,8 @@ class Pages:
             below=beside[at + 1] if at + 1 < len(beside) else None,
             columns=trace.REFUSED,
             refused=trace.refused_rows(card["drops"], card["mends"]),
-            compared=was is not None,
             now=now,
-            changed=changed,
-            prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
+            prompt=whole_word_diff(was, now) if was is not None and card["system"] else [],
             memory=trace.memory_diffs(card) if "intent" in card else {},
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
