@@ -133,7 +133,8 @@ def show_overview(store: Store, run: Run, looks: Looks) -> None:
 
     The last line has the number of all events.
     """
-    before, happened = run.world.state.to_json(first_of(run)), Counter[str]()
+    before: JsonObject = run.world.state.to_json(first_of(run))
+    happened = Counter[str]()
     for number, record, _, decisions in trace.turns_so_far(store, run):
         parts = [Text(UNFINISHED)]
         if record:
