@@ -75,6 +75,12 @@ def told(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def turn_of_both(comparison: Comparison) -> int:
+    """Return the first turn whose decisions differ, or else the first that differs, or else 0."""
+    first: Mapping[str, Any] = comparison["decision"] or comparison["divergence"] or {"turn": 0}
+    return int(first["turn"])
+
+
 class Table(NamedTuple):
     """What both runs have of something."""
 

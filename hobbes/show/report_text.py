@@ -253,18 +253,14 @@ def _where_they_part(store: Store, one: str, other: str) -> tuple[str, list[Boar
 
     Before them is what differs there: `decisions` or `runs`.
     """
-    from hobbes.prove.run_comparison import (  # noqa: PLC0415  slow to import
-        differing_turns,
-        first_decision,
-        first_differing_turn,
-    )
+    from hobbes.prove.run_comparison import compare  # noqa: PLC0415  slow to import
+    from hobbes.show.both_runs import turn_of_both  # noqa: PLC0415  slow to import
     from hobbes.show.trace import boards_at  # noqa: PLC0415  slow to import
 
     pair = with_turns(store, store.runs.find(one)), with_turns(store, store.runs.find(other))
-    decision = first_decision(store, *pair)
-    first = first_differing_turn(store, *pair, differing_turns(store, *pair)) or 0
-    turn = decision["turn"] if decision else first
-    return "decisions" if decision else "runs", boards_at(store, pair, turn)
+    comparison = compare(store, *pair)
+    what = "decisions" if comparison["decision"] else "runs"
+    return what, boards_at(store, pair, turn_of_both(comparison))
 
 
 def _rules(report: Report) -> Iterator[str]:

@@ -311,7 +311,7 @@ class Pages:
         """Return the page of two runs side by side. Raise UsageError for runs of different worlds."""
         comparison = compare(self.store, a, b)
         decision = comparison["decision"]
-        turn = (decision or comparison["divergence"] or {"turn": 0})["turn"]
+        turn = both_runs.turn_of_both(comparison)
         boards = trace.boards_at(self.store, (a, b), turn)
         asked = [[call.address.agent for call in self.store.calls.of_turn(run.id, turn)] for run in (a, b)]
         return self._page(
