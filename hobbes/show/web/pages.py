@@ -29,11 +29,11 @@ from hobbes.show.boards import Cards, board_svg, svg
 from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
 from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, told
+from hobbes.show.near_turns import marked_turns, near_turns
 from hobbes.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.show.terminal import style_picture
 from hobbes.show.text_search import search
 from hobbes.show.timeline import map_of, marks_drawn, timeline
-from hobbes.show.turn_strip import TurnMark, marks_of, strip
 from hobbes.show.web.experiment_pages import experiment, experiments
 from hobbes.show.web.live import Shown, now_in
 from hobbes.show.web.page_templates import environment
@@ -80,7 +80,7 @@ class Kept:
 
     looks: Looks | None = None
     asked: dict[str, list[Decision]] = field(default_factory=dict)
-    turn_marks: dict[str, dict[int, list[TurnMark]]] = field(default_factory=dict)
+    marked_turns: dict[str, frozenset[int]] = field(default_factory=dict)
     turn: tuple[int, trace.FullTurn | None] | None = None
     marks: Marks | None = None
 
@@ -275,7 +275,7 @@ class Pages:
         full = self._full_turn(run, number)
         card = trace.for_people(trace.agent_card(self.store, run, number, agent, full))
         decided = [decision.turn for decision in self._asked(run, agent)]
-        near = strip(decided, number, self._turn_marks(run, agent))
+        near = near_turns(decided, number, self._marked_turns(run, agent))
         calls = self._calls(run, number, agent)
         was = None if near.before is None else _prompt_of(self._calls(run, near.before, agent))
         now = _prompt_of(calls) or card["prompt"]
@@ -292,7 +292,7 @@ class Pages:
             reasoning_title=trace.reasoning_title(card),
             sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
-            strip=near,
+            near=near,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
             columns=trace.REFUSED,
@@ -453,12 +453,12 @@ class Pages:
             self.kept.asked[agent] = list(self.store.calls.decisions(run.id, agent))
         return self.kept.asked[agent]
 
-    def _turn_marks(self, run: Run, agent: str) -> Mapping[int, list[TurnMark]]:
-        """Return the marks of an agent's turns."""
-        if agent not in self.kept.turn_marks:
-            notes = self.store.notes.of(run.id)
-            self.kept.turn_marks[agent] = marks_of(agent, self._asked(run, agent), self._marks(run), notes)
-        return self.kept.turn_marks[agent]
+    def _marked_turns(self, run: Run, agent: str) -> frozenset[int]:
+        """Return the turns of an agent that have a mark."""
+        if agent not in self.kept.marked_turns:
+            decisions, notes = self._asked(run, agent), self.store.notes.of(run.id)
+            self.kept.marked_turns[agent] = marked_turns(agent, decisions, self._marks(run), notes)
+        return self.kept.marked_turns[agent]
 
     def _asked_in(self, run: Run, number: int) -> list[str]:
         """Return who was asked in a turn, the observer last."""
