@@ -67,47 +67,31 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
     ]
 
 
-def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_done(
+def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom_it_was_done(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
-    """AgentA wrote three times before it attacked AgentB, and AgentC never wrote to AgentA."""
+    """AgentA wrote to AgentB, but not to AgentC, before it attacked both; AgentC never wrote to AgentA."""
     said: dict[str, dict[str, Any]] = {
         "0/AgentA": {"messages": {"AgentB": "Peace."}},
-        "1/AgentA": {"messages": {"all": "Peace with all."}},
-        "2/AgentA": {"messages": {"AgentB": "Peace, still."}},
-        "3/AgentA": {"attacks": {"AgentB": 1}},
-        "3/AgentC": {"attacks": {"AgentA": 1}},
+        "1/AgentA": {"messages": {"AgentB": "Peace, still."}},
+        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
+        "2/AgentC": {"attacks": {"AgentA": 1}},
+        "3/AgentA": {"messages": {"all": "Peace with all."}},
+        "4/AgentA": {"attacks": {"AgentB": 1}},
     }
     with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
-        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 4}))
-    last = "in turn 2, it had written to ■AgentB: “Peace, still.”"
-    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
-        f"3 ●AgentA ({last}; 2 earlier messages to ■AgentB or all)",
-        "3 ▲AgentC (it had never written to ●AgentA)",
+        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 5}))
+    last = "in turn 1, it had written to ■AgentB: “Peace, still.”"
+    of_all = "in turn 3, it had written to all: “Peace with all.”"
+    assert [line for line in lines(cli, "--event", "attack") if "written" in line] == [
+        f"2 ●AgentA ({last}; 1 earlier message to ■AgentB or all)",
+        "2 ●AgentA (it had never written to ▲AgentC)",
+        "2 ▲AgentC (it had never written to ●AgentA)",
+        f"4 ●AgentA ({of_all}; 2 earlier messages to ■AgentB or all)",
     ]
     page = unescape(pages.get("/last/diary").text)
     assert f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">2 earlier messages</a>' in page
-    assert "it had never written to ●AgentA" in shown(page).replace("● ", "●")
-
-
-def test_each_of_several_victims_has_a_line_of_what_was_written_to_it(
-    opened: Store, cli: Cli, pages: TestClient
-) -> None:
-    """AgentA attacks two: one to which it wrote twice, and one to which it never did."""
-    said: dict[str, dict[str, Any]] = {
-        "0/AgentA": {"messages": {"AgentC": "Peace."}},
-        "1/AgentA": {"messages": {"AgentC": "Peace, still."}},
-        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
-    }
-    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
-        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3}))
-    last = "in turn 1, it had written to ▲AgentC: “Peace, still.”"
-    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
-        "2 ●AgentA (it had never written to ■AgentB)",
-        f"2 ●AgentA ({last}; 1 earlier message to ▲AgentC or all)",
-    ]
-    page = shown(pages.get("/last/diary").text).replace("● ", "●")
-    assert "it had never written to ■ AgentB in turn 1 , it had written to ▲ AgentC" in page
+    assert "it had never written to ▲AgentC" in shown(page).replace("▲ ", "▲")
 
 
 @pytest.mark.usefixtures("broken_word")
@@ -233,23 +217,18 @@ def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run,
 
 
 @pytest.mark.usefixtures("broken_word")
-@pytest.mark.parametrize(
-    ("asked", "there", "missing"),
-    [
+def test_a_page_shows_what_is_chosen(pages: TestClient) -> None:
+    for asked, there, missing in (
         ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
         ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
         ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
         ({"mark": "rejection"}, "An eye for an eye", "Now."),
         ({"mark": "failed call"}, "failed call", "eye"),
         ({"words": "TRUST"}, "I trust you", "never"),
-    ],
-)
-def test_a_page_shows_what_is_chosen(
-    pages: TestClient, asked: dict[str, str], there: str, missing: str
-) -> None:
-    text = shown(pages.get("/last/diary", params=asked).text)
-    assert there in text
-    assert missing not in text
+    ):
+        text = shown(pages.get("/last/diary", params=asked).text)
+        assert there in text, asked
+        assert missing not in text, asked
 
 
 def test_a_diary_shows_decisions_with_a_tag(

@@ -163,6 +163,16 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     assert "miss 2, attack 2" in total
     assert twice == "Each missed high five is counted twice: as miss and as attack."
     assert "turn 0: 2 missed high fives\n" in cli("trace", "last", "0").stdout
+    diary = [
+        " ".join(one.split()) for one in cli("trace", "last", "unit-a", "--mark", "miss").stdout.splitlines()
+    ]
+    missed = "meant to high five {}, but missed: it came out as an attack"
+    assert [one for one in diary if "thought" not in one] == [
+        "●unit-a's first miss: turn 0",
+        f"0 ●unit-a did {missed.format('■unit-b')}",
+        "0 ●unit-a did ran out of turns",
+        f"0 ■unit-b did {missed.format('●unit-a')}",
+    ]
 
 
 def test_what_models_say_is_spelled_out(opened: Store, cli: Cli) -> None:
