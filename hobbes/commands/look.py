@@ -120,7 +120,6 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
         ),
     ] = None,
-    tag: Annotated[str | None, typer.Option(help="choose decisions on which a note has this tag")] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -137,16 +136,15 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    filters = {"mark": mark, "tag": tag}
-    is_filtered = bool(event) or any(value is not None for value in (grep, mark, tag))
+    is_filtered = bool(event) or grep is not None or mark is not None
     if turn is not None and is_filtered:
-        raise UsageError("--event, --grep, --mark and --tag choose from a diary; leave out the turn")
+        raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
     with options.open_home(home) as store, store.as_of_now():
         stored = with_turns(store, store.runs.find(run))
         if turn is not None:
             shown = trace_text.trace_turn(store, stored, turn, *agents)
         elif agents or is_filtered:
-            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, filters)
+            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
         else:
             shown = trace_text.trace_run(store, stored)
         if as_json:

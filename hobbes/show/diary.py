@@ -26,7 +26,7 @@ from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_by
 from hobbes.store.exchanges import events_until
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import Marks, TurnOfAgent
+from hobbes.store.marked_turns import Marks
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -84,8 +84,7 @@ class Entry:
     """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
-    default. `refused` says what of its answer was rejected or corrected. `tags` are those of the note on the
-    decision.
+    default. `refused` says what of its answer was rejected or corrected.
     """
 
     turn: int
@@ -98,7 +97,6 @@ class Entry:
     done: tuple[Deed, ...] = ()
     refused: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
@@ -115,7 +113,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with a mark, with a tag, with one of some events, with words.
+    """What of a diary is shown: entries with a mark, with one of some events, with words.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
@@ -123,13 +121,12 @@ class Choice:
 
     agents: tuple[str, ...] = ()
     mark: str = ""
-    tag: str = ""
     events: Collection[str] = ()
     words: re.Pattern[str] | None = None
 
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
-        if (self.mark and self.mark not in entry.marks) or (self.tag and self.tag not in entry.tags):
+        if self.mark and self.mark not in entry.marks:
             return False
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
         if self.events and types.isdisjoint(self.events):
@@ -149,16 +146,6 @@ def pattern_of(grep: str | None) -> re.Pattern[str] | None:
             return re.compile(grep, re.MULTILINE)  # grep reads line by line
     except (re.error, OverflowError, RecursionError, FutureWarning) as error:
         raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
-
-
-Tags: TypeAlias = Mapping[TurnOfAgent, tuple[str, ...]]
-"""The tags of the notes on the decisions of a run."""
-
-
-def tags_in(store: Store, run: Run) -> Tags:
-    """Return the tags of the notes on the decisions of a run."""
-    notes = store.notes.of(run.id)
-    return {(note.turn, note.agent): note.tags for note in notes if note.turn is not None and note.agent}
 
 
 class First(NamedTuple):
@@ -200,17 +187,14 @@ Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
 """What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
-def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn.
-
-    `tags` are those of the run.
-    """
+def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
+    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
     written: Written = {}
     for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
     for logged in store.turns.of(run, first):
         turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written, tags)
+        told = _Turn(store, run, turn, record, choice.agents, written)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
@@ -221,8 +205,8 @@ def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) ->
 
 
 def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
-    """Return the entries of those who were asked in a turn, without what was promised before, and tags."""
-    told = _Turn(store, run, logged.turn, logged.record, (), {}, {})
+    """Return the entries of those who were asked in a turn, without what was promised before."""
+    told = _Turn(store, run, logged.turn, logged.record, (), {})
     return {agent: told.entry(agent) for agent in logged.record.intents}
 
 
@@ -250,7 +234,6 @@ class _Turn:
     record: TurnRecord
     chosen: tuple[str, ...]
     written: Written
-    tags: Tags
 
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
@@ -281,7 +264,6 @@ class _Turn:
             done,
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
             tuple(marks),
-            self.tags.get((self.number, agent), ()),
         )
 
     def _thought(self, agent: str) -> tuple[str, str]:
@@ -355,29 +337,28 @@ class Asked:
     agent: str = ""
     other: str = ""
     mark: str = ""
-    tag: str = ""
     words: str = ""
     first: int = 0
 
     @property
     def is_filtered(self) -> bool:
         """Whether only some entries are shown."""
-        return bool(self.mark or self.tag or self.words)
+        return bool(self.mark or self.words)
 
     def query(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
         return {name: value for name, value in {**asdict(self), **changed}.items() if value}
 
 
-def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any]) -> Asked:
+def asked_for(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Asked:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, mark, tag, words, int(first))
+    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
+    found = Asked(agent, other, mark, words, int(first))
     chosen(run, names, [name for name in (found.agent, found.other) if name])
-    check_choices(run, tags, asdict(found), "`{}` in the address")
+    check_mark(run, found.mark, "`mark` in the address")
     if found.other and found.other == found.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
     if found.other and not found.agent:
@@ -393,18 +374,15 @@ def check_events(run: Run, events: Iterable[str]) -> None:
             raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
 
 
-def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
-    """Return what the diary of a run can be asked for, by the name of the filter."""
-    marks = [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED, CORRECTED]
-    return {"mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
+def marks_of(run: Run) -> list[str]:
+    """Return the marks that entries of a run may have."""
+    return [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED, CORRECTED]
 
 
-def check_choices(run: Run, tags: Tags, asked: Mapping[str, Any], named: str) -> None:
-    """Raise UsageError if a filter asks for what a run does not have; filters are `named` as people do it."""
-    for name, there in choices(run, tags).items():
-        if (value := asked.get(name)) and value not in there:
-            listed = f"choose from: {', '.join(there)}" if there else "this run has none"
-            raise UsageError(f"{named.format(name)} {value!r}: {listed}")
+def check_mark(run: Run, mark: str, named: str) -> None:
+    """Raise UsageError for a mark that no entry of a run can have; it is `named` as people do it."""
+    if mark and mark not in marks_of(run):
+        raise UsageError(f"{named} {mark!r}: choose from: {', '.join(marks_of(run))}")
 
 
 def turns_of_page(run: Run, of: Asked) -> int:
@@ -418,18 +396,16 @@ def page_with(run: Run, of: Asked, turn: int) -> int:
     return turn // most * most
 
 
-def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
-    store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str], tags: Tags
-) -> dict[str, Any]:
+def diary_page(store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str]) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on.
 
-    `marks` are those of the run, `names` all who were asked in it, `tags` those of its notes.
+    `marks` are those of the run, `names` all who were asked in it.
     """
     agents = tuple(filter(None, (of.agent, of.other)))
     words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, of.mark, of.tag, words=words)
+    choice = Choice(agents, of.mark, words=words)
     most, shown, following = turns_of_page(run, of), list[Entry](), None
-    for entry in diary(store, run, choice, tags, of.first):
+    for entry in diary(store, run, choice, of.first):
         is_new = not shown or entry.turn != shown[-1].turn
         is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
         if is_new and is_full:
@@ -442,7 +418,7 @@ def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
         "words": words,
-        "choices": choices(run, tags),
+        "marks": marks_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
         "previous": before if of.first else None,

@@ -79,7 +79,7 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
-        entries = diary.diary(store, run, diary.Choice(), diary.tags_in(store, run), number)
+        entries = diary.diary(store, run, diary.Choice(), number)
         show_turn(turn, takewhile(lambda entry: entry.turn == number, entries), looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
@@ -93,17 +93,15 @@ def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     agents: list[str],
     events: Collection[str],
     grep: str | None,
-    filters: Mapping[str, str | None],
+    mark: str | None,
 ) -> Shown:
-    """Return the diary of these agents. The filters are of those that a diary can be asked for."""
-    looks, tags = looks_in(store, run), diary.tags_in(store, run)
+    """Return the diary of these agents, of all if there are none: what the filters choose of it."""
+    looks = looks_in(store, run)
     named = diary.chosen(run, looks, agents)
-    wanted = {name: value or "" for name, value in filters.items()}
     diary.check_events(run, events)
-    diary.check_choices(run, tags, wanted, "--{}")
+    diary.check_mark(run, mark or "", "--mark")
     words = diary.pattern_of(grep)
-    choice = diary.Choice(named, events=events, words=words, **wanted)
-    entries = diary.diary(store, run, choice, tags)
+    entries = diary.diary(store, run, diary.Choice(named, mark or "", events, words))
 
     def show() -> None:
         if not events:
@@ -222,8 +220,6 @@ def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks:
 
 def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
-    if entry.tags:
-        yield "tagged", plain(", ".join(entry.tags))
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:

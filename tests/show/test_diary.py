@@ -13,7 +13,6 @@ from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
 from hobbes.show import diary
 from hobbes.store.home import Store
-from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
 from tests.play.test_second_question import answering
@@ -170,7 +169,6 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
         ],
         "refused": [],
         "marks": ["attack"],
-        "tags": [],
     }
 
 
@@ -229,26 +227,6 @@ def test_a_page_shows_what_is_chosen(pages: TestClient) -> None:
         text = shown(pages.get("/last/diary", params=asked).text)
         assert there in text, asked
         assert missing not in text, asked
-
-
-def test_a_diary_shows_decisions_with_a_tag(
-    broken_word: Run, opened: Store, pages: TestClient, cli: Cli
-) -> None:
-    refused = str(cli("trace", "last", "all", "--tag", "revenge").exception)
-    assert "--tag 'revenge': this run has none" in refused
-    opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
-    assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
-    assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
-    page = pages.get("/last/diary", params={"tag": "revenge"}).text
-    assert re.findall(r'id="turn-(\d)"', page) == ["2"]
-    assert f"hobbes trace {broken_word.id} all --tag revenge " in page
-    assert pages.get("/last/diary", params={"tag": "love"}).status_code == 404
-
-
-def told_of(cli: Cli, *words: str) -> str:
-    """Return the diary of all in one line, without marks of agents and the first landmarks."""
-    told = [line for line in lines(cli, "all", *words) if not line.startswith("first ")]
-    return re.sub("[●■▲]", "", " ".join(told))
 
 
 def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages: TestClient) -> None:

@@ -194,7 +194,7 @@ def test_what_models_say_is_spelled_out(opened: Store, cli: Cli) -> None:
         (["--grep", "(a"], r"--grep: '\(a' is not a valid regular expression: "),
         (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
         (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),
-        (["1", "--grep", "a"], "--event, --grep, --mark and --tag choose from a diary; leave out the turn"),
+        (["1", "--grep", "a"], "--event, --grep and --mark choose from a diary; leave out the turn"),
     ],
 )
 @pytest.mark.usefixtures("war")

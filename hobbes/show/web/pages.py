@@ -26,7 +26,7 @@ from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, run_list, trace
 from hobbes.show.annotations import notes_page
 from hobbes.show.boards import Cards, board_svg, svg
-from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
+from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with
 from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, told
 from hobbes.show.near_turns import marked_turns, near_turns
@@ -338,17 +338,15 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        tags = tags_in(self.store, run)
-        asked = asked_for(run, self._looks(run), tags, at)
-        filters = {"--mark": asked.mark, "--tag": asked.tag}
-        options = [word for option in filters.items() if option[1] for word in option]
+        asked = asked_for(run, self._looks(run), at)
+        options = ["--mark", asked.mark] if asked.mark else []
         options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
         return self._of_run(
             "diary.html",
             run,
             *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run), tags),
+            **diary_page(self.store, run, asked, self._marks(run), self._looks(run)),
             address=partial(self._diary, run),
         )
 
