@@ -259,7 +259,6 @@ def _shorten(line: str) -> str:
 
 
 def _printed(shown: Table, looks: Looks) -> RenderableType:
-    """Return a table of the values of both runs."""
     if not shown.rows:
         return Text(f"\n{shown.title}: none", style="italic")
     return table(f"\n{shown.title}", shown.columns, shown.rows, looks)

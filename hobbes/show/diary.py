@@ -38,7 +38,7 @@ FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A message; without `to`, to all."""
 
     turn: int
@@ -55,7 +55,7 @@ class Promised:
     """
 
     to: str
-    last: Said | None
+    last: Message | None
     earlier: int
 
 
@@ -93,7 +93,7 @@ class Entry:
     lost: str = ""
     thought: str = ""
     source: str = ""
-    said: tuple[Said, ...] = ()
+    said: tuple[Message, ...] = ()
     done: tuple[Deed, ...] = ()
     refused: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
@@ -183,7 +183,7 @@ def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str,
     return tuple(dict.fromkeys(words))
 
 
-Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
+Written: TypeAlias = dict[tuple[str, str | None], tuple[Message, int]]
 """What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
@@ -218,10 +218,9 @@ def _keep(written: Written, turn: int, event: Event) -> None:
         written[of] = message, 1 + (written[of][1] if of in written else 0)
 
 
-def _message(turn: int, event: Event) -> Said:
-    """Return what the event of a message says."""
+def _message(turn: int, event: Event) -> Message:
     to = event.facts.get("to", EVERYBODY)
-    return Said(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
+    return Message(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +275,6 @@ class _Turn:
         return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
 
     def _concerns(self, event: Event) -> bool:
-        """Return whether an event concerns those that are chosen."""
         if not self.chosen or self.chosen == (event.agent,):
             return True
         if event.type == MESSAGE:
@@ -303,7 +301,6 @@ class _Turn:
 
 
 def _landmarks(world: AnyWorld, done: Done) -> list[str]:
-    """Return the landmarks that are among what an agent did."""
     own = [event.to_json() for event in done.events if event.type == done.type]
     return [mark.name for mark in world.landmarks if any(map(mark.is_at, own))]
 
@@ -331,7 +328,7 @@ MAX_ENTRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DiaryQuery:
     """What the address of a page asks for: whose diary, filtered how, and from which turn on."""
 
     agent: str = ""
@@ -345,25 +342,25 @@ class Asked:
         """Whether only some entries are shown."""
         return bool(self.mark or self.words)
 
-    def query(self, **changed: object) -> dict[str, object]:
+    def address(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
         return {name: value for name, value in {**asdict(self), **changed}.items() if value}
 
 
-def asked_for(run: Run, names: Collection[str], at: Mapping[str, Any]) -> Asked:
+def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, mark, words, int(first))
-    chosen(run, names, [name for name in (found.agent, found.other) if name])
-    check_mark(run, found.mark, "`mark` in the address")
-    if found.other and found.other == found.agent:
+    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(DiaryQuery)[:-1])
+    query = DiaryQuery(agent, other, mark, words, int(first))
+    chosen(run, names, [name for name in (query.agent, query.other) if name])
+    check_mark(run, query.mark, "`mark` in the address")
+    if query.other and query.other == query.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
-    if found.other and not found.agent:
+    if query.other and not query.agent:
         raise UsageError("`other` in the address needs an `agent`")
-    return found
+    return query
 
 
 def check_events(run: Run, events: Iterable[str]) -> None:
@@ -385,43 +382,45 @@ def check_mark(run: Run, mark: str, named: str) -> None:
         raise UsageError(f"{named} {mark!r}: choose from: {', '.join(marks_of(run))}")
 
 
-def turns_of_page(run: Run, of: Asked) -> int:
+def turns_of_page(run: Run, query: DiaryQuery) -> int:
     """Return how many turns a page of a diary has that is not filtered."""
-    return max(1, MAX_ENTRIES // (2 if of.other else len(run.setting.agents)))
+    return max(1, MAX_ENTRIES // (2 if query.other else len(run.setting.agents)))
 
 
-def page_with(run: Run, of: Asked, turn: int) -> int:
+def page_with(run: Run, query: DiaryQuery, turn: int) -> int:
     """Return the first turn of the page of a diary on which a turn is."""
-    most = turns_of_page(run, of)
+    most = turns_of_page(run, query)
     return turn // most * most
 
 
-def diary_page(store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str]) -> dict[str, Any]:
+def diary_page(
+    store: Store, run: Run, query: DiaryQuery, marks: Marks, names: Collection[str]
+) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on.
 
     `marks` are those of the run, `names` all who were asked in it.
     """
-    agents = tuple(filter(None, (of.agent, of.other)))
-    words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, of.mark, words=words)
-    most, shown, following = turns_of_page(run, of), list[Entry](), None
-    for entry in diary(store, run, choice, of.first):
+    agents = tuple(filter(None, (query.agent, query.other)))
+    words = re.compile(re.escape(query.words), re.IGNORECASE) if query.words else None
+    choice = Choice(agents, query.mark, words=words)
+    most, shown, following = turns_of_page(run, query), list[Entry](), None
+    for entry in diary(store, run, choice, query.first):
         is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
+        is_full = len(shown) >= MAX_ENTRIES if query.is_filtered else entry.turn >= query.first + most
         if is_new and is_full:
             following = entry.turn
             break
         shown.append(entry)
-    before = 0 if of.is_filtered else max(of.first - most, 0)
+    before = 0 if query.is_filtered else max(query.first - most, 0)
     return {
-        "asked": of,
+        "query": query,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
         "words": words,
         "marks": marks_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
-        "previous": before if of.first else None,
+        "previous": before if query.first else None,
     }
 
 

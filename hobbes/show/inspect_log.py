@@ -95,7 +95,6 @@ def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
 
 
 def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> EvalLog:
-    """Return the log of a run with the turns of each agent."""
     last = state_before(store, run, run.turns) if run.turns else None
     samples = [_sample(run, agent, of_agent, last) for agent, of_agent in turns.items()]
     used = [
@@ -186,7 +185,6 @@ def _about(turn: AgentTurn) -> Card:
 
 
 def _messages(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
-    """Return the question of a call and its answer, if it has one."""
     return [*_question(run, call, system=system), *(choice.message for choice in _output(run, call).choices)]
 
 
@@ -296,5 +294,4 @@ def _score_of(codes: Counter[str]) -> Score:
 
 
 def _why(call: Call) -> str:
-    """Return why a call ended as it did."""
     return call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")

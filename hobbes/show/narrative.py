@@ -46,7 +46,7 @@ Noted: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Narrative:
     """One agent's turn in words.
 
     `sentence` says what it did and what came of it. `why` is its reasoning, and `source` where that comes
@@ -65,15 +65,15 @@ class Told:
     noted: Sequence[Noted]
 
 
-def told(run: Run, full: FullTurn | None, card: Card) -> Told:
+def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
     """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
     not_kept = refused(run.world, card["outcome"], [*card["drops"], *card["mends"]])
     if full is None or "intent" not in card:
-        return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
+        return Narrative(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
     turn, reflection = card["turn"], card["intent"].get("reflection", {})
     wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
     wrote = {name: text if not text or text != before[name] else SAME for name, text in wrote.items()}
-    return Told(
+    return Narrative(
         _sentence(run, full, card),
         *_why(card),
         _knew(run.world, full, card),

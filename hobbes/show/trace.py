@@ -171,7 +171,6 @@ def counts(counted: Mapping[str, int]) -> str:
 
 
 def _line(turn: TurnSoFar) -> Card:
-    """Return the line of a turn, or of one that has not ended."""
     record = turn.record
     return {
         "turn": turn.number,
@@ -271,7 +270,6 @@ def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
 
 
 def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
-    """Return an agent's card of a turn."""
     turn, record = full.turn, full.turn.record
     number = turn.turn
     if agent not in record.intents:
@@ -309,7 +307,6 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
 
 
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
-    """Return the rejections and corrections of one agent's answer."""
     return {
         "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
         "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],

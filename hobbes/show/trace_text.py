@@ -17,7 +17,7 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
 from hobbes.show.diary import Entry, First, Promised
-from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Noted, Told, told
+from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
 from hobbes.show.terminal import (
     ERR,
@@ -73,7 +73,9 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
     if agent is not None:
         card = trace.agent_card(store, run, number, agent, full)
         shown = trace.for_people(card)
-        return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
+        return Shown(
+            lambda: card, lambda: show_card(shown, narrative_of(run, full, shown), looks_in(store, run))
+        )
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
@@ -178,7 +180,6 @@ def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Look
 
 
 def _count_rejections(record: TurnRecord) -> Iterator[Text]:
-    """Yield the numbers of rejections and corrections, if there are any."""
     for what, refused in (("rejection", record.drops), ("correction", record.mends)):
         if refused:
             yield Text(counted(len(refused), what), style="dim")
@@ -209,7 +210,7 @@ def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks:
     none = True
     for entry in entries:
         none = False
-        for kind, text in _of_entry(entry, looks):
+        for kind, text in _entry_lines(entry, looks):
             line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
             if words is not None:
                 line.highlight_regex(words, "reverse")
@@ -218,7 +219,7 @@ def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks:
         ERR.print(Text("nothing found", style="dim"))
 
 
-def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
+def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
@@ -271,7 +272,6 @@ def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> N
 
 
 def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
-    """Return a random draw's row in the table of a turn."""
     subject = draw["subject"]
     named = subject if isinstance(subject, str) else json.dumps(subject, ensure_ascii=False)
     return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
@@ -310,17 +310,17 @@ IN_FULL = "what is cut short above, in full"
 """The title of the parts in words that have more lines than there is room for."""
 
 
-def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
     """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
     title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
         styled_name(data["agent"], looks)
     )
     title.stylize("bold")
     OUT.print(title)
-    parts = _in_words(data, told, looks)
+    parts = _in_words(data, narrative, looks)
     width = OUT.width - max(map(len, parts)) - GAP
     most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
-    room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
+    room = _room(parts, width, sum(one.harm for one in narrative.knew.befell or ()), most)
     OUT.print(Trimmed(_fitted_parts(parts, width, room)))
     cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
     in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
@@ -329,37 +329,38 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
     OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Sequence[Text]]:
+def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> dict[str, Sequence[Text]]:
     """Return what a card says in words, by the name of each part."""
-    why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
+    why = Text.assemble(
+        (f"({narrative.source}) ", "dim") if narrative.source else "", plain(narrative.why or "none")
+    )
     written = f" in turn {data['turn'] - 1}: "
     heard = [
         Text.assemble(
             styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
         )
-        for one in told.knew.heard
+        for one in narrative.knew.heard
     ]
     befell = [
         Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
-        for one in told.knew.befell or ()
+        for one in narrative.knew.befell or ()
     ]
-    if told.knew.befell is not None and not befell:
+    if narrative.knew.befell is not None and not befell:
         befell = [Text(NOTHING_DONE)]
     return {
-        "": [told_text(told.sentence, looks)],
+        "": [told_text(narrative.sentence, looks)],
         "why": [why],
-        "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
-        "refused": [plain("; ".join(told.refused))] if told.refused else [],
+        "wanted": [told_text("; ".join(narrative.meant), looks)] if narrative.meant else [],
+        "refused": [plain("; ".join(narrative.refused))] if narrative.refused else [],
         "heard": heard,
         "done to it": befell,
-        "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],
-        "noted": [_noted_text(one) for one in told.noted],
-        "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
+        "gained": [told_text("; ".join(narrative.knew.account), looks)] if narrative.knew.account else [],
+        "noted": [_noted_text(one) for one in narrative.noted],
+        "wrote down": [Text(" · ").join(map(_noted_text, narrative.wrote))] if narrative.wrote else [],
     }
 
 
 def _lines(texts: Sequence[Text], width: int) -> int:
-    """Return how many lines texts have at a width."""
     return sum(len(text.wrap(OUT, width)) for text in texts)
 
 
@@ -392,7 +393,6 @@ def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping
 
 
 def _noted_text(noted: Noted) -> Text:
-    """Return what an agent noted to itself, behind what it is about."""
     about, words = noted
     return Text.assemble((f"{about}: ", "dim"), plain(words))
 
@@ -456,5 +456,4 @@ def _outcome(data: Mapping[str, Any]) -> str:
 
 
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
-    """Return a table of calls, one per row."""
     return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)

@@ -26,9 +26,9 @@ from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import both_runs, probe_reports, run_list, trace
 from hobbes.show.annotations import notes_page
 from hobbes.show.boards import Cards, board_svg, svg
-from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with
+from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
 from hobbes.show.judgements import judgements
-from hobbes.show.narrative import EVERYBODY, board_of_view, told
+from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.near_turns import marked_turns, near_turns
 from hobbes.show.palette import Looks, looks_in, looks_now, looks_of, players_of, words_of
 from hobbes.show.terminal import style_picture
@@ -215,7 +215,7 @@ class Pages:
         return {
             "map": map_of(self.store, run, self._marks(run)),
             "judged": judgements(self.store, run, self._looks(run), first) if run.turns else None,
-            "of_two": lambda one, other: self._diary(run, Asked(one, other)),
+            "of_two": lambda one, other: self._diary(run, DiaryQuery(one, other)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
@@ -288,7 +288,7 @@ class Pages:
             number,
             agent,
             card=card,
-            told=told(run, full, card),
+            narrative=narrative_of(run, full, card),
             reasoning_title=trace.reasoning_title(card),
             sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(run, number, beside)),
@@ -302,7 +302,7 @@ class Pages:
             memory=trace.memory_diffs(card) if "intent" in card else {},
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(run, card),
-            own_diary=self._diary(run, Asked(agent), number) if agent in self._looks(run) else None,
+            own_diary=self._diary(run, DiaryQuery(agent), number) if agent in self._looks(run) else None,
             commands=self._commands(run, number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
         )
@@ -338,15 +338,15 @@ class Pages:
 
     def diary(self, run: Run, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        asked = asked_for(run, self._looks(run), at)
-        options = ["--mark", asked.mark] if asked.mark else []
-        options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
+        query = query_of(run, self._looks(run), at)
+        options = ["--mark", query.mark] if query.mark else []
+        options += ["--grep", f"(?i){re.escape(query.words)}"] if query.words else []
         return self._of_run(
             "diary.html",
             run,
-            *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
+            *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self._marks(run), self._looks(run)),
+            **diary_page(self.store, run, query, self._marks(run), self._looks(run)),
             address=partial(self._diary, run),
         )
 
@@ -356,12 +356,12 @@ class Pages:
             self.kept.marks = marks_drawn(self.store, run)
         return self.kept.marks
 
-    def _diary(self, run: Run, asked: Asked, turn: int | None = None, **changed: object) -> str:
+    def _diary(self, run: Run, query: DiaryQuery, turn: int | None = None, **changed: object) -> str:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
         if turn is None:
-            return self.link(run.id, "diary", **asked.query(**changed))
-        of = Asked(asked.agent, asked.other)
-        return f"{self.link(run.id, 'diary', **of.query(first=page_with(run, of, turn)))}#turn-{turn}"
+            return self.link(run.id, "diary", **query.address(**changed))
+        pair = DiaryQuery(query.agent, query.other)
+        return f"{self.link(run.id, 'diary', **pair.address(first=page_with(run, pair, turn)))}#turn-{turn}"
 
     def _with_whom(self, run: Run, card: trace.Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
@@ -373,7 +373,7 @@ class Pages:
             name for event in events for name in (event.agent, *dict(trace.named_by(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
-        return {other: self._diary(run, Asked(agent, other), card["turn"]) for other in others}
+        return {other: self._diary(run, DiaryQuery(agent, other), card["turn"]) for other in others}
 
     def experiments(self) -> str:
         """Return the list of experiments."""
@@ -442,7 +442,6 @@ class Pages:
         return self.kept.looks
 
     def _calls(self, run: Run, number: int, agent: str) -> list[Call]:
-        """Return the calls of an agent's turn."""
         return self.store.calls.attempts(run.id, number, agent).get(agent, [])
 
     def _asked(self, run: Run, agent: str) -> list[Decision]:
@@ -452,7 +451,6 @@ class Pages:
         return self.kept.asked[agent]
 
     def _marked_turns(self, run: Run, agent: str) -> frozenset[int]:
-        """Return the turns of an agent that have a mark."""
         if agent not in self.kept.marked_turns:
             decisions, notes = self._asked(run, agent), self.store.notes.of(run.id)
             self.kept.marked_turns[agent] = marked_turns(agent, decisions, self._marks(run), notes)
@@ -467,7 +465,6 @@ class Pages:
         return list(dict.fromkeys([*(full.turn.record.intents if full else ()), *attempts]))
 
     def _full_turn(self, run: Run, number: int) -> trace.FullTurn | None:
-        """Return a turn as `full_turn` does."""
         if self.kept.turn is None or self.kept.turn[0] != number:
             self.kept.turn = number, trace.full_turn(self.store, run, number)
         return self.kept.turn[1]
