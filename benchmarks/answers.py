@@ -27,7 +27,7 @@ from hobbes.nodes import calling
 from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS, MAX_ERROR_BYTES
 from hobbes.nodes.reading import MAX_LENGTH, MAX_REPAIR_LENGTH
 from hobbes.play.start import RunOptions, begin, go_on
-from hobbes.show.web.pages import Pages
+from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import open_store
 from hobbes.wire.recorder import environment, in_thread
 
@@ -159,7 +159,7 @@ def _seconds(model: str) -> tuple[float, float, float]:
         with redirect_stdout(io.StringIO()):
             app(["trace", "last", "0", "miner-01", "--home", folder], standalone_mode=False)
         times.append(time.process_time())
-        Pages(home, lambda *_, **__: "", live=False).agent(home.runs.find(run.id), 0, "miner-01")
+        RunPages(home, lambda *_, **__: "", live=False, run=home.runs.find(run.id)).card(0, "miner-01")
         times.append(time.process_time())
     asked, card, page = (after - before for before, after in pairwise(times))
     return asked, card, page

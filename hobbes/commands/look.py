@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from hobbes.commands import completion, options
+from hobbes.commands import options
 from hobbes.commands.groups import CHANGE, DATA, LOOK
 from hobbes.errors import UsageError
 
@@ -35,23 +35,13 @@ class TextKind(StrEnum):
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=LOOK)
-def runs(  # noqa: PLR0913, PLR0917  its options
-    world: Annotated[
-        str | None, typer.Option(autocompletion=completion.worlds, help="only runs of this world")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="only runs with a player whose name contains this")
-    ] = None,
+def runs(
     where: Annotated[
         list[str] | None,
         typer.Option(
             help="only runs that meet this condition: a setting, a measure or a fact, then =, !=, <, >, <=, "
             ">= or ~ (contains), and a value; may be repeated",
         ),
-    ] = None,
-    experiment: Annotated[str | None, typer.Option(help="only the runs of this experiment")] = None,
-    tag: Annotated[
-        str | None, typer.Option(help="only runs with a note that has this tag; see `hobbes note`")
     ] = None,
     sort: Annotated[
         str | None,
@@ -63,32 +53,35 @@ def runs(  # noqa: PLR0913, PLR0917  its options
 ) -> None:
     """List runs, the newest first.
 
-    The runs of an experiment share one row; --experiment, --where and --sort list them. Settings are shown
-    where they differ from the defaults. Facts are name, world, status, turns, seed, agents, prompts, lang,
-    score (the highest of a run), ending (in words), tokens, usd, failed (the share of calls), rejected and
-    corrected (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, stars and notes
-    (how many).
+    The runs of experiments are left out unless --where or --sort is given. Settings are shown where they
+    differ from the defaults. Facts are name, world, players, status, turns, seed, agents, prompts, lang,
+    score (the highest of a run), ending (in words), failed (the share of calls), rejected and corrected
+    (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, tags of notes, stars and
+    notes (how many).
 
-    Example: hobbes runs --world mining --where immunity=0 --sort -score
+    Example: hobbes runs --where world=mining --where immunity=0 --sort -score
     """
     from hobbes.engine.telling import counted
-    from hobbes.show.run_list import none_like, show
+    from hobbes.show.run_list import NO_RUN, entries, show
     from hobbes.show.terminal import OUT, plain, print_json, remark
-    from hobbes.store.run_rows import Asked, folded, listed
+    from hobbes.store.run_rows import Selection, listed, shown
 
-    asked = Asked(world or "", model or "", where or (), experiment or "", tag or "", sort or "")
+    selection = Selection(tuple(where or ()), sort or "")
     with options.open_home(home) as store:
-        rows, none = listed(store, asked), ""
-        if not rows:
-            hint = store.command("run", "mining")
-            none = f"no runs yet; try: {hint}" if asked == Asked() else none_like(store, asked)
+        rows = listed(store, selection)
+        none = NO_RUN if where else f"no runs yet; try: {store.command('run', 'mining')}"
     if as_json:
         print_json(rows)
         return
-    in_rows = folded(rows, asked)
-    OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
+    in_rows = entries(shown(rows, selection))
+    if in_rows or not rows:
+        OUT.print(show(in_rows[:most]) if rows else plain(none), soft_wrap=not rows)
     if len(in_rows) > most:
         remark(f"hobbes: {counted(len(in_rows) - most, 'more row')}; --most {len(in_rows)} prints all")
+    if left_out := len(rows) - len(in_rows):
+        remark(
+            f"hobbes: {counted(left_out, 'run')} of experiments left out; --where experiment=NAME lists them"
+        )
     for run in rows:
         if run["damage"]:
             remark(f"hobbes: {run['damage']}")
@@ -171,14 +164,8 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     kind: Annotated[
         TextKind | None, typer.Option("--in", envvar="HOBBES_IN", help="only in texts of this kind")
     ] = None,
-    world: Annotated[
-        str | None, typer.Option(autocompletion=completion.worlds, help="only in runs of this world")
-    ] = None,
-    experiment: Annotated[str | None, typer.Option(help="only in the runs of this experiment")] = None,
     run: Annotated[str | None, typer.Option(help="only in this run")] = None,
-    turn: Annotated[str | None, typer.Option(help="only in this turn, or in several: 3-7")] = None,
     agent: Annotated[str | None, typer.Option(help="only in the texts of this agent")] = None,
-    tag: Annotated[str | None, typer.Option(help="only where a note has this tag")] = None,
     most: Annotated[int, typer.Option(min=1, help="how many texts to print")] = 20,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -186,7 +173,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     """Find words in all prompts, answers, reasoning, messages and memories.
 
     A word finds all that begins with it: retaliat finds retaliate and retaliation. All words must be in a
-    text. AND, OR, NOT and brackets work, too. The first search makes an index, search.db in the home.
+    text. The first search makes an index, search.db in the home.
 
     Example: hobbes search retaliat --in reasoning --agent miner-01
     """
@@ -195,17 +182,13 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.show.terminal import ERR, print_json, remark
     from hobbes.store.text_index import Filters
 
-    asked = {"world": world, "experiment": experiment, "run": run, "turn": turn, "agent": agent, "tag": tag}
-    filters = Filters(
-        **{name: value or "" for name, value in asked.items()},
-        kind=text_search.IN[kind.value] if kind else "",
-    )
+    filters = Filters(run or "", agent or "", text_search.KIND_NAMED[kind.value] if kind else "")
     query = " ".join(words or ())
     with options.open_home(home) as store:
         with ERR.status("searching"):  # the first search reads all texts
             found = text_search.find(store, query, filters, 0, most)
         if not as_json:
-            text_search.show(store, filters.kind, found)
+            text_search.show(store, found)
     if as_json:
         print_json(text_search.as_json(query, found))
         return

@@ -1,8 +1,7 @@
 """Notes as people write and list them: in the terminal, on a page, in Python."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hobbes.errors import HobbesError, MissingError
 from hobbes.show.palette import Look, looks_of
@@ -76,13 +75,3 @@ def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[
         except HobbesError:  # it is damaged, or notes.db has been put beside other runs
             about[run] = run, ()
     return about
-
-
-def notes_page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page of all notes shows; its address may ask for a `tag`."""
-    tag = str(at.get("tag", "")).strip()
-    found = store.notes.of(tag=tag)
-    about = _runs(store, found)
-    notes = [(note, about[note.run][0], looks_of(about[note.run][1])) for note in found]
-    words = ("notes", *(["--tag", tag] if tag else []))
-    return {"notes": notes, "tags": store.notes.tags(), "tag": tag, "command": store.command(*words)}

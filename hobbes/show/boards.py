@@ -225,7 +225,7 @@ class _Drawing:
         for agent, shapes in by_agent.items():
             if agent:
                 name = escape_foreign(agent)
-                yield f'<a href="{escape(self.cards[agent])}" data-of="{name}" aria-label="card of {name}">'
+                yield f'<a href="{escape(self.cards[agent])}" aria-label="card of {name}">'
                 yield from shapes
                 yield "</a>"
             else:

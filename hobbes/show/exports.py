@@ -5,30 +5,20 @@ The tables are those of `hobbes.store.run_tables`.
 
 import csv
 import json
-import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from filelock import FileLock, Timeout
 from rich.progress import track
 
-from hobbes.engine.record import sha256
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
 from hobbes.show.terminal import ERR
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_tables import RunTable, table_of, tables_of
-
-LOCK = "lock"
-"""The file that is locked in the temporary folder of an export while it is written."""
 
 LOG = ".eval"
 """How the name of an inspect log ends. inspect opens no others."""
@@ -41,21 +31,16 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     """Write a run into a new folder, or into a new file as `inspect`, and return the size of each file.
 
     The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
-    What an export that was killed has left there is removed. Raise UsageError if it exists, HobbesError if it
-    cannot be written.
+    Raise UsageError if it exists, HobbesError if it cannot be written.
     """
     what = "file" if form == "inspect" else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")
     if form == "inspect" and to.suffix != LOG:
         raise UsageError(f"inspect opens only files that end in {LOG}: --to {to}{LOG}")
-    begins = f".hobbes-{sha256(to.name)[:12]}-"  # a name of its own might be too long
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
-        for left in to.parent.glob(f"{begins}*"):
-            with suppress(Timeout), FileLock(left / LOCK, timeout=0):  # a process may still write into it
-                shutil.rmtree(left)
-        with tempfile.TemporaryDirectory(dir=to.parent, prefix=begins) as made, FileLock(Path(made) / LOCK):
+        with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
             whole = Path(made) / "export"
             if form == "inspect":
                 written = {to.name: _write_log(store, run, whole)}
@@ -142,54 +127,20 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
-    """Write the pages of a run and of its agents' turns as files that link to each other."""
-    from hobbes.show.web.page_templates import SCRIPT  # noqa: PLC0415  slow to import
-    from hobbes.show.web.pages import MOMENTS, Kept, Pages  # noqa: PLC0415  slow to import
+    """Write the page of a run and those of its agents' turns as files that link to each other."""
+    from hobbes.show.web.page_templates import SCRIPT, SCRIPT_FILE  # noqa: PLC0415  slow to import
+    from hobbes.show.web.run_pages import RunPages  # noqa: PLC0415  slow to import
 
+    pages = RunPages(store, lambda *address, **_: quote(_file(*address[1:])), live=False, run=run)
+    (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="utf-8")
+    (folder / _file()).write_text(pages.at_a_turn(), encoding="utf-8")
     decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
-    asked: dict[int, list[str]] = {number: [] for number in range(run.turns)}
-    for decision in decisions:
-        asked.setdefault(decision.turn, []).append(decision.agent)  # the last turn may not be finished
-    kept = Kept()
-    linked: set[str] = set()
-    to_write: list[tuple[str, dict[str, Any]]] = []
-    (folder / MOMENTS).mkdir()
-    (folder / "hobbes.js").write_text(SCRIPT, encoding="utf-8")
-
-    others = {  # written if a page links to them; what they are asked for is part of their names
-        "diary": lambda pages, query: pages.diary(run, query),
-    }
-
-    def link(up: str, _: object, *address: Any, **query: Any) -> str:  # noqa: ANN401  what templates link to
-        path = _file(address, query)
-        if address and address[0] in others and path not in linked:
-            linked.add(path)
-            to_write.append((address[0], query))
-        return quote(f"{up}{path}")
-
-    def write(path: str, show: Callable[[Pages], str]) -> None:
-        up = "../" * path.count("/")
-        pages = Pages(store, partial(link, up), live=False, script=f"{up}hobbes.js", kept=kept)
-        to = folder / path
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(show(pages), encoding="utf-8")
-
-    write(_file(()), lambda pages: pages.run(run))
-    for number, agents in track(sorted(asked.items()), "exporting", console=ERR, transient=True):
-        moment = Pages(store, partial(link, ""), live=False, kept=kept).moment(run, number)
-        script = f"hobbes.moment({number}, {json.dumps(moment)});\n"
-        (folder / MOMENTS / f"{number}.js").write_text(script, encoding="utf-8")
-        for agent in sorted(agents):
-            write(_file((number, agent)), partial(Pages.agent, run=run, number=number, agent=agent))
-    written = Counter[str]()
-    while to_write:
-        what, query = to_write.pop()
-        write(_file((what,), query), lambda pages, what=what, query=query: others[what](pages, query))  # type: ignore[misc]
-        written[f"{what}/*.html"] += 1
-    return {"index.html": 1, "*/*/index.html": len(decisions), **written}
+    for decision in track(decisions, "exporting", console=ERR, transient=True):
+        page = pages.card(decision.turn, decision.agent)
+        (folder / _file(decision.turn, decision.agent)).write_text(page, encoding="utf-8")
+    return {_file(): 1, "*-*.html": len(decisions)}
 
 
-def _file(address: tuple[Any, ...], query: Mapping[str, Any] | None = None) -> str:
-    """Return the path of a page's file; agents' names are quoted, so that none leads out of the folder."""
-    name = "-".join(f"{name}={quote(str(value), safe='')}" for name, value in (query or {}).items())
-    return "/".join([*(quote(str(part), safe="") for part in address), f"{name or 'index'}.html"])
+def _file(turn: int | None = None, agent: str = "") -> str:
+    """Return the file of a page; agents' names are quoted, so that none leads out of the folder."""
+    return "index.html" if turn is None else f"{turn}-{quote(agent, safe='')}.html"

@@ -1,7 +1,6 @@
-"""The turns of a run side by side: a graph to move through, lanes of marks, and a map of agents x turns.
+"""The turns of a run side by side: a graph to move through, and lanes of marks.
 
-All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width. What a
-column says is told by its height as well as by its colour.
+All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width.
 """
 
 from collections import Counter, defaultdict
@@ -10,12 +9,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hobbes.engine.answer import DECISIONS, Outcome
 from hobbes.engine.measuring import meaning_of
 from hobbes.engine.world import AnyWorld, Landmark
 from hobbes.show.palette import PALETTE, Looks
-from hobbes.show.terminal import escape_invisible, shade_of
-from hobbes.store.calls import Decision, by_turn
+from hobbes.store.calls import by_turn
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks, TurnOfAgent, marks_in, measures_by_turn
 from hobbes.store.recorded_run import Run
@@ -26,29 +23,17 @@ MAX_COLUMNS = 1000
 MAX_POINTS = 100
 """After how many turns the scores are read at most; more points could not be told apart."""
 
-MAX_ROWS = 100
-"""How many agents have a row of their own in the map."""
-
 HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
 
 LINES_HIGH = 84
 """How high the lines of a graph reach, of 100; above them stands the greatest figure."""
 
-RATINGS_TOLD = (1, 5, 10)
-"""The ratings that the legend of their layer explains."""
-
 LABEL_HIGH = 11
 """How high the label of a line is, of 100."""
 
 DASHES = 4
 """How many kinds of lines there are; those of agents of one colour differ in it."""
-
-OUTCOMES = {Outcome.ANSWERED: 2, Outcome.REPAIRED: 6}
-"""How high the column of an outcome is; that of a failed call is full."""
-
-Steps = Mapping[TurnOfAgent, tuple[int, str]]
-"""How high the column of an agent's turn is, and the class of its colour."""
 
 
 def sample(turns: int, most: int = MAX_POINTS) -> list[int]:
@@ -86,35 +71,6 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """One choice of the map: its rows by agent, and what the heights and colours mean.
-
-    `total` counts what a reader looks for in it: it is 0 for a layer of figures.
-    """
-
-    name: str
-    rows: Mapping[str, Markup]
-    legend: tuple[tuple[Markup, str], ...]
-    any: bool
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """Agents x turns. `agents` have a row in each layer; `more` have none."""
-
-    turns: int
-    layers: tuple[Layer, ...]
-    agents: tuple[str, ...]
-    more: int
-
-    @property
-    def busiest(self) -> Layer | None:
-        """The layer in which most happens, which is shown first."""
-        return max(self.layers, key=lambda layer: layer.total, default=None)
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
     """The turns of a run as a page shows them."""
 
@@ -131,7 +87,7 @@ class Timeline:
 
 
 def marks_drawn(store: Store, run: Run) -> Marks:
-    """Return what the timeline and the map of a run show of its turns, with the scores after some of them.
+    """Return what the timeline of a run shows of its turns, with the scores after some of them.
 
     Raise DamagedError at a damaged turn.
     """
@@ -173,54 +129,6 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
     )
 
 
-def map_of(store: Store, run: Run, marks: Marks) -> Map | None:
-    """Return the map of a run's agents x turns, None if it has no turns.
-
-    `marks` are those of `marks_drawn`.
-    """
-    if not run.turns:
-        return None
-    drawn = _Columns(run.turns)
-    decided = [decision for decision in store.calls.decisions(run.id) if decision.turn < run.turns]
-    agents = list(dict.fromkeys([*run.setting.agents, *(decision.agent for decision in decided)]))
-    shown = agents[:MAX_ROWS]
-    layers = [
-        drawn.layer(
-            "outcome",
-            {(d.turn, d.agent): _outcome(d) for d in decided},
-            shown,
-            _OUTCOME_LEGEND,
-            sum(d.failed for d in decided),
-        ),
-        drawn.layer(
-            "rejections",
-            _steps_of(marks.rejections),
-            shown,
-            _legend_of_counts("odd"),
-            marks.rejections.total(),
-        ),
-        *(
-            drawn.layer(name, _steps_of(means), shown, _legend_of_counts("deed"), means.total())
-            for name, means in marks.landmarks.items()
-        ),
-        *(
-            drawn.layer(
-                f"rated: {kind.removesuffix('_report').replace('_', ' ')}",
-                {place: (round(mean), f"s{shade_of(kind, mean)}") for place, mean in means.items()},
-                shown,
-                tuple((_swatch(n, f"s{shade_of(kind, n)}"), f"{n} of 10 on average") for n in RATINGS_TOLD),
-            )
-            for kind, means in marks.ratings.items()
-        ),
-    ]
-    if marks.scores:
-        every = _spread(marks.scores, run.turns)
-        legend = ((_swatch(HIGH, "deed"), "the highest score of all"),)
-        layers.append(drawn.layer("score", every, shown, legend))
-    there = tuple(one for one in layers if one.any)
-    return Map(run.turns, there, tuple(shown), len(agents) - len(shown))
-
-
 def _counted_of(world: AnyWorld, mark: Landmark) -> str:
     """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
     causes = [cause for cause, effect in world.causes.items() if effect == mark.event]
@@ -235,21 +143,6 @@ def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
         by_tag[f"tag {tag}"] = [note for note in notes if tag in note.tags]
     for name, tagged in by_tag.items():
         yield drawn.lane(name, Counter(note.turn for note in tagged if note.turn is not None), "odd")
-
-
-def _outcome(decision: Decision) -> tuple[int, str]:
-    """Return the height and the colour of an outcome."""
-    high = OUTCOMES.get(Outcome(decision.outcome), HIGH)
-    return high, "bad" if decision.outcome not in DECISIONS else "odd" if high > 2 else "good"  # noqa: PLR2004
-
-
-def _steps_of(counts: Mapping[TurnOfAgent, int]) -> Steps:
-    """Return the columns of counts: the fuller the more, from 4 on full."""
-    return {place: (_step(n), "") for place, n in counts.items() if n}
-
-
-def _step(n: int) -> int:
-    return min(HIGH, 1 + 3 * n)
 
 
 def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
@@ -268,50 +161,12 @@ def _by_agent(values: Mapping[TurnOfAgent, float]) -> dict[str, dict[int, float]
     return by_agent
 
 
-def _spread(values: Mapping[TurnOfAgent, int], turns: int) -> Steps:
-    """Return a column for each turn from values of some turns, each of which lasts until the next."""
-    most = max(*values.values(), 1)
-    steps: dict[TurnOfAgent, tuple[int, str]] = {}
-    for agent, by in _by_agent(values).items():
-        known = sorted(by)
-        for here, following in zip(known, [*known[1:], turns], strict=True):
-            high = round(HIGH * max(by[here], 0) / most)
-            for turn in range(here, following) if high else ():
-                steps[turn, agent] = high, ""
-    return steps
-
-
 def _ticks(turns: int) -> range:
     """Return about five round turns."""
     step = next(
         step for k in range(9) for step in (10**k, 2 * 10**k, 5 * 10**k) if turns <= 6 * step
     )  # a run has fewer than 10**9 turns
     return range(0, turns, step)
-
-
-def _swatch(high: int, ink: str) -> Markup:
-    """Return a column as it stands in a legend."""
-    return Markup('<svg viewBox="0 0 10 10" class="swatch" aria-hidden="true">{}</svg>').format(
-        _path([(0, 10, high)], ink)
-    )
-
-
-def _path(bars: Iterable[tuple[int, int, int]], ink: str) -> Markup:
-    """Return bars that stand on the ground: where each begins, how wide and how high it is."""
-    drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
-    return Markup('<path class="{}" d="{}"/>').format(ink, drawn)
-
-
-_OUTCOME_LEGEND = (
-    (_swatch(OUTCOMES[Outcome.ANSWERED], "good"), "answered"),
-    (_swatch(OUTCOMES[Outcome.REPAIRED], "odd"), "repaired"),
-    (_swatch(HIGH, "bad"), "failed, default action"),
-)
-
-
-def _legend_of_counts(ink: str) -> tuple[tuple[Markup, str], ...]:
-    words = ("once", "twice", "three times or more")
-    return tuple((_swatch(_step(n), ink), often) for n, often in enumerate(words, start=1))
 
 
 class _Columns:
@@ -327,49 +182,28 @@ class _Columns:
             size, inside
         )
 
-    def bars(self, steps: Mapping[int, tuple[int, str]], ink: str) -> Markup:
-        """Return columns by turn, each with its height and the class of its colour, or else `ink`."""
-        highest: dict[int, tuple[int, str]] = {}
-        for turn, step in steps.items():
+    def bars(self, heights: Mapping[int, int], ink: str) -> Markup:
+        """Return columns by turn, each with its height; neighbours of one height are one bar."""
+        highest: dict[int, int] = {}
+        for turn, high in heights.items():
             column = turn * self.columns // self.turns
-            if column not in highest or highest[column] < step:
-                highest[column] = step
-        by_ink: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        began, last, before = 0, -2, (0, "")
+            highest[column] = max(high, highest.get(column, 0))
+        bars: list[tuple[int, int, int]] = []
         for column in sorted(highest):
-            high, own = step = highest[column]
-            if column == last + 1 and step == before:  # goes on with the bar before it
-                by_ink[own or ink][-1] = began, column + 1 - began, high
+            began, wide, high = bars[-1] if bars else (column, 0, 0)
+            if (began + wide, high) == (column, highest[column]) and bars:
+                bars[-1] = began, wide + 1, high
             else:
-                began = column
-                by_ink[own or ink].append((column, 1, high))
-            last, before = column, step
-        paths = Markup().join(_path(runs, one) for one, runs in sorted(by_ink.items()))
-        return self._svg(paths)
+                bars.append((column, 1, highest[column]))
+        drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
+        return self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
 
     def lane(self, name: str, counts: Mapping[int, int], ink: str, meaning: str = "") -> Lane:
         """Return the lane of something that happened so often in each turn; its name may say all."""
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
-        steps = {turn: (max(3, round(HIGH * n / most)), "") for turn, n in there.items()}
-        return Lane(name, meaning or name, sum(there.values()), tuple(there), self.bars(steps, ink))
-
-    def layer(
-        self,
-        name: str,
-        steps: Steps,
-        agents: Iterable[str],
-        legend: tuple[tuple[Markup, str], ...],
-        total: int = 0,
-    ) -> Layer:
-        """Return a layer of the map of agents x turns."""
-        ink = {"rejections": "odd"}.get(name, "deed")
-        rows: dict[str, dict[int, tuple[int, str]]] = {agent: {} for agent in agents}
-        for (turn, agent), step in steps.items():
-            if agent in rows:
-                rows[agent][turn] = step
-        drawn = {agent: self.bars(row, ink) for agent, row in rows.items()}
-        return Layer(name, drawn, legend, any(rows.values()), total)
+        heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
+        return Lane(name, meaning or name, sum(there.values()), tuple(there), self.bars(heights, ink))
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
@@ -387,8 +221,8 @@ class _Columns:
             ]
             points *= 2 if len(points) == 1 else 1  # so that one turn is a dot
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
-            line_of = Markup('<polyline class="{}" data-of="{}" points="{}"/>')
-            drawn.append(line_of.format(ink, escape_invisible(agent), " ".join(points)))
+            line_of = Markup('<polyline class="{}" points="{}"/>')
+            drawn.append(line_of.format(ink, " ".join(points)))
             ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
         return Graph(
             name,

@@ -1,7 +1,7 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -173,15 +173,6 @@ class Figures:
             cost = usd(prices, reply, settings.get(call["player"] or ""), arrived)
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
-
-    def costs(self, runs: Iterable[str]) -> dict[str, Spent]:
-        """Return what each run has cost, as its row of reported says; without one, its calls are added up."""
-        kept = {
-            run: Spent(*cost)
-            for run, *cost in self._db.execute("select run, calls, tokens_in + tokens_out, usd from reported")
-        }
-        prices = prices_of(self._home)
-        return {run: kept.get(run) or self._spent(self._runs.row(run), "turn >= ?", prices) for run in runs}
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
-from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld
 from hobbes.store.history import load_state
 from hobbes.store.home import Store
@@ -19,14 +18,12 @@ TurnOfAgent: TypeAlias = tuple[int, str]
 class Marks(NamedTuple):
     """What is in the turns of a run, each by turn and agent.
 
-    `rejections` has their numbers, `landmarks` how often each occurs, by its name, and `ratings` the mean of
-    those that an agent received from others, by the kind of the report. `scores` are those after the turns
-    for which they were asked.
+    `rejections` has their numbers, and `landmarks` how often each occurs, by its name. `scores` are those
+    after the turns for which they were asked.
     """
 
     rejections: Counter[TurnOfAgent]
     landmarks: dict[str, Counter[TurnOfAgent]]
-    ratings: dict[str, dict[TurnOfAgent, float]]
     scores: dict[TurnOfAgent, int]
 
 
@@ -38,15 +35,12 @@ def marks_in(
     Raise DamagedError at a damaged turn.
     """
     landmarks: dict[str, Counter[TurnOfAgent]] = {mark.name: Counter() for mark in run.world.landmarks}
-    found = Marks(Counter(), landmarks, defaultdict(dict), {})
+    found = Marks(Counter(), landmarks, {})
     for turn in store.turns.of(run, first, last):
         record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
         found.rejections.update((turn.turn, drop["agent"]) for drop in record["drops"])
         for name, agent in _landmarks(run.world, record["events"]):
             found.landmarks[name][turn.turn, agent] += 1
-        for kind in REPORTS:
-            for agent, mean in _ratings_received(record["memories"], kind):
-                found.ratings[kind][turn.turn, agent] = mean
         if turn.turn in scored:
             scores = run.world.scores(load_state(run, turn.turn, record["state"]))
             found.scores.update({(turn.turn, agent): score for agent, score in scores.items()})
@@ -67,16 +61,6 @@ def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable
         for mark in by_event.get(event["type"], ()):
             if (event["agent"], event["type"]) not in caused and mark.is_at(event):
                 yield mark.name, event["agent"]
-
-
-def _ratings_received(memories: Mapping[str, Mapping[str, Any]], kind: str) -> Iterable[tuple[str, float]]:
-    """Yield the mean of the ratings of one kind that each agent received from others."""
-    given: dict[str, list[int]] = defaultdict(list)
-    for rater, memory in memories.items():
-        for ratee, rating in memory.get(kind, {}).items():
-            if ratee != rater:
-                given[ratee].append(rating)
-    return ((ratee, sum(ratings) / len(ratings)) for ratee, ratings in given.items())
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:

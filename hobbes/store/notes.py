@@ -95,13 +95,6 @@ class Notes:
         """Return the note of a place; an empty one if there is none."""
         return next((note for note in self.of(place.run) if note.place == place), Note(*place))
 
-    def tags(self) -> dict[str, int]:
-        """Return how often each tag is used."""
-        with open_notes(self._folder, writes=False) as connection:
-            if not _has_notes(connection):
-                return {}
-            return dict(connection.execute("select tag, count(*) from tags group by tag order by tag"))
-
     def keep(self, place: Place, *, star: bool, tags: Iterable[str], text: str) -> Note:
         """Write the note of a place, in place of an earlier one; remove it if nothing is noted any more.
 

@@ -3,28 +3,30 @@
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
-from hobbes.engine.measuring import meaning_of
-from hobbes.engine.names import MOST, alike
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import canonical
 from hobbes.errors import UsageError
-from hobbes.store.experiment_tables import cells_of_runs, experiment_file
+from hobbes.nodes.journal import PlayerKind
+from hobbes.store.experiment_tables import cells_of_runs
 from hobbes.store.home import Store
 from hobbes.store.notes import Note
-from hobbes.worlds import WORLDS, world_named
+from hobbes.worlds import WORLDS
 
 Row: TypeAlias = dict[str, Any]
 """A run: what `Figures.of_all_runs` and `listed` say of it."""
 
 FACTS: Mapping[str, Callable[[Row], Any]] = {
     "name": lambda run: run["name"] or run["id"],
+    "players": lambda run: ", ".join(players_with_counts(run)),
     "score": lambda run: max((run["scores"] or {}).values(), default=None),
     "failed": lambda run: run["failures"]["share"],
     "agents": lambda run: len(run["agents"] or ()),
+    "tags": lambda run: " ".join(run["tags"]),
     **{
         fact: operator.itemgetter(fact)
         for fact in (
@@ -35,9 +37,6 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
     },
 }
 """What a run can be chosen and sorted by, besides its settings and its measures. `score` is its highest."""
-
-COSTS = ("tokens", "usd")
-"""Facts that are added up only if somebody asks for them: what a run has cost. None if it is not known."""
 
 
 def _contains(found: object, written: object) -> bool:
@@ -64,42 +63,21 @@ CONDITION = re.compile(rf"\s*([\w/-]+?)\s*({SIGN})\s*(.*?)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Which runs are asked for, and in which order; what is empty asks for nothing."""
+class Selection:
+    """Which runs are listed, and in which order."""
 
-    world: str = ""
-    model: str = ""
-    """A part of the spec of a player."""
-    where: Sequence[str] = ()
+    where: tuple[str, ...] = ()
     """Conditions, such as `immunity=0` or `raid_rate>0.2`, all of which hold."""
-    experiment: str = ""
-    tag: str = ""
-    """A tag of a note about the run, or about anything in it."""
     sort: str = ""
-    """A fact, a setting or a measure; with `-` in front, the largest comes first."""
+    """A fact, a setting or a measure; with `-` in front, the largest comes first. Empty: the newest first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
-    """The runs of an experiment that are asked for, in one row."""
-
-    experiment: str
-    runs: Sequence[Row]
-
-
-def listed(store: Store, asked: Asked) -> list[Row]:
-    """Return the runs that are asked for, the newest first unless they are sorted otherwise.
+def listed(store: Store, selection: Selection) -> list[Row]:
+    """Return the runs of a selection.
 
     `asked` of a run has what it is chosen and sorted by: the value of each fact, setting or measure.
     Raise UsageError for a name that nothing has, or a condition that cannot be read.
     """
-    if asked.world:
-        try:
-            world_named(asked.world)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    if asked.experiment:
-        experiment_file(store, asked.experiment)
     cells = cells_of_runs(store)
     noted: dict[str, list[Note]] = {}
     for note in store.notes.of():
@@ -108,7 +86,7 @@ def listed(store: Store, asked: Asked) -> list[Row]:
     for run in store.figures.of_all_runs():
         experiment, arm = cells.get(run["id"], (None, None))
         notes = noted.get(run["id"], [])
-        told = {
+        more = {
             "changed": _changed(run),
             "experiment": experiment,
             "arm": arm,
@@ -117,54 +95,37 @@ def listed(store: Store, asked: Asked) -> list[Row]:
             "notes": len(notes),
             "asked": {},
         }
-        runs.append({**run, **told})
-    chosen = [
-        run
-        for run in runs
-        if asked.world in {"", run["world"]}
-        and asked.experiment in {"", run["experiment"]}
-        and (not asked.tag or asked.tag in run["tags"])
-        and (not asked.model or any(asked.model in spec for spec in (run["models"] or {}).values()))
-    ]
-    for condition in asked.where:
-        chosen = _where(store, condition, chosen)
-    return _sorted(store, asked.sort, chosen) if asked.sort else chosen
+        runs.append({**run, **more})
+    for condition in selection.where:
+        runs = _where(store, condition, runs)
+    return _sorted(store, selection.sort, runs) if selection.sort else runs
 
 
-def folded(runs: Iterable[Row], asked: Asked) -> list[Row | Folded]:
-    """Return runs with those of each experiment in one row, where the first of them would stand.
-
-    If one experiment is asked for, or values of runs, all runs stand by themselves.
-    """
-    if asked.experiment or asked.where or asked.sort:
-        return list(runs)
-    of: dict[str, list[Row]] = {}
-    rows: list[Row | Folded] = []
-    for run in runs:
-        name = run["experiment"]
-        if name is None:
-            rows.append(run)
-        elif name in of:
-            of[name].append(run)
-        else:
-            of[name] = [run]
-            rows.append(Folded(name, of[name]))
-    return rows
+def shown(runs: Sequence[Row], selection: Selection) -> list[Row]:
+    """Return the runs that a list shows: those of experiments only where conditions or an order are given."""
+    return [run for run in runs if selection != Selection() or run["experiment"] is None]
 
 
-def tree(rows: Sequence[Row | Folded]) -> Iterator[tuple[Row | Folded, int]]:
-    """Yield each row with its depth in the tree of forks: a fork follows its parent, if that has a row."""
-    there = {row["id"] for row in rows if not isinstance(row, Folded)}
-    forks: dict[str | None, list[Row | Folded]] = {}
+def tree(rows: Sequence[Row]) -> Iterator[tuple[Row, int]]:
+    """Yield each run with its depth in the tree of forks: a fork follows its parent, if that has a row."""
+    there = {row["id"] for row in rows}
+    forks: dict[str | None, list[Row]] = {}
     for row in rows:
-        parent = None if isinstance(row, Folded) else row["parent"]
-        forks.setdefault(parent if parent in there else None, []).append(row)
+        forks.setdefault(row["parent"] if row["parent"] in there else None, []).append(row)
     left = [(row, 0) for row in reversed(forks.pop(None, []))]
     while left:
         row, depth = left.pop()
         yield row, depth
-        if not isinstance(row, Folded):
-            left += [(fork, depth + 1) for fork in reversed(forks.pop(row["id"], []))]
+        left += [(fork, depth + 1) for fork in reversed(forks.pop(row["id"], []))]
+
+
+def players_with_counts(run: Row) -> list[str]:
+    """Return each player of a run with the number of its agents; a policy goes without its kind."""
+    models, counts = run["models"] or {}, dict[str, int]()
+    for agent in run["agents"] or ():
+        player = models.get(agent, "").removeprefix(f"{PlayerKind.POLICY}:")
+        counts[player] = counts.get(player, 0) + 1
+    return [f"{player}*{n}" if n > 1 else player for player, n in counts.items()]
 
 
 def _changed(run: Row) -> dict[str, Any]:
@@ -233,11 +194,9 @@ def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mappin
     """Return a fact, a setting or a measure of each run that has it, by id. Raise UsageError for another."""
     if fact := FACTS.get(name):
         return {run["id"]: fact(run) for run in runs}
-    if name in COSTS:
-        costs = store.figures.costs(run["id"] for run in runs if not run["damage"])
-        return {run: getattr(cost, name) for run, cost in costs.items()}
     if name not in (known := names()) and f"{name.partition('/')[0]}/AGENT" not in known:
-        raise UsageError(f"{option}: runs have no {name!r}{_instead(name, known)}")
+        facts = f"facts: {', '.join(FACTS)}; `hobbes worlds WORLD` describes settings and measures"
+        raise UsageError(f"{option}: runs have no {name!r}{did_you_mean(name, known, facts)}")
     settings = {run["id"]: run["config"][name] for run in runs if name in (run["config"] or {})}
     return settings or store.figures.of_measure(name)
 
@@ -246,26 +205,4 @@ def names() -> list[str]:
     """Return what runs can be chosen and sorted by: facts, and the settings and measures of all worlds."""
     settings = [name for world in WORLDS.values() for name in world.config.model_fields]
     measures = [name for world in WORLDS.values() for name in world.formulas]
-    return [*dict.fromkeys((*FACTS, *COSTS, *settings, *measures))]
-
-
-def _instead(name: str, known: Sequence[str]) -> str:
-    """Return how the error for an unknown name ends: measures whose meaning has the word, and names like it.
-
-    If there is neither, all facts are named.
-    """
-    words = name.replace("_", " ").casefold()
-    meanings = {one: meaning_of(of) for world in WORLDS.values() for one, of in world.formulas.items()}
-    about = [f"{one} ({told})" for one, told in meanings.items() if words in told.casefold()][:MOST]
-    more = f"; measures with this word: {'; '.join(about)}" if about else ""
-    facts = f"facts: {', '.join((*FACTS, *COSTS))}; `hobbes worlds WORLD` describes settings and measures"
-    like = [f"the {_kind(one)} {one!r}" for one in alike(name, known)]
-    hint = f"did you mean {' or '.join(like)}?" if like else "" if about else facts
-    return f"{more}; {hint}" if hint else more
-
-
-def _kind(name: str) -> str:
-    """Return what runs are chosen by with a name: a fact, a setting or a measure."""
-    if name in FACTS or name in COSTS:
-        return "fact"
-    return "setting" if any(name in world.config.model_fields for world in WORLDS.values()) else "measure"
+    return [*dict.fromkeys((*FACTS, *settings, *measures))]

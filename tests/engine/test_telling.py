@@ -18,6 +18,7 @@ def test_a_number_has_the_right_form_of_its_noun(n: int, words: str) -> None:
 
 def test_a_noun_may_have_a_plural_of_its_own() -> None:
     assert [counted(n, "territory", "territories") for n in (1, 2)] == ["1 territory", "2 territories"]
+    assert counted(2, "miss") == "2 misses"
 
 
 def test_all_of_one_is_the_only_one() -> None:

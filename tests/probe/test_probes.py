@@ -472,9 +472,9 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     mine = variant(tmp_path, "Be peaceful.")
     with heeding():
         told = asked(opened, name="p", situation=five, prompts=[mine], times=2)
-    every = pages.get("/probes").text
+    every = pages.get("/").text
     assert link("probes", "p") in every
-    assert f"<td>recorded, {escape(mine)}</td>" in every
+    assert f"5 situations: recorded, {escape(mine)}" in every
     page = pages.get("/probes/p").text
     for section in sections(told):
         assert section.title in page

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -568,14 +567,14 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert "turn 2: " in found.text
         drawn = sorted(found.text.splitlines())
         served = visitor.get(f"/{run.id}/2.html").text
-        script = (tmp_path / "pages" / "moments" / "2.js").read_text(encoding="utf-8")
-        written = json.loads(script.partition(", ")[2].rpartition(")")[0])
-        for page, cards in ((served, f"/{run.id}/2"), (written, "2")):
+        written = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+        written = written.partition('<template data-turn="2">')[2].partition("</template>")[0]
+        for page, cards in ((served, f"/{run.id}/2/"), (written, "2-")):
             board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
             links = [line for line in board if line.startswith("<a ")]
             assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
-            assert {re.findall('href="([^"]*)"', link)[0].removesuffix("/index.html") for link in links} == {
-                f"{cards}/{agent}" for agent in run.setting.agents
+            assert {re.findall('href="([^"]*)"', link)[0].removesuffix(".html") for link in links} == {
+                f"{cards}{agent}" for agent in run.setting.agents
             }
         missing = visitor.get(f"/{run.id}/99.svg")
         assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)

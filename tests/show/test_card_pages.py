@@ -3,7 +3,6 @@
 import json
 import re
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +11,12 @@ from starlette.testclient import TestClient
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
-from hobbes.show.exports import export
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
 from tests.small_runs import mining, played
 
-LINK = re.compile(r'<a[^>]*data-key="([^"]+)"[^>]*href="([^"]+)"')
+LINK = re.compile(r'<a(?: rel="[^"]*")? title="([^"]+)" href="([^"]+)"')
 
 
 def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int, str], Any]) -> Run:
@@ -34,9 +32,9 @@ def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int
     return played(opened, RunOptions("nations", 3, values=values))
 
 
-def keys(page: str) -> dict[str, str]:
-    """Return where the keys of a page lead."""
-    return {unescape(key): unescape(to) for key, to in LINK.findall(page)}
+def links(page: str) -> dict[str, str]:
+    """Return where the links of a page lead, by what they say on hover."""
+    return {unescape(title): unescape(to) for title, to in LINK.findall(page)}
 
 
 def test_rejections_and_corrections_are_listed_below_the_raw_answer(
@@ -52,48 +50,21 @@ def test_rejections_and_corrections_are_listed_below_the_raw_answer(
     assert "read/unreadable" in pages.get("/last/1/AgentB").text.partition("I would rather not.")[2]
 
 
-def test_keys_lead_to_other_agents_turns_and_to_what_is_noted(
+def test_links_lead_to_other_agents_and_turns(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """AgentB's call fails in turn 0, it attacks in turn 3, and in turn 6 a part of its answer is rejected."""
-    run = nations(
-        opened,
-        monkeypatch,
-        {
-            (0, "AgentB"): "nothing",
-            (1, "AgentB"): {"purchase_mils": 1},
-            (3, "AgentB"): {"attacks": {"AgentA": 1}},
-            (6, "AgentB"): {"attacks": {"AgentB": 1}},
-            (4, "AgentC"): "nothing",
-        },
-    )
+    run = nations(opened, monkeypatch, {})
     at = f"/{run.id}"
     page = pages.get("/last/4/AgentB").text
-    assert keys(page) == {
-        "ArrowUp": f"{at}/4/AgentA",
-        "ArrowDown": f"{at}/4/AgentC",
-        "ArrowLeft": f"{at}/3/AgentB",
-        "ArrowRight": f"{at}/5/AgentB",
-        "[": f"{at}/3/AgentB",
-        "]": f"{at}/6/AgentB",
-        "u": f"{at}#4",
+    assert links(page) == {
+        "up to the run, at this turn": f"{at}#4",
+        "the agent before, in this turn": f"{at}/4/AgentA",
+        "the next agent, in this turn": f"{at}/4/AgentC",
+        "this agent's turn before": f"{at}/3/AgentB",
+        "this agent's next turn": f"{at}/5/AgentB",
     }
-    first, last = (keys(pages.get(f"/last/{turn}/AgentB").text) for turn in (3, 7))
-    assert first["["] == f"{at}/0/AgentB"
-    assert not {"]", "ArrowRight"} & last.keys()
-    assert not {"[", "]", "ArrowUp"} & keys(pages.get("/last/4/AgentA").text).keys()
-
-
-def test_marks_far_away_are_found_too(
-    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = nations(opened, monkeypatch, {(0, "AgentB"): "nothing", (7, "AgentB"): "nothing"})
-    served = pages.get("/last/3/AgentB").text
-    assert keys(served)["["] == f"/{run.id}/0/AgentB"
-    assert keys(served)["]"] == f"/{run.id}/7/AgentB"
-    export(opened, run, "html", tmp_path / "pages")
-    written = keys((tmp_path / "pages" / "3" / "AgentB" / "index.html").read_text())
-    assert {written["["], written["]"]} == {f"../../{turn}/AgentB/index.html" for turn in (0, 7)}
+    assert "this agent's next turn" not in links(pages.get("/last/7/AgentB").text)
+    assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
 
 
 def test_what_changed_in_the_memory_is_marked(

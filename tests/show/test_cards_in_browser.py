@@ -1,6 +1,5 @@
-"""Cards and comparisons in Chromium: what a stranger asks of a run is answered by clicks and keys."""
+"""Cards and comparisons in Chromium: what a stranger asks of a run is answered by clicks."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -53,57 +52,30 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
 
 
 def card_of(page: Page, agent: str, turn: int) -> None:
-    """Wait until the page is the card of an agent and a turn, and its script listens to keys."""
+    """Wait until the page is the card of an agent and a turn."""
     page.wait_for_url(f"**/{turn}/{agent}")
     expect(page.locator("h1")).to_contain_text(f"{agent}, turn {turn}")
 
 
-def first_of(page: Page, agent: str, what: str) -> None:
-    """Choose a map, and click the first column that stands in an agent's row."""
-    page.locator(".map label", has_text=what).click()
-    row = page.locator(f".row[data-name={agent}]")
-    columns = row.locator(".of-map:visible path")
-    turn = min(int(at) for way in columns.all() for at in re.findall(r"M(\d+)", way.get_attribute("d") or ""))
-    box = row.bounding_box()
-    assert box is not None
-    row.click(position={"x": box["width"] * (turn + 0.5) / TURNS, "y": 5})
-    card_of(page, agent, turn)
-
-
 def test_clicks_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
-    page = shown.at(shown.child)
-    first_of(page, "AgentB", "attack")
-    expect(page.locator("h1")).to_contain_text(f"turn {PARTING}")
-    expect(page.locator(".why")).to_contain_text("I try.")
-    expect(page.locator(".lead")).to_contain_text("attacked")
-    for way, turn in (("prev", PARTING - 1), ("next", PARTING), ("next", PARTING + 1)):
-        page.locator(f"[rel={way}]").click()
-        card_of(page, "AgentB", turn)
-        expect(page.locator(".answer")).to_contain_text("reasoning")
-    page.close()
-
-
-def test_keys_lead_to_the_first_attack_and_to_what_was_said_before_and_after(shown: Shown) -> None:
     page = shown.at(f"{shown.child}#0")
-    kind = page.locator("[data-key=m]")
-    did = page.locator("#moment li[data-of=AgentB] .did", has_text="attacked")
-    for _ in range(kind.locator("option").count()):
-        if kind.input_value() != "attack":
-            page.keyboard.press("m")
+    page.get_by_label("the kind of marks").select_option("attack")
+    did = page.locator("#moment li", has_text="AgentB").locator(".did", has_text="attacked")
     turn = -1
     while turn < PARTING:
         before = page.locator("#moment h2").inner_text()
-        page.keyboard.press("n")
+        page.locator("[data-jump='1']").click()
         expect(page.locator("#moment h2")).not_to_have_text(before)
         turn = int(page.locator("#moment h2").inner_text().split()[1])
         assert did.count() == (turn == PARTING)
-    for _ in "AB":
-        page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
+    page.locator("#moment li a", has_text="AgentB").click()
     card_of(page, "AgentB", PARTING)
-    for key, to in (("ArrowLeft", PARTING - 1), ("ArrowRight", PARTING), ("ArrowRight", PARTING + 1)):
-        page.keyboard.press(key)
+    expect(page.locator(".why")).to_contain_text("I try.")
+    expect(page.locator(".lead")).to_contain_text("attacked")
+    for way, to in (("prev", PARTING - 1), ("next", PARTING), ("next", PARTING + 1)):
+        page.locator(f"[rel={way}]").click()
         card_of(page, "AgentB", to)
+        expect(page.locator(".answer")).to_contain_text("reasoning")
     page.close()
 
 

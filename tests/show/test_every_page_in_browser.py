@@ -1,16 +1,16 @@
 """Every page in Chromium: axe, a telephone, a dark screen, the keyboard, and links from one to another."""
 
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize, expect
 
 from hobbes.play.start import RunOptions
 from hobbes.probe.situations import Situation
-from hobbes.show.exports import export
 from hobbes.show.web.server import PAGES, server
 from hobbes.store.home import open_store
 from hobbes.store.notes import Place
@@ -28,13 +28,10 @@ MODELS = {
 }
 
 OF_A_HOME = {
-    "/": ("/", "/?experiment=small&sort=-score"),
-    "/experiments": ("/experiments",),
-    "/notes": ("/notes", "/notes?tag=promise-broken"),
+    "/": ("/", "/?where=experiment%3Dsmall&sort=-score"),
     "/experiments/{name}": ("/experiments/small",),
-    "/probes": ("/probes",),
     "/probes/{name}": ("/probes/p", "/probes/p?situation=1&column=recorded"),
-    "/search": ("/search", "/search?q=attack&turn=3", "/search?q=attacc"),
+    "/search": ("/search", "/search?q=attack&kind=answer", "/search?q=attacc"),
 }
 OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""
@@ -42,7 +39,6 @@ OF_A_RUN = {
     "/{run}": ("/RUN#3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
-    "/{run}/results": ("/RUN/results",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
 }
 """The addresses that are opened, by those that the site has."""
@@ -50,7 +46,7 @@ OF_A_RUN = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the home lies, and the pages of the run of nations that was exported."""
+    """Where the home lies."""
     return tmp_path_factory.mktemp("every")
 
 
@@ -66,9 +62,9 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
         store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
         with heeding():
             asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
-        export(store, store.runs.find("nations"), "html", folder / "pages")
     with run_server(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:
-        page = browser.new_page(viewport=NARROW, base_url=base)
+        allowed = ["clipboard-read", "clipboard-write"]
+        page = browser.new_context(viewport=NARROW, base_url=base, permissions=allowed).new_page()
         page.add_init_script(AXE_SCRIPT)  # which is quicker than to send it for each page
         page.on("pageerror", lambda error: pytest.fail(str(error)))
         page.on("console", lambda told: pytest.fail(told.text) if told.type == "error" else None)
@@ -83,7 +79,7 @@ def test_no_page_of_the_site_is_left_out() -> None:
 
 
 REACHED = """() => {
-    const within = (one) => one.closest("details:not([open]) > :not(summary), [hidden], dialog:not([open])");
+    const within = (one) => one.closest("details:not([open]) > :not(summary), [hidden]");
     const what = "a[href], button, input:not([type=hidden]), select, textarea, summary";
     const missed = (one) => !within(one) && one.tabIndex < 0;
     return [...document.querySelectorAll(what)].filter(missed).map((one) => one.outerHTML);
@@ -92,21 +88,13 @@ REACHED = """() => {
 
 
 def check(page: Page, address: str, *, dark: bool = False) -> None:
-    """Check a page as it is loaded on a telephone, and its list of keys."""
+    """Check a page as it is loaded on a telephone."""
     page.set_viewport_size(NARROW)
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.goto(address)
     assert axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"], address
     assert page.evaluate(REACHED) == []
-    keys = page.locator("[data-key]").evaluate_all("all => all.map(one => one.dataset.key)")
-    assert len(keys) == len({*keys}), address
-    assert page.locator("[data-key]").evaluate_all("all => all.every(one => one.checkVisibility())"), address
-    page.evaluate("document.activeElement.blur()")  # a search begins with its words
-    page.keyboard.press("Shift+?")
-    assert page.locator("dialog[open] dt").count() == len(keys)
-    page.keyboard.press("Escape")
-    assert not page.locator("dialog[open]").count()
 
 
 def filled_in(address: str, world: str) -> str:
@@ -142,10 +130,9 @@ def test_a_table_that_is_unfolded_can_be_scrolled_by_keyboard(page: Page) -> Non
     page.set_viewport_size(NARROW)
 
 
-@pytest.mark.parametrize("place", ["served", "on disk"])
-def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place: str) -> None:
+def test_who_broke_its_word_is_found_by_clicking(page: Page) -> None:
     """From the run to the first attack in its diary, to the card, to the diary of the two, and back."""
-    page.goto("/nations" if place == "served" else (folder / "pages" / "index.html").as_uri())
+    page.goto("/nations")
     page.get_by_role("link", name="diary").click()
     first = page.get_by_role("link", name="first attack").first
     turn = first.inner_text().rpartition(": ")[2]
@@ -162,7 +149,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page, folder: Path, place
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["results", "3/miner-01"])
+@pytest.mark.parametrize("of", ["", "3/miner-01"])
 def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
     """On a telephone and on a wide screen, all columns are in sight."""
     for size in (NARROW, WIDE):
@@ -199,3 +186,33 @@ def test_the_turn_of_a_diary_stays_in_sight(page: Page) -> None:
     page.get_by_label("turn", exact=True).fill("3")
     page.get_by_role("button", name="go there").click()
     assert page.locator(".day h2").first.inner_text() == "turn 3"
+
+
+def test_a_button_copies_the_command_of_the_page_and_of_the_turn_that_is_shown(
+    page: Page, folder: Path
+) -> None:
+    for address, command in (("/trust/2/unit-a", "2 unit-a"), ("/trust#1", "1")):
+        page.goto(address)
+        expect(page.locator(".command code")).to_contain_text(f" {command} --home", timeout=60_000)
+        page.locator(".command [data-copy]").click()
+        expect(page.locator(".command [data-copy]")).to_have_text("copied")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert re.fullmatch(rf"hobbes trace \S+ {command} --home {folder / 'home'}", copied)
+
+
+def test_the_page_of_a_run_that_is_being_played_is_loaded_again(page: Page, folder: Path) -> None:
+    """Not while somebody looks at an earlier turn."""
+    with open_store(folder / "home") as store:
+        run = store.runs.find("mining")
+        store.runs.update(run.id, status="unfinished")
+        with store.playing(run.id):
+            page.clock.install()
+            page.goto("/mining")
+            with page.expect_event("load", timeout=60_000):
+                page.clock.run_for(60_000)
+            page.goto("/mining#1")
+            page.evaluate("window.same = true")
+            page.clock.run_for(60_000)
+            assert page.evaluate("window.same")
+            page.clock.resume()
+        store.runs.update(run.id, status="finished")

@@ -1,4 +1,4 @@
-"""The pages of experiments: the list, how far each is, and the report, from which each run can be reached."""
+"""The page of an experiment: how far it is, and the report, from which each run can be reached."""
 
 import re
 import sys
@@ -41,15 +41,15 @@ def stopped(opened: Store, tmp_path: Path) -> Store:
     return opened
 
 
-def test_the_list_says_how_far_each_experiment_is(stopped: Store, pages: TestClient) -> None:
-    page = pages.get("/experiments").text
-    assert 'href="/experiments/small"' in page
-    assert "4 of 9" in page
-    assert 'http-equiv="refresh"' not in page
+def test_the_first_page_and_its_own_say_how_far_an_experiment_is(stopped: Store, pages: TestClient) -> None:
+    first = pages.get("/").text
+    assert 'href="/experiments/small"' in first
+    assert "4 of 9 runs played" in first
+    reloading = 'http-equiv="refresh"'
+    assert reloading not in pages.get("/experiments/small").text
     fifth = runs_of_cells(stopped, "small")["immune", 2][0]
     with stopped.playing(fifth):
-        for address in ("/experiments", "/experiments/small"):
-            assert 'http-equiv="refresh"' in pages.get(address).text
+        assert reloading in pages.get("/experiments/small").text
 
 
 def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pages: TestClient) -> None:
@@ -95,8 +95,7 @@ def test_without_scipy_the_runs_are_shown_and_what_to_install(
     assert f'href="/{run}"' in page
 
 
-def test_a_home_without_experiments_says_how_to_play_one(pages: TestClient, opened: Store) -> None:
-    assert "hobbes experiment FILE.toml" in pages.get("/experiments").text
+def test_an_experiment_that_is_not_there_has_no_page(pages: TestClient, opened: Store) -> None:
     missing = pages.get("/experiments/none")
     assert missing.status_code == 404
     assert "there is no experiment 'none'" in missing.text

@@ -296,7 +296,7 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
     assert "system prompt" not in page
     rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
     assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")
-    results = pages.get("/last/results").text
+    results = pages.get("/last").text
     assert "<dt>prompts</dt><dd>no prompts (scripted)</dd>" in results
 
 

@@ -87,7 +87,6 @@ def test_each_page_says_the_command_that_shows_the_same(
             f"trace {run.id} AgentA AgentB --mark cession --grep '(?i)I\\ am'"
         ),
         f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
-        "/experiments": "experiments",
     }
     for address, command in commands.items():
         page = pages.get(address).text

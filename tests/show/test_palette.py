@@ -16,8 +16,9 @@ from hobbes.show.exports import export
 from hobbes.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
 from hobbes.show.terminal import style_picture, styled_name
 from hobbes.show.timeline import Timeline, marks_drawn, timeline
+from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import STYLE
-from hobbes.show.web.pages import Pages
+from hobbes.show.web.run_pages import RunPages
 from hobbes.show.web.server import link
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
@@ -72,13 +73,13 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
     request = RunOptions("nations", 3, models="policy:militarist*1,policy:grim", values={"rounds": 2})
     run, other = played(opened, request), played(opened, RunOptions("nations", 4, values={"rounds": 2}))
     looks = {"AgentA": ("●", PALETTE[0]), "AgentB": ("■", PALETTE[1]), "AgentC": ("▲", PALETTE[2])}
-    pages = Pages(opened, link, live=True)
+    pages = RunPages(opened, link, live=True, run=run)
     export(opened, run, "html", tmp_path / "pages")
     shown = {
-        "run": on_page(pages.run(run)),
-        "turn": on_page(pages.moment(run, 1)),
-        "agent": on_page(pages.agent(run, 1, "AgentB")),
-        "compare": on_page(pages.compare(run, other)),
+        "run": on_page(pages.at_a_turn()),
+        "turn": on_page(pages.moment(1)),
+        "agent": on_page(pages.card(1, "AgentB")),
+        "compare": on_page(HomePages(opened, link, live=True).compare(run, other)),
         "export": on_page((tmp_path / "pages" / "index.html").read_text()),
         "trace": in_terminal(terminal("trace", run.id)),
         "trace TURN": in_terminal(terminal("trace", run.id, "1")),
@@ -101,7 +102,11 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
 def test_only_agents_have_a_look(opened: Store) -> None:
     """Numbers and headings in a picture have none, and the words of a map have their owners' looks."""
     run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
-    assert set(on_page(Pages(opened, link, live=True).run(run))) == {"AgentA", "AgentB", "AgentC"}
+    assert set(on_page(RunPages(opened, link, live=True, run=run).at_a_turn())) == {
+        "AgentA",
+        "AgentB",
+        "AgentC",
+    }
     dug = mining(opened)
     looks, rows = looks_in(opened, dug), dug.world.picture(state_before(opened, dug, dug.turns))
     drawn = {(word.strip(), look) for row in style_picture(words_of(dug, looks), rows) for word, look in row}

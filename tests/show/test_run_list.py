@@ -16,13 +16,10 @@ from hobbes.errors import UsageError
 from hobbes.nodes.caps import Caps
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
-from hobbes.show import run_list
-from hobbes.show.run_list import entries
 from hobbes.show.web.server import site
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import play_purely
 from hobbes.store.recorded_run import Run
-from hobbes.store.run_rows import Asked, Folded, listed
 from hobbes.wire.recorder import environment
 from tests.conftest import Cli
 from tests.pages import LOCAL
@@ -49,26 +46,20 @@ def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: St
     with environment(OPENAI_API_KEY="none"):
         run = begin(opened, replace(options, name="baseline"))
     opened.runs.update(run.id, digest="0123456789abcdef")
-    rows = {width: cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines() for width in (24, 60, 150)}
+    rows = {
+        width: [line.rstrip() for line in cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines()]
+        for width in (24, 60, 150)
+    }
     assert rows[60] == [
         "baseline",
-        "  mining  openai:m*2 ●■  immunity=0  guided  unfinished",
-        f"  0 of 1 turns  {run.id}  01234567",
+        "  mining  openai:m*2  immunity=0  guided  unfinished  turns",
+        f"  0 of 1  {run.id}  01234567",
     ]
     assert rows[24][0] == "baseline"
     assert rows[24][-1] == "  01234567"
-    assert rows[150][0].split() == [
-        "run",
-        "world",
-        "players",
-        "settings",
-        "prompts",
-        "status",
-        "turns",
-        "id",
-        "digest",
-    ]
-    facts = ["mining", "openai:m*2", "●■", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
+    columns = ["run", "world", "players", "settings", "prompts", "status", "turns", "id", "digest"]
+    assert rows[150][0].split() == columns
+    facts = ["mining", "openai:m*2", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
     assert rows[150][1].split() == ["baseline", *facts, "01234567"]
 
 
@@ -108,19 +99,16 @@ def names(home_of_all: Path, cli: Cli) -> Callable[..., list[str]]:
 SEEDS = [f"small.immune.{seed}" for seed in (1, 2, 3)]
 
 
-def test_runs_are_chosen_by_world_player_experiment_setting_and_measure(
-    names: Callable[..., list[str]],
-) -> None:
-    assert names("--world", "trust") == ["forked", "mine"]
-    assert names("--model", "grudg") == ["forked", "mine"]
+def test_runs_are_chosen_by_facts_settings_and_measures(names: Callable[..., list[str]]) -> None:
+    assert names("--where", "world=trust") == names("--where", "players~GRUDG") == ["forked", "mine"]
     assert sorted(names("--where", "immunity=3")) == SEEDS
     assert names("--where", "immunity = 3", "--where", "seed>2") == ["small.immune.3"]
     assert names("--where", "lang=zh") == names("--where", "lang!=en") == ["forked"]
-    assert len(names("--experiment", "small")) == len(names("--where", "world=mining")) == 9
+    assert len(names("--where", "experiment=small")) == len(names("--where", "world=mining")) == 9
     high, low = names("--where", "gold_gini>=0.1"), names("--where", "gold_gini<0.1")
-    assert sorted([*high, *low]) == sorted(names("--world", "mining"))
+    assert sorted([*high, *low]) == sorted(names("--where", "world=mining"))
     assert high
-    assert names("--where", "immunity=none", "--world", "trust") == []
+    assert names("--where", "immunity=none", "--where", "world=trust") == []
 
 
 def test_a_text_is_chosen_by_a_part_of_it(names: Callable[..., list[str]]) -> None:
@@ -129,36 +117,11 @@ def test_a_text_is_chosen_by_a_part_of_it(names: Callable[..., list[str]]) -> No
     assert names("--where", "seed~1") == [], "a number has no parts"
 
 
-@pytest.mark.parametrize(
-    ("conditions", "told"),
-    [
-        (["status=foo"], "no run is like that; values of status: finished, unfinished"),
-        (["immunity=9", "lang=fr"], "no run is like that; values of immunity: .*3.*; values of lang: en, zh"),
-        (["ending=x"], "no run is like that; values of ending: “.*”.*"),
-        (["name~nobody"], "no run is like that; values of name: .*, 3 more"),
-        (["raid_rate>7"], "no run is like that; values of raid_rate: 0.167, 0.417, .*, 1.667"),
-    ],
-)
-def test_if_no_run_is_like_that_the_values_that_occur_are_told(
-    conditions: list[str], told: str, home_of_all: Path, cli: Cli
-) -> None:
-    options = [word for one in conditions for word in ("--where", one)]
-    printed = cli("runs", *options, "--home", str(home_of_all)).stdout
-    assert re.fullmatch(told, printed.strip()), printed
+def test_if_no_run_is_like_that_the_list_says_so(home_of_all: Path, cli: Cli) -> None:
+    printed = cli("runs", "--where", "status=foo", "--home", str(home_of_all)).stdout
+    assert printed == "no run is like that\n"
     with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
-        page = visitor.get("/", params={"where": ", ".join(conditions)}).text
-    assert f"N{printed.strip()[1:]}." in page
-
-
-def test_of_many_numbers_the_least_and_the_greatest_are_told(
-    home_of_all: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_list, "MAX_VALUES", 2)
-    printed = cli("runs", "--where", "raid_rate>7", "--home", str(home_of_all)).stdout
-    assert printed.strip() == "no run is like that; values of raid_rate: 0.167 to 1.667"
-    assert cli("runs", "--where", "parent=x", "--home", str(home_of_all), "--world", "mining").stdout == (
-        "no run is like that; no run has parent\n"
-    )
+        assert "No run is like that." in visitor.get("/", params={"where": "status=foo"}).text
 
 
 def test_runs_are_sorted_by_anything_and_those_without_it_come_last(names: Callable[..., list[str]]) -> None:
@@ -174,13 +137,12 @@ def test_runs_are_sorted_by_anything_and_those_without_it_come_last(names: Calla
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--where", "imunity=3"], "--where: runs have no 'imunity'; did you mean the setting 'immunity'"),
-        (["--where", "replications>0"], "did you mean the setting 'replication'"),
-        (["--where", "raidrate>0"], "did you mean the measure 'raid_rate'"),
+        (["--where", "imunity=3"], "--where: runs have no 'imunity'; did you mean 'immunity'"),
+        (["--where", "replications>0"], "did you mean 'replication'"),
+        (["--where", "raidrate>0"], "did you mean 'raid_rate'"),
         (["--where", "immunity"], "--where 'immunity': write NAME=VALUE"),
-        (["--sort", "scores"], "--sort: runs have no 'scores'; did you mean the fact 'score'"),
-        (["--world", "trst"], "there is no world 'trst'; did you mean 'trust'?"),
-        (["--experiment", "smal"], "there is no experiment 'smal' in .*; did you mean 'small'?"),
+        (["--sort", "scores"], "--sort: runs have no 'scores'; did you mean 'score'"),
+        (["--sort", "zzz"], "'zzz'; facts: name, .*, notes; `hobbes worlds WORLD` describes"),
     ],
 )
 def test_a_name_that_no_run_has_is_refused(
@@ -192,32 +154,21 @@ def test_a_name_that_no_run_has_is_refused(
     assert pages.get("/", params={options[0].removeprefix("--"): options[1]}).status_code == 200
 
 
-def test_an_experiment_has_one_row_until_it_is_asked_for(home_of_all: Path, cli: Cli) -> None:
-    lines = cli("runs", "--home", str(home_of_all)).stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["mine", "└", "small"]
-    assert re.search(r" 4  +0 to 24 ", lines[3]), "turns, and the range of scores"
-    assert "arm null, arm immune, arm open" in lines[3]
+def test_runs_of_experiments_are_listed_if_they_are_asked_for(home_of_all: Path, cli: Cli) -> None:
+    listed = cli("runs", "--home", str(home_of_all))
+    lines = listed.stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["mine", "└"]
     assert "forked" in lines[2]
     assert "plain" not in lines[2], "policies are sent no words of a prompt"
-    unfolded = cli("runs", "--experiment", "small", "--home", str(home_of_all)).stdout.splitlines()
+    assert "9 runs of experiments left out; --where experiment=NAME lists them" in listed.stderr
+    unfolded = cli("runs", "--where", "experiment=small", "--home", str(home_of_all)).stdout.splitlines()
     assert len(unfolded) == 10
     assert any("immunity=3" in line for line in unfolded)
-    listed = json.loads(cli("runs", "--json", "--experiment", "small", "--home", str(home_of_all)).stdout)
-    assert {(one["experiment"], one["arm"]) for one in listed} == {
-        ("small", arm) for arm in ("open", "immune", "null")
-    }
-    assert {one["changed"].get("immunity") for one in listed} == {None, 3}
-
-
-def test_the_row_of_an_experiment_has_the_players_that_all_its_runs_have(opened: Store) -> None:
-    for models, rounds in (("policy:guided*2,policy:random*1", 1), ("policy:guided*2,policy:raider*1", 2)):
-        played(opened, RunOptions("mining", 3, models=models, values={"rounds": rounds}))
-    runs = listed(opened, Asked())
-    (row,) = entries([(Folded("x", runs), 0)])
-    assert [one.text for one in row.players] == ["guided*2"]
-    assert row.turns == "1 to 2"
-    scores = [score for run in runs for score in run["scores"].values()]
-    assert row.score == f"{min(scores)} to {max(scores)}"
+    in_json = json.loads(cli("runs", "--json", "--home", str(home_of_all)).stdout)
+    assert {(one["experiment"], one["arm"]) for one in in_json} == {
+        (None, None), *(("small", arm) for arm in ("open", "immune", "null"))
+    }  # fmt: skip
+    assert {one["changed"].get("immunity") for one in in_json} == {None, 3}
 
 
 def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> None:
@@ -239,57 +190,9 @@ def test_what_is_asked_for_is_shown_of_each_run(home_of_all: Path, cli: Cli) -> 
     with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
         page = visitor.get("/?sort=-seed&where=immunity%3D3").text
     assert page.count('data-label="seed"') == page.count('data-label="immunity"') == 3
-    assert page.count('aria-sort="descending"') == 1
 
 
-def test_an_unknown_name_is_answered_with_the_facts_or_with_measures_that_have_the_word(
-    home_of_all: Path, cli: Cli
-) -> None:
-    def told(word: str) -> str:
-        return str(cli("runs", "--sort", word, "--home", str(home_of_all)).exception)
-
-    assert re.search("'zzz'; facts: name, .*, tokens, usd; `hobbes worlds WORLD` describes", told("zzz"))
-    assert re.search(
-        r"; measures with this word: .*; won \(1 if an agent won .*\'replicate_cost\'\?", told("replicate")
-    )
-
-
-def test_what_runs_have_cost_is_added_up_when_it_is_asked_for(opened: Store, cli: Cli) -> None:
-    """A price of 1 dollar per million tokens; a policy costs nothing."""
-    (opened.home / "prices.toml").write_text("m = { input = 1.0, output = 1.0 }\n", encoding="utf-8")
-    with answering(lambda _: "{}"):
-        dear, unknown = (
-            played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}, name=name))
-            for name in ("dear", "unknown")
-        )
-    played(opened, RunOptions("mining", 1, values={"rounds": 1}, name="free"))
-    opened.db.execute("update calls set tokens_in = 500000, tokens_out = 2 where run = ?", [dear.id])
-    opened.db.execute("update calls set tokens_in = null where run = ?", [unknown.id])
-
-    def asked(*options: str) -> list[tuple[str, object]]:
-        rows = json.loads(cli("runs", "--json", *options).stdout)
-        return [(one["name"], *one["asked"].values()) for one in rows]
-
-    assert asked("--sort=-tokens") == [("dear", 500_002), ("free", 0), ("unknown", None)]
-    assert asked("--where", "usd>0.5") == [("dear", 0.500002)]
-    lines = cli("runs", "--sort", "usd", env={"COLUMNS": "200"}).stdout.splitlines()
-    assert [line.split()[:2] for line in lines] == [
-        ["run", "usd"], ["free", "$0.0000"], ["dear", "$0.5000"], ["unknown", "unknown"]
-    ]  # fmt: skip
-
-
-def test_what_a_run_of_an_experiment_has_cost_is_read_from_its_row_of_reported(
-    opened: Store, cli: Cli
-) -> None:
-    play_purely(opened, begin(opened, RunOptions("mining", 1, values={"rounds": 1})))
-    opened.db.execute("update reported set tokens_in = 7, tokens_out = 3, usd = 0.25")
-    (run,) = json.loads(cli("runs", "--json", "--where", "tokens=10", "--sort", "usd").stdout)
-    assert run["asked"] == {"tokens": 10, "usd": 0.25}
-
-
-def test_how_a_run_ended_is_listed_if_it_ended_early_or_is_asked_for(
-    opened: Store, cli: Cli, pages: TestClient
-) -> None:
+def test_how_a_run_ended_is_listed_if_it_ended_early(opened: Store, cli: Cli, pages: TestClient) -> None:
     with answering(
         lambda at: '{"action": "replicate"}' if at.startswith("1/unit-a") else '{"action": "block"}'
     ):
@@ -303,7 +206,6 @@ def test_how_a_run_ended_is_listed_if_it_ended_early_or_is_asked_for(
     text = cli("runs", env={"COLUMNS": "300"}).stdout
     assert how in text
     assert "all rounds" not in text
-    assert "all rounds" in cli("runs", "--sort", "ending", env={"COLUMNS": "300"}).stdout
     assert json.loads(cli("runs", "--json", "--where", f"ending={how}").stdout)[0]["id"] == run.id
     assert how in pages.get("/").text
     assert "finished, 2 turns: <b" in pages.get(f"/{run.id}").text
@@ -357,14 +259,18 @@ def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
     with TestClient(site(home_of_all, "127.0.0.1"), base_url=LOCAL) as visitor:
 
         def shown(address: str) -> list[str]:
-            return re.findall(r"<td>.*?<a href=[^>]*><b>([^<]*)</b>", visitor.get(address).text)
+            return re.findall(r"<tr><td>.*?<a href=[^>]*><b>([^<]*)</b>", visitor.get(address).text)
 
-        assert shown("/") == ["mine", "forked", "small"]
-        assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1&experiment=small") == SEEDS[:0:-1]
-        page = visitor.get("/?world=trust").text
-        assert "<title>unit-a 9, unit-b -3</title>" in page
-        assert "</svg> 9</td>" in page, "the highest score"
-        for name in ("raid_rate", "immunity", "tokens"):
+        assert shown("/") == ["mine", "forked"]
+        assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1") == SEEDS[:0:-1]
+        first = visitor.get("/").text
+        assert (
+            '<a href="/experiments/small">small</a> mining, open, immune, null: 9 of 9 runs played' in first
+        )
+        (of_experiment,) = re.findall('<a href="([^"]*)">its runs</a>', first)
+        assert len(shown(of_experiment)) == 9
+        page = visitor.get("/?where=world%3Dtrust").text
+        assert 'data-label="score">9</td>' in page, "the highest score"
+        for name in ("raid_rate", "immunity", "tags"):
             assert f"<option>{name}</option>" in page
-        assert "hobbes runs --world=trust" in page
-        assert "No run is like that" in visitor.get("/?model=nobody").text
+        assert "hobbes runs --where world=trust" in page

@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions, begin
-from hobbes.show.web.pages import Pages
-from hobbes.show.web.server import link, site
+from hobbes.show.web.server import site
 from hobbes.store import text_index
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -24,7 +23,8 @@ from hobbes.store.recorded_run import Run
 from hobbes.store.text_index import Filters, find_texts
 from tests.conftest import Cli
 from tests.pages import LOCAL
-from tests.show.test_view import PAYLOADS, structure
+from tests.play.test_second_question import answering
+from tests.show.test_view import PAYLOADS
 from tests.small_runs import go, mining, played
 
 SAID = {
@@ -66,76 +66,96 @@ def hits(page: str) -> list[tuple[str, str]]:
     return [(kind, address) for address, kind in found]
 
 
-def test_each_kind_of_text_is_found_and_leads_to_its_card(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = talk(opened, monkeypatch, "talk")
-    card = f"/{run.id}/0/AgentA"
-    for kind, word in (("answer", "walrus"), ("reasoning", "penguins"), ("message", "seals")):
-        page = pages.get("/search", params={"q": word, "kind": kind}).text
-        assert hits(page) == [(kind, card)]
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which AgentA and AgentB have spoken, in the run `talk`; no test changes its runs."""
+    folder = tmp_path_factory.mktemp("spoken") / "home"
+    with pytest.MonkeyPatch.context() as patched, open_store(folder) as store:
+        other = dict.fromkeys(SAID, "I retaliate, and share no seals")
+        talk(store, patched, "talk", (SAID, other))
+    return folder
+
+
+@pytest.fixture
+def page_of(spoken: Path) -> Iterator[Callable[..., str]]:
+    """The page of a search in that home."""
+    with TestClient(site(spoken, "127.0.0.1"), base_url=LOCAL) as visitor:
+        yield lambda q, **filters: visitor.get("/search", params={"q": q, **filters}).raise_for_status().text
+
+
+@pytest.fixture
+def told(spoken: Path, cli: Cli) -> Callable[..., dict[str, Any]]:
+    """What `hobbes search --json` finds in that home."""
+
+    def found(*words: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(cli("search", "--json", *words, "--home", str(spoken)).stdout)
+        return document
+
+    return found
+
+
+def test_each_kind_of_text_is_found_and_leads_to_its_card(page_of: Callable[..., str]) -> None:
+    for kind, word in (("answer", "walrus"), ("reasoning", "penguins"), ("message", "us")):
+        page = page_of(word, kind=kind)
+        ((found, card),) = hits(page)
+        assert (found, card.rpartition("/0/")[2]) == (kind, "AgentA")
         assert f"<mark>{word}</mark>" in page
         assert f"#:~:text={word}" in page
         assert ("(summary)" in page) == (kind == "reasoning")
-        assert pages.get(card).status_code == 200
-    in_prompts = hits(pages.get("/search", params={"q": "seals", "kind": "prompt"}).text)
-    assert ("view", f"/{run.id}/1/AgentB") in in_prompts, "a policy is sent no prompt"
+    assert not hits(page_of("seals", kind="prompt")), "policies are sent none"
 
 
-def test_a_message_has_its_addressees_and_the_texts_of_a_run_follow_by_turn(
+def test_a_message_has_its_addressees(
     opened: Store, pages: TestClient, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The shorter a text, the better it fits: without an order, the last turn would come first."""
-
     async def reply(self: object, address: Any, prompt: Any) -> Reply:
         del self, prompt
-        text = f"peace {'and again ' * (9 - 3 * address.turn)}in turn {address.turn}"
-        to = {0: ("AgentB", "AgentC"), 1: ("AgentB",)}.get(address.turn, ("all",))
-        said = {"messages": dict.fromkeys(to, text)} if address.agent == "AgentA" else {}
-        return Reply(json.dumps(said), "model")
+        to = {0: ("AgentB", "AgentC"), 1: ("all",)}[address.turn]
+        said = {"messages": dict.fromkeys(to, f"peace in turn {address.turn}")}
+        return Reply(json.dumps(said if address.agent == "AgentA" else {}), "model")
 
     monkeypatch.setattr(PolicyPlayer, "reply", reply)
-    run = played(opened, RunOptions("nations", 3, values={"rounds": 3}, name="peace"))
-    told = cli("search", "peace", "--in", "messages").stdout.splitlines()
-    assert [line for line in told if line.startswith("message ")] == [
-        "message  peace 0 ●AgentA to AgentB, AgentC",
-        "message  peace 1 ●AgentA to AgentB",
-        "message  peace 2 ●AgentA to all",
+    played(opened, RunOptions("nations", 3, values={"rounds": 2}, name="peace"))
+    lines = cli("search", "peace", "--in", "messages").stdout.splitlines()
+    assert sorted(line for line in lines if line.startswith("message ")) == [
+        "message  peace 0 AgentA to AgentB, AgentC",
+        "message  peace 1 AgentA to all",
     ]
     page = pages.get("/search", params={"q": "peace", "kind": "message"}).text
-    assert [address for _, address in hits(page)] == [f"/{run.id}/{turn}/AgentA" for turn in range(3)]
     assert "AgentA to AgentB, AgentC</a>" in page
 
 
-def test_a_text_that_stands_in_many_places_is_listed_once(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_prompts_that_a_model_was_sent_are_found(opened: Store, cli: Cli) -> None:
+    """The turn's prompt of each call, and the system prompt of all once."""
+    with answering(lambda _: "{}"):
+        run = played(opened, RunOptions("mining", 2, models="openai:m", values={"rounds": 1}))
+    prompts = {call.prompt.turn for call in opened.calls.of_turn(run.id, 0)}
+    found = json.loads(cli("search", "miner-02", "--in", "prompts", "--json").stdout)
+    assert found["total"] == len(prompts) + 1
+    assert max(hit["others"] for hit in found["hits"]) == 1
+
+
+def test_a_text_that_stands_in_many_places_is_listed_once(spoken: Path, page_of: Callable[..., str]) -> None:
     """The memory is kept in both turns."""
-    run = talk(opened, monkeypatch, "talk")
-    page = pages.get("/search", params={"q": "krill", "kind": "memory"}).text
-    assert hits(page) == [("memory", f"/{run.id}/0/AgentA")]
+    page = page_of("krill", kind="memory")
+    assert [card.rpartition("/0/")[2] for _, card in hits(page)] == ["AgentA"]
     assert "and in 1 other place" in page
-    with sqlite3.connect(opened.home / "search.db") as index:
-        (texts,) = index.execute("select count(*) from texts").fetchone()
-        (different,) = index.execute("select count(distinct text) from texts").fetchone()
-        (places,) = index.execute("select count(*) from places").fetchone()
-    assert texts == different
-    assert texts < places
+    with sqlite3.connect(spoken / "search.db") as index:
+        counts = "select (select count(*) from texts), (select count(distinct text) from texts), count(*)"
+        texts, different, places = index.execute(f"{counts} from places").fetchone()
+    assert texts == different < places
 
 
-def test_filters_name_world_run_and_agent(
+def test_filters_name_run_and_agent(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = talk(opened, monkeypatch, "one"), talk(opened, monkeypatch, "other", (SAID, SAID))
-    mining(opened)
 
     def found(**filters: str) -> int:
-        return find_texts(opened, "walrus OR claim", Filters(**filters), 0, 1).kinds.get("answer", 0)
+        return find_texts(opened, "penguins", Filters(**filters), 0, 1).total
 
-    assert found(world="nations", run=one.id) == 1
-    assert found(world="nations", agent="AgentB") == 1
-    assert found(world="trust") == 0
-    assert found(world="mining") > 0
+    assert found() == found(run=one.id) == found(run=other.id) == found(agent="AgentB") == 1
+    assert found(run=one.id, agent="AgentB") == 0
     page = pages.get("/search", params={"q": "penguins", "run": "other", "agent": "AgentB"}).text
     assert hits(page) == [("reasoning", f"/{other.id}/0/AgentB")]
 
@@ -158,38 +178,15 @@ QUERIES = [
     "\u202e\x1b[2J",
     *PAYLOADS,
 ]
-"""Queries that FTS5 cannot read, and some that it can."""
+"""Queries that FTS5 by itself could not read, and some that it could."""
 
 
-def test_a_query_that_is_no_query_is_taken_as_plain_words(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    talk(opened, monkeypatch, "talk")
+def test_any_query_is_taken_as_words(page_of: Callable[..., str]) -> None:
     for query in QUERIES:
-        assert pages.get("/search", params={"q": query}).status_code == 200, query
-    for query in ("walrus AND", "says: walrus", "the-answer 'walrus'", '"walrus', "\0 walrus"):
-        page = pages.get("/search", params={"q": query.replace("AND", "answer AND")}).text
-        assert ("answer" in dict(hits(page))) == ("AND" not in query), query
-    assert dict(hits(pages.get("/search", params={"q": "wal* NOT penguins"}).text)).get("answer")
-
-
-def test_hostile_texts_leave_the_page_of_a_search_built_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = []
-    for name, texts in (("one", PAYLOADS), ("other", ["harmless"] * len(PAYLOADS))):
-        said = [dict.fromkeys(SAID, f"needle{place} {text}") for place, text in enumerate(texts)]
-        with open_store(tmp_path / name) as opened:
-            talk(opened, monkeypatch, "talk", said)
-            shown = Pages(opened, link, live=True)
-            found = [
-                shown.search({"q": f"needle{place} {text}", "kind": "message"})
-                for place, text in enumerate([*texts[:3], "", "", "", "", ""])
-            ]
-        assert all("<mark>" in page for page in found)
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(found))
-        built.append([[tag for tag in structure(page) if tag[0] not in {"mark", "/mark"}] for page in found])
-    assert built[0] == built[1]
+        assert page_of(query), query
+    for query in ("wal*", "says: walrus", "the-answer 'walrus'", '"walrus', "\0 walrus"):
+        assert dict(hits(page_of(query))).get("answer"), query
+    assert not hits(page_of("walrus OR nothing-else"))
 
 
 def test_the_index_grows_with_the_runs_and_can_be_deleted(
@@ -210,9 +207,9 @@ def test_the_index_grows_with_the_runs_and_can_be_deleted(
 
 def test_a_run_that_goes_on_is_indexed_from_where_the_index_ends(opened: Store, pages: TestClient) -> None:
     run = begin(opened, RunOptions("mining", 2, values={"rounds": 2}))
-    assert hits(pages.get("/search", params={"q": "miner", "run": run.id}).text) == []
+    assert hits(pages.get("/search", params={"q": "claim", "run": run.id}).text) == []
     go(opened, run)
-    assert hits(pages.get("/search", params={"q": "miner", "run": run.id}).text)
+    assert hits(pages.get("/search", params={"q": "claim", "run": run.id}).text)
 
 
 def test_another_run_database_in_the_place_of_the_old_one_is_indexed_anew(
@@ -237,7 +234,7 @@ def test_a_large_home_is_indexed_part_by_part(
     """Each part is a transaction of its own, so a search that is killed has not been in vain."""
     monkeypatch.setattr(text_index, "MAX_TURNS", 1)
     run = mining(opened)
-    assert hits(pages.get("/search", params={"q": "miner"}).text)
+    assert hits(pages.get("/search", params={"q": "claim"}).text)
     with sqlite3.connect(opened.home / "search.db") as index:
         rows = index.execute("select run, turn from indexed order by row").fetchall()
         turns = {turn for (turn,) in index.execute("select distinct turn from places")}
@@ -250,7 +247,7 @@ def test_words_are_found_where_no_blanks_stand_between_them(
 ) -> None:
     said = dict.fromkeys(SAID, "nothing") | {"message": "如果你再攻击我,我会报复。"}
     run = talk(opened, monkeypatch, "chinese", (said,))
-    for words in ("攻击", "报复", "攻击 报复", '"攻击我"', "你再 OR nobody"):
+    for words in ("攻击", "报复", "攻击 报复", '"攻击我"', "你再"):
         page = pages.get("/search", params={"q": words, "kind": "message"}).text
         assert hits(page) == [("message", f"/{run.id}/0/AgentA")], words
     page = pages.get("/search", params={"q": "攻击", "kind": "message"}).text
@@ -258,27 +255,6 @@ def test_words_are_found_where_no_blanks_stand_between_them(
     assert "#:~:text=%E6%94%BB%E5%87%BB" in page
     for words in ("击攻", '"报复 攻击"'):
         assert not hits(pages.get("/search", params={"q": words, "kind": "message"}).text), words
-
-
-@pytest.fixture(scope="module")
-def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which AgentA and AgentB have spoken, in the run `talk`; no test changes its runs."""
-    folder = tmp_path_factory.mktemp("spoken") / "home"
-    with pytest.MonkeyPatch.context() as patched, open_store(folder) as store:
-        other = dict.fromkeys(SAID, "I retaliate, and share no seals")
-        talk(store, patched, "talk", (SAID, other))
-    return folder
-
-
-@pytest.fixture
-def told(spoken: Path, cli: Cli) -> Callable[..., dict[str, Any]]:
-    """What `hobbes search --json` finds in that home."""
-
-    def found(*words: str) -> dict[str, Any]:
-        document: dict[str, Any] = json.loads(cli("search", "--json", *words, "--home", str(spoken)).stdout)
-        return document
-
-    return found
 
 
 def test_a_word_finds_what_begins_with_it_and_a_phrase_only_itself(
@@ -289,50 +265,33 @@ def test_a_word_finds_what_begins_with_it_and_a_phrase_only_itself(
     assert told('"share no seals"', "--in", "messages")["total"] == 1
     assert told('"no share"', "--in", "messages")["total"] == 0
     assert told('"share no seal"', "--in", "messages")["total"] == 0
-    assert told("seals NOT retaliat", "--in", "messages")["total"] == 1
 
 
-def test_a_search_counts_by_kind_and_says_where_each_text_stands(
-    told: Callable[..., dict[str, Any]],
-) -> None:
+def test_a_search_says_where_each_text_stands(told: Callable[..., dict[str, Any]]) -> None:
     found = told("seal", "--in", "messages")
-    assert found["kinds"]["message"] == found["total"] == 2
+    assert found["total"] == 2
     hit = next(one for one in found["hits"] if one["agent"] == "AgentA")
     assert (hit["kind"], hit["name"], hit["turn"], hit["others"]) == ("message", "talk", 0, 0)
     assert hit["pieces"] == [["let us share the ", False], ["seals", True], ["", False]]
-
-
-def test_a_search_is_narrowed_by_turn_experiment_and_agent(told: Callable[..., dict[str, Any]]) -> None:
-    assert told("seal", "--turn", "1")["kinds"] == {"prompt": 1, "memory": 1}, "the messages of turn 0"
-    assert told("seal", "--turn", "0-1")["total"] == told("seal")["total"]
     assert told("seal", "--agent", "AgentB", "--in", "messages", "--run", "talk")["total"] == 1
 
 
 def test_a_search_plays_no_game_again_and_says_which_runs_hold_no_texts(small: Store, cli: Cli) -> None:
     found = cli("search", "claim", "--run", "small.open.1")
     assert found.stdout.startswith("0 texts")
-    assert "1 run of experiments holds no texts until opened" in found.stderr
+    assert "9 runs of experiments hold no texts until opened" in found.stderr
     assert json.loads(cli("search", "claim", "--json").stdout)["without_texts"] == 9
     assert small.db.table("turns").count == 0
     with_turns(small, small.runs.find("small.open.1"))
-    opened = json.loads(cli("search", "claim", "--json", "--experiment", "small").stdout)
+    opened = json.loads(cli("search", "claim", "--json").stdout)
     assert opened["without_texts"] == 8
     assert {hit["name"] for hit in opened["hits"]} == {"small.open.1"}
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--world", "trst"], "there is no world 'trst'; did you mean 'trust'?"),
-        (["--turn", "x"], "turn 'x': write a turn, such as 3"),
-        (["--experiment", "x"], "there is no experiment 'x'"),
-        (["--run", "tlk"], "there is no run 'tlk' in .*; did you mean 'talk'"),
-    ],
-)
-def test_a_filter_that_names_nothing_is_refused(words: list[str], told: str, spoken: Path, cli: Cli) -> None:
-    error = cli("search", "a", *words, "--home", str(spoken)).exception
+def test_a_run_that_is_not_there_is_refused(spoken: Path, cli: Cli) -> None:
+    error = cli("search", "a", "--run", "tlk", "--home", str(spoken)).exception
     assert isinstance(error, UsageError)
-    assert re.search(told, str(error))
+    assert re.search("there is no run 'tlk' in .*; did you mean 'talk'", str(error))
 
 
 def test_a_search_without_words_says_what_to_type(spoken: Path, cli: Cli) -> None:
@@ -346,7 +305,7 @@ def test_a_search_without_words_says_what_to_type(spoken: Path, cli: Cli) -> Non
 def test_the_terminal_prints_what_is_found_in_its_context(spoken: Path, cli: Cli) -> None:
     lines = cli("search", "penguins", "--in", "reasoning", "--home", str(spoken)).stdout.splitlines()
     assert lines[0] == "1 text"
-    assert lines[2:4] == ["reasoning (summary)  talk 0 ●AgentA", "  a hidden plan about penguins"]
+    assert lines[2:4] == ["reasoning (summary)  talk 0 AgentA", "  a hidden plan about penguins"]
     assert lines[-1] == f"next: hobbes trace talk 0 AgentA --home {spoken}"
 
 
@@ -354,5 +313,5 @@ def test_a_damaged_turn_leaves_all_other_texts_to_be_found(opened: Store, cli: C
     damaged, whole = mining(opened), mining(opened, seed=2)
     opened.db.execute("update turns set record = '{}' where run = ? and turn = 1", [damaged.id])
     opened.db.conn.commit()
-    found = json.loads(cli("search", "miner", "--in", "prompts", "--most", "100", "--json").stdout)
+    found = json.loads(cli("search", "claim", "--most", "100", "--json").stdout)
     assert {hit["run"] for hit in found["hits"]} == {damaged.id, whole.id}

@@ -1,8 +1,6 @@
 """The timeline of a run says of each turn what the record says."""
 
-import json
 import re
-from collections import Counter
 from html import unescape
 from typing import Any
 
@@ -11,8 +9,8 @@ from starlette.testclient import TestClient
 
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.palette import looks_in
-from hobbes.show.timeline import LINES_HIGH, MAX_COLUMNS, Map, Timeline, map_of, marks_drawn, timeline
-from hobbes.show.web.pages import Pages
+from hobbes.show.timeline import LINES_HIGH, MAX_COLUMNS, Timeline, marks_drawn, timeline
+from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import WORLDS
@@ -33,13 +31,6 @@ def shown(opened: Store, run: Run) -> Timeline:
     return found
 
 
-def map_shown(opened: Store, run: Run) -> Map:
-    """Return the map of a run."""
-    found = map_of(opened, run, marks_drawn(opened, run))
-    assert found is not None
-    return found
-
-
 def bars(svg: str) -> dict[int, int]:
     """Return how high each column is."""
     drawn = re.findall(r"M(\d+) \d+v-(\d+)h(\d+)v\d+z", svg)
@@ -47,7 +38,7 @@ def bars(svg: str) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("world", VALUES)
-def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
+def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> None:
     """Counted once more, from the records: rejections, and events by type and facts.
 
     A high five that missed is not counted as an attack, too.
@@ -55,7 +46,7 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
     values = {"rounds": 12, **VALUES[world]}
     run = played(opened, RunOptions(world, 4, models=MODELS[world], values=values))
     records = [turn.record for turn in opened.turns.of(run)]
-    found, drawn_map = shown(opened, run), map_shown(opened, run)
+    found = shown(opened, run)
     counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
     missed = {(k, e.agent) for k, record in enumerate(records) for e in record.events if e.type == "miss"}
     assert missed or world != "trust"
@@ -72,9 +63,6 @@ def test_lanes_and_rows_mark_the_turns_that_the_record_has(opened: Store, world:
         places = counted.pop(lane.name)
         assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
         assert bars(lane.svg).keys() == {turn for turn, _ in places}
-        for row in (one.rows for one in drawn_map.layers if one.name == lane.name):
-            drawn = {(turn, agent): high for agent, svg in row.items() for turn, high in bars(svg).items()}
-            assert drawn == {place: min(10, 1 + 3 * n) for place, n in Counter(places).items()}
     assert not counted
 
 
@@ -126,36 +114,19 @@ def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(op
     opened.db.conn.execute("delete from measures")
     assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
     unplayed = begin(opened, RunOptions("mining"))
-    marks = marks_drawn(opened, unplayed)
-    assert timeline(opened, unplayed, {}, marks) is None
-    assert map_of(opened, unplayed, marks) is None
+    assert timeline(opened, unplayed, {}, marks_drawn(opened, unplayed)) is None
 
 
 @pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
 def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
     run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
-    page = Pages(opened, lambda *_, **__: "", live=True).run(run)
-    assert [page.count(f'data-key="{key}"') for key in "pnm"] == [marked] * 3
+    page = RunPages(opened, lambda *_, **__: "", live=True, run=run).at_a_turn()
+    assert page.count("data-jump=") == 2 * marked
 
 
 def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_COLUMNS == 1000
-    run = mining(opened, values={"rounds": 9, "rows": 4, "cols": 4})
     monkeypatch.setattr("hobbes.show.timeline.MAX_COLUMNS", 3)
-    outcome = map_shown(opened, run).layers[0]
-    assert outcome.name == "outcome"
-    assert {json.dumps(bars(svg)) for svg in outcome.rows.values()} == {'{"0": 2, "1": 2, "2": 2}'}
-
-
-def test_the_map_opens_on_the_layer_in_which_most_happens(opened: Store) -> None:
-    """Random miners are rejected more often than they raid; traders do nothing of which the map tells."""
-    random = mining(opened, models="policy:random?noise=0.3", values={"rounds": 12})
-    dropped = sum(len(turn.record.drops) for turn in opened.turns.of(random))
-    raids = sum(event.type == "raid" for turn in opened.turns.of(random) for event in turn.record.events)
-    opens = map_shown(opened, random).busiest
-    assert opens is not None
-    assert opens.name == ("raid" if raids > dropped else "rejections")
-    idle = played(opened, RunOptions("nations", 2, models="policy:pacifist-trader", values={"rounds": 2}))
-    opens = map_shown(opened, idle).busiest
-    assert opens is not None
-    assert opens.name == "outcome"
+    run = mining(opened, models="policy:random?noise=0.9", values={"rounds": 9, "rows": 4, "cols": 4})
+    (lane,) = (one for one in shown(opened, run).lanes if one.name == "rejections")
+    assert bars(lane.svg).keys() == {turn // 3 for turn in lane.turns}

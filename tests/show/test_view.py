@@ -3,9 +3,7 @@
 import json
 import re
 import shlex
-import subprocess
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,21 +12,23 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.errors import HobbesError
-from hobbes.nodes.journal import Reply
+from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
 from hobbes.show.timeline import MAX_POINTS, sample
-from hobbes.show.web.page_templates import POLICY
-from hobbes.show.web.pages import Pages, reload_after
+from hobbes.show.web.home_pages import HomePages
+from hobbes.show.web.page_templates import POLICY, reload_after
+from hobbes.show.web.run_pages import RunPages
 from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
+from hobbes.store.run_journal import RunJournal
 from tests.browser import chromium
 from tests.conftest import Cli
-from tests.forking import Command
 from tests.play.test_observer import game, on
 from tests.show.test_counted import faulty_run
 from tests.small_runs import go, mining, played
@@ -107,7 +107,6 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?first=x", "`first` in the address is not the number of a turn"),
-        ("/search?q=a&turn=99999999999999999999999", "write a turn, such as 3"),
         ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
@@ -117,7 +116,6 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ),
         ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
-        ("/search?q=mine&world=chess", "there is no world 'chess'; choose from: mining, nations, trust"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
         ("/search?q=mine&first=-1", "`first` in the address is not a number from 0"),
         (f"/search?q=mine&first={'9' * 30}", "`first` in the address is not a number from 0"),
@@ -173,7 +171,7 @@ def test_a_long_run_is_listed_part_by_part(
     run = mining(opened)
     assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
     assert ">the last" not in pages.get("/last").text
-    monkeypatch.setattr("hobbes.show.web.pages.MAX_TURNS", 3)
+    monkeypatch.setattr("hobbes.show.web.run_pages.MAX_TURNS", 3)
     page = pages.get("/last").text
     assert turns_on(page, run) == [1, 2, 3]
     links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
@@ -243,6 +241,33 @@ def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestCl
 
 def test_a_page_reloads_the_later_the_longer_it_takes() -> None:
     assert [reload_after(took) for took in (0.0, 0.3, 0.6, 10)] == [2, 2, 3, 40]
+
+
+def test_the_page_of_a_run_shows_who_is_thinking_and_each_answer_that_has_arrived(
+    opened: Store, pages: TestClient
+) -> None:
+    run = begin(opened, RunOptions("mining", 3))
+    with opened.playing(run.id):
+        assert now_on(pages) == (["miner-01", "miner-02", "miner-03"], [])
+        reply = Reply("<b>mine</b>", "m", milliseconds=1500)
+        call = Call(Address(0, "miner-02"), Prompt("", "p"), reply, Outcome.ANSWERED, FoundAs.JSON)
+        with opened.db.conn:
+            RunJournal(opened, run).give([call])
+        assert now_on(pages) == (["miner-01", "miner-03"], ["miner-02 answered 1.5 s <b>mine</b>"])
+
+
+def now_on(pages: TestClient) -> tuple[list[str], list[str]]:
+    """Return who is thinking, and the answers that have arrived, as the page of the last run says it."""
+    section = pages.get("/last").text.partition('<section id="now"')[2].partition("</section>")[0]
+    thinking, _, arrived = section.partition("<ol")
+
+    def words(html: str) -> str:
+        return unescape(re.sub(r"<b class[^>]*>.</b>&nbsp;|<[^>]*>", "", html))
+
+    return (
+        [words(one) for one in re.findall("<span>(.*?)</span>", thinking)],
+        [words(one) for one in re.findall("<li>(.*?)</li>", arrived)],
+    )
 
 
 # --- people are asked
@@ -336,20 +361,25 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
-    harmless = [f"harmless{''.join(c for c in text if not c.isprintable())}" for text in PAYLOADS]
+    unseen = ["".join(c for c in text if not c.isprintable()) for text in PAYLOADS]
+    harmless = [f"harmless{k}{hidden}" for k, hidden in enumerate(unseen)]
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
-            run, shown = spoken(opened, monkeypatch, texts), Pages(opened, link, live=True)
-            pages = {"runs": shown.runs({}), "run": shown.run(run), "results": shown.results(run, 1)}
-            pages["moment"] = shown.moment(run, 1)
-            pages |= {agent: shown.agent(run, 1, agent) for agent in run.setting.agents}
-            pages["two"] = shown.diary(run, {"agent": "AgentA", "other": "AgentB"})
-            pages["diary"] = shown.diary(run, {})
+            run, home = spoken(opened, monkeypatch, texts), HomePages(opened, link, live=True)
+            shown = RunPages(opened, link, live=True, run=run)
+            pages = {"runs": home.runs({}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
+            pages["moment"] = shown.moment(1)
+            pages |= {agent: shown.card(1, agent) for agent in run.setting.agents}
+            pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
+            pages["diary"] = shown.diary({})
+            pages["search"] = home.search({"q": "attacks", "kind": "answer"})
             other = spoken(opened, monkeypatch, ["so"] * len(texts))
-            pages["compare"] = shown.compare(run, other)
+            pages["compare"] = home.compare(run, other)
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
+        assert ("mark",) in built[-1]["search"]
+        built[-1]["search"] = sorted({*built[-1]["search"]})  # the best texts come first, whichever they are
     assert built[0] == built[1]
 
 
@@ -372,7 +402,7 @@ def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
     built = []
     for asked in (text, "harmless"):
         run = begging(opened, monkeypatch, asked)
-        page = Pages(opened, link, live=True).run(run)
+        page = RunPages(opened, link, live=True, run=run).at_a_turn()
         assert open_questions(run)
         assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
@@ -400,7 +430,7 @@ def title(page: str) -> str:
 def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = spoken(opened, monkeypatch, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
-    addresses = ("index.html", "1/AgentB/index.html")
+    addresses = ("index.html", "1-AgentB.html")
     for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
         assert "owned" in page
         assert title(page).endswith("· hobbes")
@@ -408,7 +438,7 @@ def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: p
 
 def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
     """The page's own policy is a second wall; without it the same script runs."""
-    shown = Pages(opened, link, live=False).run(mining(opened))
+    shown = RunPages(opened, link, live=False, run=mining(opened)).at_a_turn()
     owned = shown.replace("<main>", f"<main>{PAYLOADS[0]}{PAYLOADS[1]}")
     (tmp_path / "with.html").write_text(owned)
     (tmp_path / "without.html").write_text(owned.replace("Content-Security-Policy", "x-nothing"))
@@ -416,34 +446,3 @@ def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Pat
     assert title(with_it).endswith("· hobbes")
     assert title(without) == "owned"
     assert POLICY in owned.replace("&#39;", "'")
-
-
-# --- pages beside runs that are played
-
-
-def test_pages_can_be_read_while_a_run_is_played(
-    home: Path, pages: TestClient, tmp_path: Path, cli: Cli, process: Callable[..., Command]
-) -> None:
-    """Two processes play in one home, this one shows it: nothing is lost, and every page is whole."""
-    play = ("run", "mining", "--agents", "5", "--rounds", "20", "--model", "policy:random?noise=0.2")
-    whole = cli(*play, "--json", env={"HOBBES_HOME": str(tmp_path / "alone")})
-    players = [process(*play, "--name", name) for name in ("one", "other")]
-    seen: list[int] = []
-    for player in players:
-        while player.poll() is None:
-            for address in ("", "one", "other", "one/0", "other/0/miner-01"):
-                page = pages.get(f"/{address}")
-                assert page.status_code in {200, 404}, page.text  # 404: before its first turn
-                assert page.status_code == 404 or page.text.endswith("</html>")
-                if address == "one":
-                    seen.append(len(re.findall(r'href="/[^"/]+/\d+"', page.text)))
-            with suppress(subprocess.TimeoutExpired):
-                player.wait(timeout=0.05)
-    assert [player.returncode for player in players] == [0, 0]
-    assert seen == sorted(seen)
-    with open_store(home) as opened:
-        for name in ("one", "other"):
-            run = opened.runs.find(name)
-            assert (run.digest, run.turns) == (json.loads(whole.stdout)["digest"], 20)
-            assert opened.db.table("calls").count_where("run = ?", [run.id]) == 100
-    assert cli("verify", "one").exit_code == cli("verify", "other").exit_code == 0

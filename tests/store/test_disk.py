@@ -152,7 +152,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 READING = (
-    ["runs", "--tag", "kept"],
+    ["runs", "--where", "tags=kept"],
     ["notes"],
     ["trace", "kept", "1", "miner-01"],
     ["verify", "kept"],

@@ -56,12 +56,11 @@ def killed(home: Path) -> Path:
 @pytest.mark.parametrize(
     "words",
     [
-        ("runs", "--tag", "kept"),
+        ("runs", "--where", "tags=kept"),
         ("notes",),
         ("trace", "last"),
         ("trace", "last", "1", "miner-01"),
         ("note", "last", "--tag", "more"),
-        ("search", "the", "--tag", "kept"),
         ("export", "last", "--format", "csv", "--to", "out"),
     ],
     ids=" ".join,
@@ -78,7 +77,7 @@ def test_notes_that_a_killed_process_was_writing_are_those_before(
 
 def test_pages_and_python_read_notes_that_a_killed_process_was_writing(killed: Path) -> None:
     with TestClient(site(killed, "127.0.0.1"), base_url=LOCAL) as visitor:
-        assert NOTE in visitor.get("/notes").text
+        assert NOTE in visitor.get("/last").text
     killed_in_a_write(killed / "notes.db")
     with hobbes.open(killed) as reader:
         assert [note["note"] for note in reader.run().notes] == [NOTE]

@@ -1,4 +1,4 @@
-"""`/experiments` of `hobbes view`: which experiments there are, how far each is, and what it found."""
+"""`/experiments/NAME` of `hobbes view`: how far an experiment is, and what it found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,17 +11,9 @@ from hobbes.experiment.sentences import short
 from hobbes.show.charts import WIDTH, rows_of_differences
 from hobbes.show.curves import MAX_LINES, definition_of, with_unit
 from hobbes.show.documents import Document, Section
-from hobbes.show.judgements import SHADES
 from hobbes.show.report_text import pairs_of, told
 from hobbes.store.experiment_tables import CellSoFar, cells_so_far
 from hobbes.store.home import Store
-
-
-def experiments(store: Store) -> dict[str, Any]:
-    """Return what the list of experiments shows."""
-    listed = results.overview(store)
-    played = any(_is_played(store, cells_so_far(store, one["experiment"]).values()) for one in listed)
-    return {"experiments": listed, "played": played}
 
 
 def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
@@ -60,7 +52,6 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
         "cells": cells,
         "measures": measures,
         "values": values,
-        "ranks": {measure: _ranks(values, measure) for measure in measures},
         "short": short,
         "done": done,
         "planned": len(planned),
@@ -81,13 +72,6 @@ def _values(full_report: results.Report | None, measures: Sequence[str]) -> Valu
         cell: {measure: of_cell.get(("run", measure)) for measure in measures}
         for cell, of_cell in (full_report.values.items() if full_report else ())
     }
-
-
-def _ranks(values: Values, measure: str) -> dict[float, int]:
-    """Return the shade of each value of a measure: the largest is the darkest."""
-    there = [value for of_cell in values.values() if (value := of_cell[measure]) is not None]
-    low, high = min(there, default=0.0), max(there, default=0.0)
-    return {value: min(SHADES - 1, int(SHADES * (value - low) / ((high - low) or 1))) for value in there}
 
 
 def _plots(

@@ -8,7 +8,10 @@ elsewhere.
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -16,6 +19,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
+from hobbes.show.boards import Cards
 from hobbes.show.diary import found_in
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
@@ -33,22 +37,26 @@ from hobbes.show.terminal import (
     tokens_text,
 )
 from hobbes.show.trace import beginning, counts, details, reasoning_title, usage_line
+from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
 
 MAX_CHOICES = 24
-"""How many choices the graph and the map of a timeline have at most."""
+"""How many choices the graph of a timeline has at most."""
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = (TEMPLATES / "style.css").read_text(encoding="utf-8") + "".join(
     f".c{k} {{ background: {colour}; }} .g{k} {{ stroke: {colour}; }} .i{k} {{ fill: {colour}; }}\n"
     for k, colour in enumerate(PALETTE)
 )
-STYLE += "".join(  # a choice of the graph or the map shows what it names, without the script, too
-    f'main:not(:has([name="{what}"][value="{k}"]:checked)) [data-{what}="{k}"] {{ display: none; }}\n'
-    for what in ("graph", "map")
+STYLE += "".join(  # a choice of the graph shows what it names, without the script, too
+    f'main:not(:has([name="graph"][value="{k}"]:checked)) [data-graph="{k}"] {{ display: none; }}\n'
     for k in range(MAX_CHOICES)
 )
 SCRIPT_ADDRESS = "/static/hobbes.js"
 """The address of the script."""
+
+SCRIPT_FILE = "hobbes.js"
+"""The name of the script in an export."""
 
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages, which is served or exported as a file."""
@@ -125,3 +133,43 @@ def part(name: str, *values: object) -> str:
     """Return the HTML that a macro of `parts.html`, such as `table`, makes of its arguments."""
     parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
     return str(getattr(parts, name)(*values))
+
+
+def reload_after(took: float) -> int:
+    """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
+    return max(2, ceil(4 * took))
+
+
+def cards(link: Callable[..., str], run: Run, turn: int, agents: Iterable[str]) -> Cards:
+    """Return the addresses of the cards of these agents in a turn."""
+    return tuple((agent, link(run.id, turn, agent)) for agent in agents)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Pages of the runs in a home folder.
+
+    `link` returns the URL of a page from run, turn and agent, and from what the page is asked for by name;
+    without arguments, it returns that of the list of runs. `live` pages are served: they link to the list of
+    runs, reload while their run is being played, and list only a part of its turns.
+    """
+
+    store: Store
+    link: Callable[..., str]
+    live: bool
+
+    def fill(self, name: str, **values: object) -> str:
+        """Return a template filled with values."""
+        always: dict[str, object] = {
+            "command": None,
+            "reload": None,
+            "looks": {},
+            "link": self.link,
+            "live": self.live,
+            "script": SCRIPT_ADDRESS if self.live else SCRIPT_FILE,
+        }
+        return environment().get_template(name).render({**always, **values})
+
+    def command(self, *words: object) -> str | None:
+        """Return the command that shows the same in a terminal; None on disk, where the home is not."""
+        return self.store.command(*words) if self.live else None

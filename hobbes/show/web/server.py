@@ -17,17 +17,17 @@ from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
-from hobbes.show.web.live import Shown, events
+from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
-from hobbes.show.web.pages import Pages
+from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import missing_turn
-from hobbes.store.home import open_store
+from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
 from hobbes.wire.body_limits import server_config
@@ -60,37 +60,35 @@ register_url_convertor("number", _Turn())
 At: TypeAlias = Mapping[str, Any]
 """What an address names: run, turn, agent; or a and b."""
 
-PAGES: Mapping[str, Callable[[Pages, At], str]] = {
-    "/": lambda pages, at: pages.runs(at),
-    "/compare": lambda pages, at: pages.compare(_run(pages, at, "a"), _run(pages, at, "b")),
-    "/search": lambda pages, at: pages.search(at),
-    "/notes": lambda pages, at: pages.notes(at),
-    "/experiments": lambda pages, _: pages.experiments(),
-    "/experiments/{name}": lambda pages, at: pages.experiment(at["name"]),
-    "/probes": lambda pages, _: pages.probes(),
-    "/probes/{name}": lambda pages, at: pages.probe(
+PAGES: Mapping[str, Callable[[Store, At], str]] = {
+    "/": lambda store, at: _home_pages(store).runs(at),
+    "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
+    "/search": lambda store, at: _home_pages(store).search(at),
+    "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
+    "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
-    "/{run}": lambda pages, at: pages.run(_run(pages, at), _number(at, "first")),
-    "/{run}/results": lambda pages, at: pages.results(_run(pages, at), _number(at, "first")),
-    "/{run}/diary": lambda pages, at: pages.diary(_run(pages, at), at),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "first")),
+    "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
-    "/{run}/{turn:number}.html": lambda pages, at: pages.moment(_run(pages, at), at["turn"]),
+    "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
     # No agent can have a name that makes this the address of its page.
-    "/{run}/{turn:number}.svg": lambda pages, at: pages.board(_run(pages, at), at["turn"]),
-    "/{run}/{turn:number}/{agent}": lambda pages, at: pages.agent(_run(pages, at), at["turn"], at["agent"]),
+    "/{run}/{turn:number}.svg": lambda store, at: _run_pages(store, at).board(at["turn"]),
+    "/{run}/{turn:number}/{agent}": lambda store, at: _run_pages(store, at).card(at["turn"], at["agent"]),
 }
 
-LIVE: Mapping[str, Callable[[Pages, At], Shown]] = {
-    "/experiments/{name}/now": lambda pages, at: pages.now_in_experiment(at["name"]),
-    "/{run}/now": lambda pages, at: pages.now([pages.store.runs.find(at["run"])]),
-}
-"""What is sent as server-sent events while runs are played."""
+
+def _home_pages(store: Store) -> HomePages:
+    return HomePages(store, link, live=True)
 
 
-def _run(pages: Pages, at: At, which: str = "run") -> Run:
+def _run_pages(store: Store, at: At) -> RunPages:
+    return RunPages(store, link, live=True, run=_run(store, at))
+
+
+def _run(store: Store, at: At, which: str = "run") -> Run:
     """Return the run that an address names."""
-    return with_turns(pages.store, pages.store.runs.find(at.get(which, "")))
+    return with_turns(store, store.runs.find(at.get(which, "")))
 
 
 def _number(at: At, name: str) -> int | None:
@@ -105,11 +103,11 @@ def _number(at: At, name: str) -> int | None:
 def site(home: Path, host: str, token: str | None = None) -> Starlette:
     """Return the web site of a home. With a token, it is shown only to those who know the token."""
 
-    def page(show: Callable[[Pages, At], str], request: Request) -> Response:
+    def page(show: Callable[[Store, At], str], request: Request) -> Response:
         """Return a page. Starlette calls this in a thread, with a connection of its own."""
         at = {**request.query_params, **request.path_params}
         with open_store(home, writes=False) as opened, opened.as_of_now():
-            text = show(Pages(opened, link, live=True), at)
+            text = show(opened, at)
         return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
 
     def turn(request: Request) -> Response:
@@ -121,28 +119,17 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
                 raise missing_turn(run, number)
         return RedirectResponse(f"{link(run.id)}#{number}")
 
-    def live(show: Callable[[Pages, At], Shown], request: Request) -> Response:
-        """Return a stream of what happens now. Raise HobbesError if there is no such run or experiment."""
-
-        def shown() -> Shown:
-            with open_store(home, writes=False) as opened, opened.as_of_now():
-                return show(Pages(opened, link, live=True), request.path_params)
-
-        shown()
-        return StreamingResponse(events(shown), media_type="text/event-stream")
-
-    routes = [Route(path, partial(live, show)) for path, show in LIVE.items()]
-    routes += [Route(path, partial(page, show)) for path, show in PAGES.items()]
+    routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route("/{run}/{turn:number}", turn))
     routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
-        exception_handlers={HobbesError: _told},
+        exception_handlers={HobbesError: _error_page},
     )
 
 
-def _told(_: Request, error: Exception) -> Response:
+def _error_page(_: Request, error: Exception) -> Response:
     """Return a page that says in one line what is wrong."""
     missing = 404 if isinstance(error, UsageError) else 500
     return PlainTextResponse(f"hobbes: {error}\n", missing)

@@ -1,0 +1,77 @@
+"""The pages of a home: the list of runs, two runs side by side, searches, experiments and probes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from hobbes.errors import UsageError
+from hobbes.probe.table import tell
+from hobbes.prove.run_comparison import compare
+from hobbes.show import both_runs, probe_reports, run_list, trace
+from hobbes.show.boards import board_svg
+from hobbes.show.palette import looks_of
+from hobbes.show.text_search import search
+from hobbes.show.web.experiment_pages import experiment
+from hobbes.show.web.page_templates import Pages, cards, reload_after
+from hobbes.store.recorded_run import Run
+
+
+@dataclass(frozen=True)
+class HomePages(Pages):
+    """The pages of a home."""
+
+    def runs(self, at: Mapping[str, Any]) -> str:
+        """Return the list of the runs that an address asks for."""
+        return self.fill("runs.html", **run_list.page(self.store, at))
+
+    def compare(self, a: Run, b: Run) -> str:
+        """Return the page of two runs side by side. Raise UsageError for runs of different worlds."""
+        comparison = compare(self.store, a, b)
+        decision = comparison["decision"]
+        turn = both_runs.turn_of_both(comparison)
+        boards = trace.boards_at(self.store, (a, b), turn)
+        asked = [[call.address.agent for call in self.store.calls.of_turn(run.id, turn)] for run in (a, b)]
+        return self.fill(
+            "compare.html",
+            runs=(a, b),
+            boards=[
+                board_svg(board, cards(self.link, run, turn, agents))
+                for run, board, agents in zip((a, b), boards, asked, strict=True)
+            ],
+            comparison=comparison,
+            **both_runs.told(comparison),
+            wanted=both_runs.wanted(a.world, decision) if decision else (),
+            looks=looks_of([*a.setting.agents, *b.setting.agents]),
+            command=self.command("compare", a.id, b.id),
+        )
+
+    def search(self, at: Mapping[str, Any]) -> str:
+        """Return the page of a search over all texts, which an address asks for."""
+        return self.fill("search.html", **search(self.store, at))
+
+    def experiment(self, name: str) -> str:
+        """Return the page of an experiment: how far it is, its report, and its runs."""
+        began = monotonic()
+        shown = experiment(self.store, name, self.link)
+        reload = reload_after(monotonic() - began) if shown["played"] else None
+        return self.fill("experiment.html", **shown, reload=reload, command=self.command("report", name))
+
+    def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
+        """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
+        told = tell(self.store, name)
+        words: tuple[object, ...] = ()
+        title, pieces = probe_reports.title_of(told), []
+        sections = list(probe_reports.sections(told))
+        if column:
+            sections = list(probe_reports.answers(self.store, told, situation or 1, column, commands=True))
+            title = f"{column}, {probe_reports.situation_in_words(told, situation or 1)}"
+            words = (situation or 1, column)
+        elif diff:
+            sections, pieces = [], probe_reports.diff(told, diff)
+            title, words = f"The words of {diff}", ("--diff", diff)
+        elif situation is not None:
+            raise UsageError("`situation` in the address needs a `column`")
+        command = self.command("probe", "show", name, *words)
+        shown = {"told": told, "title": title, "sections": sections, "pieces": pieces, "whole": not words}
+        return self.fill("probe.html", **shown, command=command)
