@@ -23,7 +23,7 @@ from starlette.routing import Route
 from benchmarks._runs import apart, most_megabytes
 from hobbes.cli import app
 from hobbes.loop import play_out
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS, MAX_ERROR_BYTES
 from hobbes.nodes.reading import MAX_LENGTH, MAX_REPAIR_LENGTH
 from hobbes.play.start import RunOptions, begin, go_on
@@ -140,7 +140,7 @@ async def _no_wait(_seconds: float) -> None:
 
 def _cost(base: str) -> Cost:
     """Return what the answer of a server costs, in a process that was sent a short one before."""
-    calling.wait.set(_no_wait)
+    call_failures.wait.set(_no_wait)
     with environment(OPENAI_BASE_URL=base, OPENAI_API_KEY=KEY, COLUMNS="100"):
         _seconds("short")
         before = most_megabytes()

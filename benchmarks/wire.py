@@ -22,7 +22,7 @@ import openai
 from hobbes.loop import play_out
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.play.side_by_side import Progress, play_runs
 from hobbes.play.start import RunOptions, Shared, begin, go_on
@@ -39,6 +39,8 @@ REACH = {10: 1.35, 20: 1.50, 100: 3.00}
 
 GAMES, GAME_AGENTS, GAME_TURNS, GAME_DELAY = 20, 4, 10, 0.2
 """Games that are played side by side, and the seconds of an answer in them."""
+
+HOBBES = Path(sys.executable).with_name("hobbes")
 
 Prompts: TypeAlias = list[dict[str, Prompt]]
 """The prompts of each turn, by agent, in the order of turns."""
@@ -73,7 +75,7 @@ def _games(count: int) -> tuple[list[str], float]:
         )
         runs = [begin(home, one) for one in options]
         began = time.perf_counter()
-        play_runs(home, runs, count, Shared(limiter=OwnRateLimiter()), Progress())
+        play_runs(home, runs, count, Shared(limiter=RateLimiter()), Progress())
         seconds = time.perf_counter() - began
         return [home.runs.find(run.id).digest for run in runs], seconds
 
@@ -108,9 +110,9 @@ def _rows(url: str, agents: int) -> list[tuple[str, str, str]]:
 
 
 @contextmanager
-def served(delay: float) -> Iterator[str]:
+def served(delay: float, hobbes: Path = HOBBES) -> Iterator[str]:
     """Run the stand-in server in another process, with this delay, and yield its base URL."""
-    command = [sys.executable, "-m", "hobbes.cli", "serve", "--port", "0", "--delay", str(delay)]
+    command = [str(hobbes), "serve", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
         assert server.stdout is not None  # noqa: S101  it is a pipe
         try:

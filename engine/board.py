@@ -5,7 +5,7 @@ what each sign means. How they are drawn is decided elsewhere. All that is drawn
 those who cannot see it and for output as text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, cos, pi, sin, sqrt
 from typing import Literal, TypeAlias
@@ -179,45 +179,6 @@ def numbers(
     for r in range(0, rows, ceil(rows / MAX_NUMBERS)):
         y = top + (r + 0.5) * tall
         yield Place(f"{r},-1", left / 2, y, left, min(tall, top), f"row {r}", shape="bare", text=str(r))
-
-
-MAX_WORD_LENGTH = 24
-"""How many letters of a word of a picture have room on a board."""
-
-
-def of_picture(
-    title: str,
-    agents: tuple[str, ...],
-    picture: Sequence[Sequence[str]],
-    in_picture: Mapping[str, str],
-    *,
-    numbered: bool = False,
-) -> Board:
-    """Return the board of a world that has none of its own: its picture after the turn, word by word.
-
-    `in_picture` has the word by which the picture shows an agent, where it is not its name. A `numbered`
-    board has the numbers of its columns above it and those of its rows on its left; its rows are higher, so
-    that they have room for their words.
-    """
-    shown = {in_picture.get(agent, agent): agent for agent in agents}
-    columns = max(map(len, picture), default=0)
-    wide = min(max((len(word) for row in picture for word in row), default=1), MAX_WORD_LENGTH) / 3 + 1
-    left, top, tall = (wide, 1.6, 1.6) if numbered else (0.0, 0.0, 1.0)
-
-    def place(r: int, c: int, word: str, words: str, owner: str | None = None) -> Place:
-        x, y = left + (c + 0.5) * wide, top + (r + 0.5) * tall
-        return Place(f"{r},{c}", x, y, wide, tall, words=words, owner=owner, shape="bare", text=word)
-
-    places = [
-        place(r, c, word, f"row {r}, column {c}: {word}" if numbered else word, shown.get(word))
-        for r, row in enumerate(picture)
-        for c, word in enumerate(row)
-    ]
-    if numbered:
-        places += numbers(len(picture), columns, (left, top), (wide, tall))
-    return Board(
-        title, agents, max(left + columns * wide, 1), max(top + len(picture) * tall, 1), tuple(places)
-    )
 
 
 def title_of(turn: int, happened: Iterable[tuple[int, str]]) -> str:

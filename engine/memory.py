@@ -132,9 +132,10 @@ def in_words(sentences: Mapping[str, str], entry: JsonObject) -> JsonObject:
 def reason(sentences: Mapping[str, str], code: str, detail: str) -> str:
     """Return why something was rejected or corrected, in words: the sentence of its code.
 
-    The detail stands where the sentence says `{detail}`, or else at its end.
+    A code without a sentence stands for itself. The detail stands where the sentence says `{detail}`, or else
+    at its end.
     """
-    sentence, plain = sentences[code], " ".join(detail.split())
+    sentence, plain = sentences.get(code, code), " ".join(detail.split())
     if "{detail}" in sentence:
         return sentence.replace("{detail}", plain)
     return f"{sentence}: {plain}" if plain else sentence

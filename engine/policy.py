@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from hobbes.engine.chance import RngStream
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import JsonObject
+from hobbes.engine.record import Json, JsonObject
 
 Policy: TypeAlias = Callable[..., JsonObject]
 """From an agent's view, which has its memory under `memory`, and its random draws to its answer.
@@ -30,14 +30,30 @@ Each action is replaced with this probability by a random one that is legal as f
 """
 
 
+SPOILED_VALUES: tuple[Json, ...] = (None, "a lot", -1, 10**7, 0.5, [], {})
+"""Values of the wrong kind, or out of range, which a model might give."""
+
+
+def spoil_fields(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -> JsonObject:  # noqa: ARG001  the shape of a Spoil
+    """Spoil each field of an answer with probability `noise`, and as often add one that no schema has."""
+    spoiled = {
+        name: rng.pick(SPOILED_VALUES, f"noise/{name}/kind") if rng.happens(noise, f"noise/{name}") else value
+        for name, value in answer.items()
+    }
+    return {**spoiled, "strategy": "wait"} if rng.happens(noise, "noise/beside") else spoiled
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """A world's scripted policies by name, the default one, and how the world spoils and replaces actions."""
+    """A world's scripted policies by name, the default one, and how the world spoils and replaces actions.
+
+    Without a `tremble`, what replaces an answer is that of a policy that is picked at random.
+    """
 
     by_name: Mapping[str, Policy]
     default: str
-    spoil: Spoil
-    tremble: Tremble
+    spoil: Spoil = spoil_fields
+    tremble: Tremble | None = None
 
     def named(self, name: str) -> Policy:
         """Return the policy of a name. Raise ValueError if there is none."""
@@ -45,6 +61,12 @@ class Policies:
             there = did_you_mean(name, self.by_name, f"policies: {', '.join(self.by_name)}")
             raise ValueError(f"there is no policy {name!r}{there}")
         return self.by_name[name]
+
+    def another(self, view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
+        """Replace an answer with probability `share` by that of a policy that is picked at random."""
+        if not rng.happens(share, "tremble"):
+            return answer
+        return self.by_name[rng.pick([*self.by_name], "tremble/policy")](view, rng)
 
 
 def parameters_of(policy: Policy) -> dict[str, float]:
@@ -76,7 +98,7 @@ def speak(  # noqa: PLR0913  everything that an answer depends on
     """
     answer = policies.named(name)(view, rng, **parameters)
     if tremble > 0:
-        answer = policies.tremble(view, answer, rng, tremble)
+        answer = (policies.tremble or policies.another)(view, answer, rng, tremble)
     if noise == 0:
         return _as_text(answer)
     answer = policies.spoil(view, answer, rng, noise)

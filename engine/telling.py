@@ -1,13 +1,13 @@
-"""How a world is told in words: what agents did, what one of them knew, and what it wanted to do.
+"""The facet `Telling` of a world: in words, what agents did, what one knew, and what it wanted to do.
 
 All of it follows from the record. Nothing that is told here is stored, and no agent is sent it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from hobbes.engine.record import Event, Json
+from hobbes.engine.record import MESSAGE, Event, Json, JsonObject
 
 I = TypeVar("I")  # noqa: E741  a world's intent
 
@@ -70,32 +70,100 @@ class Done(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Landmark:
+    """An event that a reader of a run looks for, such as a capture. The page of a run marks its turns.
+
+    `name` is the word for it, `event` the type of the event, and `facts` what its fields must hold.
+    """
+
+    name: str
+    event: str
+    facts: JsonObject = field(default_factory=dict)
+
+    def is_at(self, event: JsonObject) -> bool:
+        """Return whether an event, as JSON, is this landmark."""
+        return event["type"] == self.event and all(
+            name in event and event[name] == value for name, value in self.facts.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Telling(Generic[I]):
     """How a world is told in words. What it leaves out is told by its names and values.
 
+    events         what each type of event says: its own fields, a colon, what happened. A field that names an
+                   actor says to whom it happened, or, if it is called `from`, from whom something came. A
+                   message is an event of the type `message`, with `text` and, where it is not to all, `to`
+    codes          what each code of a rejection or correction means; the rules, and an observer's, give no
+                   other. Those of reading are in `engine.answer`, those of reflections in `engine.reflection`
     deeds          how the events of each type are told, the most important type first. A type that is the
-                   cause of another one (`World.causes`) is told together with the events that it caused
-    knew(view)     what a view told its agent that mattered
-    meant(intent)  what an agent wanted to do, one thing each, in words such as `raid [0,1] of miner-02`
-    in_truth(state, agent)
-                   for each other one that the agent saw do something else to it in the last turn, what that
-                   was: readers are told it, the agent is not
+                   cause of another one is told together with the events that it caused
+    causes         the types of events that only say why another event of the same agent happened, each with
+                   the type of that one; a trace tells both as one deed
+    called         what an event of a type that is a cause is called, such as `missed high five`
     more(events, of_turn)
                    what to add to how the events of one type are told, by all events of the turn: readers are
                    told it, agents are not; empty if there is nothing to add
     between        what a table of all pairs of agents counts of the events of each type in which one names
                    another, such as `how often the row raided the column`
-    causes         what an event of each type that is the cause of another one is called, such as `missed high
-                   five`
+    landmarks      the events that a reader of a run looks for, the most important one first
+    knew(view)     what a view told its agent that mattered
+    in_truth(state, agent)
+                   for each other one that the agent saw do something else to it in the last turn, what that
+                   was: readers are told it, the agent is not
+    meant(intent)  what an agent wanted to do, one thing each, in words such as `raid [0,1] of miner-02`
+    acts(intent)   the acts of a decision that matter to a reader, in words such as `raid`. An act on somebody
+                   may stand there a second time, with its object: `attack`, `attack unit-b`. Probes count the
+                   answers that have each
+    held           what is counted of each agent after a turn, so that a trace tells how it changes: by its
+                   name, the count of each agent in the JSON of a state
     """
 
+    events: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
     deeds: Mapping[str, Deed] = field(default_factory=dict)
-    knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()
-    meant: Callable[[I], Sequence[str]] = lambda _: ()
-    in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
+    causes: Mapping[str, str] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[Sequence[Event], Sequence[Event]], str] = lambda _events, _of_turn: ""
     between: Mapping[str, str] = field(default_factory=dict)
-    causes: Mapping[str, str] = field(default_factory=dict)
+    landmarks: tuple[Landmark, ...] = ()
+    knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()
+    in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
+    meant: Callable[[I], Sequence[str]] = lambda _: ()
+    acts: Callable[[I], tuple[str, ...]] = lambda _: ()
+    held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
+
+    def fields_of(self, kind: str) -> list[str]:
+        """Return the names of the fields that are declared for a type of event."""
+        return [*filter(None, self.events.get(kind, "").partition(":")[0].split(", "))]
+
+    def name_of(self, kind: str) -> str:
+        """Return what an event of a type is called."""
+        return self.called.get(kind, kind)
+
+    def deeds_told(self, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
+        """Return what one agent did in a turn, type by type, in words; its messages are left out.
+
+        The types are in the order of `deeds`. `of_turn` are the events of all agents in the turn.
+
+        Events of another version of the rules, which lack a field of today's, are told by their names and
+        values.
+        """
+        by_type: dict[str, list[Event]] = {}
+        for event in events:
+            if event.type != MESSAGE:
+                by_type.setdefault(event.type, []).append(event)
+        for cause, effect in self.causes.items():
+            if cause in by_type:
+                by_type[cause] += by_type.pop(effect, [])
+        told, order = [], [*self.deeds]
+        for kind in sorted(by_type, key=lambda kind: order.index(kind) if kind in order else len(order)):
+            of_kind = by_type[kind]
+            is_known = all(event.facts.keys() >= {*self.fields_of(event.type)} for event in of_kind)
+            tell = self.deeds.get(kind, in_plain_words) if is_known else in_plain_words
+            more = self.more(of_kind, of_turn) if is_known else ""
+            told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
+        return told
 
 
 def in_plain_words(events: Sequence[Event]) -> str:

@@ -4,29 +4,22 @@ Whatever plays a turn calls these steps: the LangGraph nodes, `hobbes step`, `pr
 tournaments and tests. Parsed answers and an observer's ruling go in, and a record comes out. Two rules hold:
 
 1. The same world, agents, seed, settings and answers give the same record, to the last byte.
-2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it and the tables
-   that show it. Hashing, the database, replay, verification and exports all follow that declaration.
+2. Each part of the record is declared once, in `TurnRecord`, with the layer that makes it. Hashing, storing,
+   replay and verification all follow that declaration.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_args
 
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
-from hobbes.engine.record import MESSAGE, Draw, Drop, Event, JsonObject, Mend, canonical, sha256
-from hobbes.engine.reflection import REPORTS, Reflection, fields_of
-from hobbes.engine.world import (
-    OBSERVER,
-    AnyWorld,
-    I,
-    PlayedTurn,
-    Resolved,
-    S,
-    Setting,
-    hashed_settings,
-)
+from hobbes.engine.record import Draw, Drop, Event, JsonObject, Mend, canonical, sha256
+from hobbes.engine.reflection import CODES as REFLECTION_CODES
+from hobbes.engine.reflection import Reflection, fields_of
+from hobbes.engine.world import OBSERVER, AnyWorld, I, Resolved, S, Setting, hashed_settings
 
 RECORD_VERSION = 5
 """The version of the record. It grows whenever a part is added, removed, renamed or reshaped, and whenever
@@ -34,46 +27,6 @@ the same text may be read as another answer."""
 
 Layer: TypeAlias = Literal["prompt", "answer", "reading", "validation", "engine", "memory"]
 """The layers that make the parts of a turn, in the order in which they run."""
-
-Kind: TypeAlias = Literal["text", "integer", "json"]
-"""The type of a column; `json` is JSON as text."""
-
-EACH = "*"
-"""A step of a place: into each member of an object, or each element of a list."""
-
-
-class Column(NamedTuple):
-    """A column of a table: its type, and where its value comes from.
-
-    `source` is the number of a step of the row's place, for the name or number that stands there; or a JSON
-    path that begins at the row's value (`$`); or None for the number of the row among the rows of its turn.
-    `otherwise` is the value if there is nothing at the path.
-    """
-
-    kind: Kind
-    source: str | int | None
-    otherwise: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table that shows a part of the record.
-
-    Every table also has the columns `run` and `turn`, which come first in its rows and its key.
-
-    `columns`   the further columns
-    `key`       the names of the further columns of the key
-    `meaning`   what a row is, for people
-    `places`    where the rows stand in the part, each as the steps to them
-    `only`      what stands at these JSON paths of a row's value; others are no rows
-    """
-
-    name: str
-    columns: Mapping[str, Column]
-    key: tuple[str, ...]
-    meaning: str
-    places: tuple[tuple[str, ...], ...] = ((EACH,),)
-    only: Mapping[str, str] = field(default_factory=dict)
 
 
 def _as_is(value: Any) -> Any:  # noqa: ANN401  plain JSON already
@@ -87,105 +40,11 @@ def as_list(elements: Iterable[Any]) -> list[JsonObject]:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How a part of the record is declared: the layer that makes it, its tables, and how it becomes JSON."""
+    """How a part of the record is declared: the layer that makes it, and how it becomes JSON and back."""
 
     layer: Layer
-    tables: tuple[Table, ...] = ()
     dump: Callable[[Any], Any] = _as_is
     load: Callable[[Any], Any] = _as_is
-
-
-PLACE = 0
-"""The step that says which member or element of its part a row is."""
-
-AGENT = Column("text", "$.agent")
-
-INTENTS = Table(
-    "intents",
-    {"agent": Column("text", PLACE), "intent": Column("json", "$")},
-    ("agent",),
-    "what each agent intended, after validation",
-)
-REPORTS_GIVEN = Table(
-    "reports",
-    {
-        "rater": Column("text", PLACE),
-        "ratee": Column("text", 3),
-        "kind": Column("text", 2),
-        "score": Column("integer", "$"),
-    },
-    ("rater", "ratee", "kind"),
-    "the ratings that agents gave each other in the turn, from 1 to 10",
-    places=tuple((EACH, "reflection", kind, EACH) for kind in REPORTS),
-)
-DROPS = Table(
-    "drops",
-    {
-        "n": Column("integer", PLACE),
-        "agent": AGENT,
-        "stage": Column("text", "$.stage"),
-        "code": Column("text", "$.code"),
-        "said": Column("json", "$.said"),
-        "detail": Column("text", "$.detail"),
-    },
-    ("n",),
-    "the rejections: the parts of answers that were refused, with the reason",
-)
-MENDS = Table(
-    "mends",
-    {
-        "n": Column("integer", PLACE),
-        "agent": AGENT,
-        "stage": Column("text", "$.stage"),
-        "code": Column("text", "$.code"),
-        "said": Column("json", "$.said"),
-        "kept": Column("json", "$.kept"),
-    },
-    ("n",),
-    "the corrections: the parts of answers that were changed, before and after",
-)
-EVENTS = Table(
-    "events",
-    {
-        "n": Column("integer", PLACE),
-        "type": Column("text", "$.type"),
-        "agent": AGENT,
-        "event": Column("json", "$"),
-    },
-    ("n",),
-    "what happened in the world",
-)
-MESSAGES = Table(
-    "messages",
-    {
-        "n": Column("integer", None),
-        "sender": AGENT,
-        "receiver": Column("text", "$.to", "all"),
-        "text": Column("text", "$.text"),
-    },
-    ("n",),
-    "the messages that agents wrote to one another",
-    only={"$.type": MESSAGE},
-)
-DRAWS = Table(
-    "draws",
-    {
-        "n": Column("integer", PLACE),
-        "event": Column("text", "$.event"),
-        "subject": Column("json", "$.subject"),
-        "participants": Column("json", "$.participants"),
-        "digest": Column("text", "$.digest"),
-        "winner": Column("text", "$.winner"),
-    },
-    ("n",),
-    "the random draws: who took part, the digest that decided, and who won",
-)
-MEMORIES = Table(
-    "memories",
-    {"agent": Column("text", PLACE), "memory": Column("json", "$")},
-    ("agent",),
-    "what each agent keeps after the turn: notes, summaries, reports",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,29 +56,28 @@ class TurnRecord:
     """
 
     outcomes: Annotated[Mapping[str, str], Part("reading")]
-    intents: Annotated[Mapping[str, JsonObject], Part("validation", (INTENTS, REPORTS_GIVEN))]
+    intents: Annotated[Mapping[str, JsonObject], Part("validation")]
     drops: Annotated[
         tuple[Drop, ...],
-        Part("validation", (DROPS,), as_list, lambda data: tuple(Drop(**drop) for drop in data)),
+        Part("validation", as_list, lambda data: tuple(Drop(**drop) for drop in data)),
     ]
     mends: Annotated[
         tuple[Mend, ...],
-        Part("validation", (MENDS,), as_list, lambda data: tuple(Mend(**mend) for mend in data)),
+        Part("validation", as_list, lambda data: tuple(Mend(**mend) for mend in data)),
     ]
     state: Annotated[JsonObject, Part("engine")]
     events: Annotated[
         tuple[Event, ...],
-        Part("engine", (EVENTS, MESSAGES), as_list, lambda data: tuple(map(Event.from_json, data))),
+        Part("engine", as_list, lambda data: tuple(map(Event.from_json, data))),
     ]
     draws: Annotated[
         tuple[Draw, ...],
-        Part("engine", (DRAWS,), as_list, lambda data: tuple(map(Draw.from_json, data))),
+        Part("engine", as_list, lambda data: tuple(map(Draw.from_json, data))),
     ]
     memories: Annotated[
         Mapping[str, Memory],
         Part(
             "memory",
-            (MEMORIES,),
             lambda memories: {agent: memory.to_json() for agent, memory in memories.items()},
             lambda data: {agent: Memory.from_json(memory) for agent, memory in data.items()},
         ),
@@ -248,11 +106,6 @@ class TurnRecord:
     def parts(cls) -> Mapping[str, Part]:
         """Return the declaration of each part by name, in the order in which the parts are made."""
         return {declared.name: part for declared in fields(cls) for part in get_args(declared.type)[1:]}
-
-    @classmethod
-    def tables(cls) -> tuple[Table, ...]:
-        """Return the tables that show a record."""
-        return tuple(table for part in cls.parts().values() for table in part.tables)
 
     @cached_property
     def text(self) -> str:
@@ -379,7 +232,6 @@ def _views_of(
     memories: Mapping[str, Memory],
     agents: Iterable[str],
 ) -> dict[str, JsonObject]:
-    """Return the views of some agents, each with its own memory."""
     fields = fields_of(world.action(state.setting))
     sentences = meanings(world) if state.config.feedback else None
     return {
@@ -451,7 +303,8 @@ def rule(world: AnyWorld, state: Any, judged: Judged[Any], ruling: ParsedAnswer 
 def meanings(world: AnyWorld) -> Mapping[str, str]:
     """Return the sentence of each code in a run: of rejections, corrections and scripted rulings."""
     reasons = world.observer.reasons if world.observer else {}
-    return {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **world.codes, **reasons}
+    codes = {**READING_CODES, **FAILURE_CODES, **FOLLOW_UP_CODES, **REFLECTION_CODES}
+    return {**codes, **world.telling.codes, **reasons}
 
 
 def remember(

@@ -5,18 +5,27 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    TypeAdapter,
+    ValidationError,
+)
 
-from hobbes.engine.board import Board, of_picture
+from hobbes.engine.measures import Measures, by_scores
 from hobbes.engine.names import did_you_mean
+from hobbes.engine.picture import Picture
 from hobbes.engine.policy import Policies
-from hobbes.engine.record import MESSAGE, Draw, Drop, Event, Json, JsonObject, Mend
+from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection
-from hobbes.engine.telling import Done, Telling, in_plain_words
+from hobbes.engine.telling import Telling
 
 NOT_HASHED = "not hashed"
 """Marks a setting that says how a run is carried out, not what is played; it changes no digest."""
@@ -116,8 +125,6 @@ class Intent(Protocol):
 C = TypeVar("C", bound=Config)
 S = TypeVar("S", bound=WorldState)
 T = TypeVar("T")
-Turn_co = TypeVar("Turn_co", covariant=True)
-Turn_contra = TypeVar("Turn_contra", contravariant=True)
 I = TypeVar("I", bound=Intent)  # noqa: E741  an intent, next to a config C and a state S
 
 
@@ -128,6 +135,10 @@ class Setting(Generic[C]):
     config: C
     agents: tuple[str, ...]
     seed: int
+
+
+RunSetting: TypeAlias = Annotated[Setting[C], SkipValidation, Field(exclude=True)]
+"""The type of `setting` in a state, whose JSON leaves it out: whoever reads a state knows its run."""
 
 
 class Validated(NamedTuple, Generic[I]):
@@ -156,78 +167,6 @@ class Resolved(NamedTuple, Generic[S]):
     mends: tuple[Mend, ...] = ()
 
 
-class PlayedTurn(NamedTuple, Generic[S, I]):
-    """One turn of a run's history, in the form that measures read."""
-
-    before: S
-    intents: Mapping[str, I]
-    after: S
-    events: tuple[Event, ...]
-    draws: tuple[Draw, ...]
-
-
-class History(Protocol[Turn_co]):
-    """The turns of a run, in order. They may be read one by one from where they are stored.
-
-    What reads them reads them once; only their number must be known before.
-    """
-
-    def __len__(self) -> int:
-        """The number of the turns."""
-
-    def __iter__(self) -> Iterator[Turn_co]:
-        """Yield the turns."""
-
-
-class Measure(NamedTuple):
-    """One figure about a run; its value is None where it is undefined.
-
-    `scope` is `run`, `first-half`, `second-half` or `turn/N`.
-    """
-
-    name: str
-    scope: str
-    value: float | None
-
-
-class Measuring(Protocol[Turn_contra]):
-    """Works out the measures of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> Sequence[Measure]:
-        """Add the next turn; return the measures that are complete with it."""
-
-    def end(self) -> Sequence[Measure]:
-        """Return the other measures, once all turns have been added."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
-
-    turns: int
-    ended: bool
-
-
-class Spells(Protocol[Turn_contra]):
-    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> None:
-        """Add the next turn."""
-
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred in the turns so far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """A rating that an agent gave another one, and the truth about the other one when it was given."""
-
-    kind: str
-    rating: int
-    truth: float
-
-
 class Codec(Generic[T]):
     """Converts a frozen dataclass to plain JSON and back."""
 
@@ -248,6 +187,21 @@ class Codec(Generic[T]):
             return self._adapter.validate_python({**data, **known})
         except ValidationError as error:
             raise ValueError(in_one_line(error)) from error
+
+
+class StateCodec(Codec[S], Generic[C, S]):
+    """Converts states to plain JSON and back.
+
+    `load` is the world's own way back, where a state from outside may lack fields or might not fit its run.
+    """
+
+    def __init__(self, kind: type[S], load: Callable[[Setting[C], JsonObject], S] | None = None) -> None:
+        super().__init__(kind)
+        self._load = load
+
+    def load(self, setting: Setting[C], data: JsonObject) -> S:
+        """Return the state of its JSON. Raise ValueError, in one line, for data of another shape."""
+        return self._load(setting, data) if self._load else self.from_json(data, setting=setting)
 
 
 OBSERVER = "observer"
@@ -288,107 +242,49 @@ class Observer(Generic[S, I]):
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Landmark:
-    """An event that a reader of a run looks for, such as a capture. The page of a run marks its turns.
-
-    `name` is the word for it, `event` the type of the event, and `facts` what its fields must hold.
-    """
-
-    name: str
-    event: str
-    facts: JsonObject = field(default_factory=dict)
-
-    def is_at(self, event: JsonObject) -> bool:
-        """Return whether an event, as JSON, is this landmark."""
-        return event["type"] == self.event and all(
-            name in event and event[name] == value for name, value in self.facts.items()
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTurns(Generic[S, I]):
-    """A plain table with one row for each agent and turn, for people who analyse (docs/data.md).
-
-    `columns` are those after `run`, `turn` and `agent`, each with its type. `rows` returns the values of
-    these columns for each agent that acted in a turn.
-    """
-
-    columns: Mapping[str, Literal["text", "integer"]]
-    rows: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str | int]]]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class World(Generic[C, S, I]):
     """One world, which is compared by identity.
 
+    Its rules are functions over two frozen dataclasses of ints, strings and tuples. A state has what
+    `WorldState` says: the `setting` of its run (a field of the type `RunSetting`), its `config`, and its
+    `turn`. An intent has what `Intent` says: the agent's `reflection`. What has a default may be left out.
+
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record
-    config                           the pydantic model of the settings
-    action(setting)                  the pydantic model of an answer, whose schema agents are shown
+    config                           the pydantic model of the settings; each has a default
+    action(setting)                  the pydantic model of an answer, whose schema agents are shown. It has
+                                     `reasoning`, and may have the other fields of `ReflectionFields`
     setup(config, agents, seed)      the first state
-    actors(state)                    the agents that are asked this turn
-    owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
-                                     one that no longer acts
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
                                      `world`, `turn`, and the agent's name under `viewer_key`
-    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
-                                     under `memory`
-    private(config)                  what one agent alone may know of the state's JSON, as paths (below)
     validate(state, agent, answer)   intent, drops and mends; never raises because of an answer (None if there
                                      is no answer)
     resolve(state, intents)          next state, events and draws; an actor without an intent does nothing
-    over(state)                      whether the game has ended
     scores(state)                    the score of each agent
-    score                            what a score counts, in a word
+    state, intent                    convert states and intents to JSON and back: `StateCodec(State)`,
+                                     `Codec(Intent)`
+    policies                         the scripted policies of the world
+
+    actors(state)                    the agents that are asked this turn, by default all
+    owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
+                                     one that no longer acts; by default itself
+    over(state)                      whether the game has ended, by default once all rounds are played
     winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
-    measures(turns)                  folds the turns of a run of this length into figures (`measure_history`)
-    measures_version                 a number that grows whenever the same turns could give other measures, or
-                                     other rows of `agent_turns`. Both are worked out together, so they share
-                                     it: stored figures of another version are not compared, but made anew
-    formulas                         the formula of each measure by name; its docstring says what is measured.
-                                     In a name, AGENT stands for that of any agent
-    units                            what a measure counts, such as `gold`, where it is no share and no index
-    headline                         the measures that an experiment compares unless it names others
-    shares                           measures of single turns that say which shares of what agents do are what
-    inequality                       measures of single turns that say how unequally something is held
-    spells()                         counts how often each spell occurs in a run; None if nothing lasts there.
-                                     The first line of its docstring says what lasts
-    durations                        the measures that count the turns until something happens; they are
-                                     undefined in a run in which it does not happen
-    ratings(played)                  each rating of another agent in a turn whose truth the world knows, None
-                                     if it knows none
-    truths                           what the ratings of each kind are held against, in words
-    arithmetic(played)               each agent's figures after a turn, written as sums to check by hand
-    load(setting, data)              the state of its JSON; raises ValueError for data of another shape
-    state, intent                    convert states and intents to JSON and back
-    policies                         the scripted policies of the world
+    private(config)                  what one agent alone may know of the state's JSON, as paths (below)
+    viewer_key                       the key under which a view names its agent
+    remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
+                                     under `memory`
     names(n)                         the default names of n agents
     default_agents                   the default number of agents
-    picture(state)                   the state for people: rows of short words
-    in_picture(agents)               the word by which the picture shows an agent, where it is not its name
-    board(played)                    what happened in a turn, as shapes to draw (`engine.board`). A world that
-                                     has none is shown by its picture (`board_of`)
-    prompts(config)                  the prompt variant that the config asks for: its name, or a folder's path
-    events                           what each type of event says: its own fields, a colon, what happened.
-                                     A field that names an actor says to whom it happened, or, if it is
-                                     called `from`, from whom something came. A message is an event of the
-                                     type `message`, with `text` and, where it is not to all, `to`
-    telling                          how events, views and intents are told in words (`engine.telling`)
-    held                             what is counted of each agent after a turn, so that a trace tells how it
-                                     changes: by its name, the count of each agent in the JSON of a state
-    causes                           the types of events that only say why another event of the same agent
-                                     happened, each with the type of that one; a trace tells both as one deed
-    codes                            what each code of a rejection or correction means; the rules, and an
-                                     observer's, give no other. Those of reading are in `nodes.reading`
-    landmarks                        the events that a reader of a run looks for, the most important one first
-    acts(intent)                     the acts of a decision that matter to a reader, in words such as `raid`.
-                                     An act on somebody may stand there a second time, with its object:
-                                     `attack`, `attack unit-b`. Probes count the answers that have each
-    agent_turns                      the plain table of what each agent did and has, turn by turn
-    viewer_key                       the key under which a view names its agent
+    prompts(config)                  the prompt variant that the config asks for: its name, or the path of its
+                                     folder, which a world in a package of its own has beside its code
+    observer                         who rules, outside the game, on requests of agents
+    measures, telling, picture       the facets: figures about a run (`engine.measures`), words for events,
+                                     views and intents (`engine.telling`), the state as people see it
+                                     (`engine.picture`)
 
     A path of `private` leads to a value in the JSON of the state: `a.b` is a key of an object (or an index of
     a list), `[*]` is each element of a list, `[agent]` is the entry of an object that has the agent's name,
@@ -401,97 +297,44 @@ class World(Generic[C, S, I]):
     config: type[C]
     action: Callable[[Setting[C]], type[BaseModel]]
     setup: Callable[[C, tuple[str, ...], int], S]
-    actors: Callable[[S], tuple[str, ...]]
-    owner: Callable[[S, str], str]
     observe: Callable[[S, str], JsonObject]
-    private: Callable[[C], tuple[str, ...]]
     validate: Callable[[S, str, JsonObject | None], Validated[I]]
     resolve: Callable[[S, Mapping[str, I]], Resolved[S]]
-    over: Callable[[S], bool]
     scores: Callable[[S], Mapping[str, int]]
-    measures: Callable[[int], Measuring[PlayedTurn[S, I]]]
-    formulas: Mapping[str, Callable[..., object]]
-    headline: tuple[str, ...]
-    arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]]
-    load: Callable[[Setting[C], JsonObject], S]
-    state: Codec[S]
+    state: StateCodec[C, S]
     intent: Codec[I]
     policies: Policies
-    names: Callable[[int], tuple[str, ...]]
-    default_agents: int
-    picture: Callable[[S], Sequence[Sequence[str]]]
-    prompts: Callable[[C], str]
-    events: Mapping[str, str]
-    codes: Mapping[str, str]
+    actors: Callable[[S], tuple[str, ...]] = lambda state: state.setting.agents
+    owner: Callable[[S, str], str] = lambda _, agent: agent
+    over: Callable[[S], bool] = lambda state: state.turn >= state.config.rounds
+    winners: Callable[[S], Collection[str]] | None = None
+    ending: Callable[[S], str] | None = None
+    private: Callable[[C], tuple[str, ...]] = lambda _: ()
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,
         "memory": memory,
     }
-    in_picture: Callable[[tuple[str, ...]], Mapping[str, str]] = lambda _: {}
-    board: Callable[[PlayedTurn[S, I]], Board] | None = None
+    names: Callable[[int], tuple[str, ...]] = lambda n: tuple(f"agent-{k:02}" for k in range(1, n + 1))
+    default_agents: int = 4
+    prompts: Callable[[C], str] = lambda _: "plain"
     observer: Observer[S, I] | None = None
-    landmarks: tuple[Landmark, ...] = ()
-    acts: Callable[[I], tuple[str, ...]] = lambda _: ()
-    agent_turns: AgentTurns[S, I] | None = None
-    measures_version: int = 1
+    measures: Measures[S, I] = field(default_factory=Measures)
     telling: Telling[I] = field(default_factory=Telling)
-    held: Mapping[str, Callable[[Any], Mapping[str, int]]] = field(default_factory=dict)
-    causes: Mapping[str, str] = field(default_factory=dict)
-    shares: tuple[str, ...] = ()
-    inequality: tuple[str, ...] = ()
-    durations: tuple[str, ...] = ()
-    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
-    ratings: Callable[[PlayedTurn[S, I]], Iterator[Rated]] | None = None
-    truths: Mapping[str, str] = field(default_factory=dict)
-    score: str = "score"
-    units: Mapping[str, str] = field(default_factory=dict)
-    winners: Callable[[S], Collection[str]] | None = None
-    ending: Callable[[S], str] | None = None
+    picture: Picture[S, I] = field(default_factory=Picture)
+
+    def __post_init__(self) -> None:
+        """Let a world that has no measures be measured by its scores."""
+        if not self.measures.formulas:
+            formulas = by_scores(self.scores)
+            by_default = replace(self.measures, each=formulas, parts=formulas, headline=("score",))
+            object.__setattr__(self, "measures", by_default)
 
 
 AnyWorld: TypeAlias = World[Any, Any, Any]
 
 ALL_PLAYED = "all rounds were played"
 """How a game ended that did not end early."""
-
-
-def board_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> Board:
-    """Return the board of a turn: the world's own, or else one that is made from its picture."""
-    if world.board is not None:
-        return world.board(played)
-    agents = played.after.setting.agents
-    title = f"turn {played.before.turn}"
-    return of_picture(title, agents, world.picture(played.after), world.in_picture(agents))
-
-
-def deeds_told(world: AnyWorld, events: Iterable[Event], of_turn: Sequence[Event]) -> list[Done]:
-    """Return what one agent did in a turn, type by type, in words; its messages are left out.
-
-    The types are in the order of the world's telling. `of_turn` are the events of all agents in the turn.
-
-    Events of another version of the rules, which lack a field of today's, are told by their names and values.
-    """
-    by_type: dict[str, list[Event]] = {}
-    for event in events:
-        if event.type != MESSAGE:
-            by_type.setdefault(event.type, []).append(event)
-    for cause, effect in world.causes.items():
-        if cause in by_type:
-            by_type[cause] += by_type.pop(effect, [])
-    told, order = [], [*world.telling.deeds]
-    for kind in sorted(by_type, key=lambda kind: order.index(kind) if kind in order else len(order)):
-        of_kind = by_type[kind]
-        is_known = all(event.facts.keys() >= {*fields_of(world, event.type)} for event in of_kind)
-        tell = world.telling.deeds.get(kind, in_plain_words) if is_known else in_plain_words
-        more = world.telling.more(of_kind, of_turn) if is_known else ""
-        told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
-    return told
-
-
-def fields_of(world: AnyWorld, kind: str) -> list[str]:
-    """Return the names of the fields that a world declares for a type of event."""
-    return [*filter(None, world.events.get(kind, "").partition(":")[0].split(", "))]
 
 
 def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a world's own state

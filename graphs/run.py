@@ -6,16 +6,16 @@ last turn of the run database, whose journal has the answers that arrived since 
 history, which may end earlier.
 """
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
-from functools import partial
-from itertools import takewhile
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import aiosqlite
-from filelock import FileLock
+from filelock import AsyncFileLock, FileLock
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -25,13 +25,7 @@ from langgraph.types import StateSnapshot, StateUpdate
 from hobbes.engine.record import canonical
 from hobbes.graphs.database import BUSY_SECONDS, connect
 from hobbes.graphs.turn import LAST, Node, build
-from hobbes.nodes.state import PASSING, TurnState, replacing
-
-ROWS_AT_A_TIME = 64
-"""How many rows aiosqlite fetches at a time, as it does by default."""
-
-Checkpoints: TypeAlias = aiosqlite.Connection
-"""An open database of checkpoints."""
+from hobbes.nodes.state import TurnState, between_turns
 
 PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
 """Reads plain values and LangGraph's own types. By default LangGraph calls whatever a checkpoint names."""
@@ -45,10 +39,26 @@ LASTING_CHANNELS = ["run", "models", "prompts", "turn", "world", "memories", "di
 """The channels that live longer than a turn. `log` writes the last five, and `observe` adds to the models."""
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """An open database of checkpoints."""
+
+    connection: aiosqlite.Connection
+    locks: Path
+    """The folder of the locks of single threads."""
+
+    def saver(self) -> AsyncSqliteSaver:
+        """Return LangGraph's own saver for one run, which reads plain values and LangGraph's types alone."""
+        return AsyncSqliteSaver(self.connection, serde=PLAIN)
+
+    def lock(self, run: str) -> AsyncFileLock:
+        """Return the lock of a run's thread. It lets other tasks go on, and ends with this process."""
+        return AsyncFileLock(self.locks / f"{run}.checkpoints.lock")
+
+
 def create_checkpoints(path: Path) -> None:
     """Create the checkpoint database if there is none. Raise sqlite3.DatabaseError if it is damaged."""
-    # SQLite does not wait for another process that switches the same new file to WAL mode. While the lock is
-    # held, nothing is awaited: other runs of this event loop need it, too.
+    # SQLite does not wait for another process that switches the same new file to WAL mode.
     with (
         FileLock(path.with_suffix(".lock"), timeout=BUSY_SECONDS),
         closing(connect(path)) as first,
@@ -63,16 +73,11 @@ async def open_checkpoints(path: Path) -> AsyncIterator[Checkpoints]:
     Runs of one event loop share a connection: LangGraph's saver awaits between a write and its commit, and
     with connections of their own all other runs would wait for that.
     """
-    create_checkpoints(path)
-    async with aiosqlite.Connection(partial(connect, path), ROWS_AT_A_TIME) as connection:
+    await asyncio.to_thread(create_checkpoints, path)
+    async with aiosqlite.connect(path, timeout=BUSY_SECONDS) as connection:
         # Safe in WAL mode: a power cut may lose the checkpoints of the last turns, and damages nothing.
         await connection.execute("PRAGMA synchronous=NORMAL")
-        yield connection
-
-
-def saver_on(connection: Checkpoints) -> AsyncSqliteSaver:
-    """Return LangGraph's own saver for one run, which reads plain values and LangGraph's own types alone."""
-    return AsyncSqliteSaver(connection, serde=PLAIN)
+        yield Checkpoints(connection, path.parent / "locks")
 
 
 def remove_checkpoints(path: Path) -> None:
@@ -92,73 +97,64 @@ class WaitingError(Exception):
 
 async def play_run(
     nodes: dict[str, Node],
-    saver: AsyncSqliteSaver,
+    checkpoints: Checkpoints,
     run: str,
     begin: TurnState,
     history: Iterable[TurnState],
 ) -> AsyncIterator[TurnState]:
     """Play a run; yield `begin`, then the lasting channels after each turn, once it is checkpointed.
 
-    A run without checkpoints gets those of its `history`. Raise WaitingError when people have to answer. Once
-    the answers are in the journal, play again. Raise sqlite3.DatabaseError for damaged checkpoints.
+    A run without checkpoints gets those of its `history`, which ends with `begin`. Raise WaitingError when
+    people have to answer. Once the answers are in the journal, play again. Raise sqlite3.DatabaseError for
+    damaged checkpoints.
     """
-    graph = build(nodes).compile(checkpointer=saver)
+    graph = build(nodes).compile(checkpointer=checkpoints.saver())
     first, *_ = nodes
-    config = RunnableConfig(configurable={"thread_id": run}, recursion_limit=len(nodes) + 1, metadata=RUN)
+    thread = RunnableConfig(configurable={"thread_id": run}, recursion_limit=len(nodes) + 1, metadata=RUN)
     options: Any = {"durability": "exit", "interrupt_before": [first], "output_keys": LASTING_CHANNELS}
-    play = partial(graph.ainvoke, version="v2", **options)
-    if begin["turn"]:
-        await keep_history(graph, config, takewhile(lambda state: state["turn"] < begin["turn"], history))
-    here, last = await _end_of_run(graph, config)
-    is_there = last.next == (first,) and {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
-    if not (begin["over"] or is_there):
+    last = await keep_history(graph, checkpoints, run, history)
+    here, is_there = last.config, {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
+    if not (begin["over"] or (is_there and last.next == (first,))):
         # A turn that was broken off may have left its channels.
-        await play(replacing({**PASSING, **begin}), here)
-        here = config
+        here = await graph.with_config(metadata=RUN).aupdate_state(here, between_turns(begin), as_node=LAST)
     state = begin
+    config: RunnableConfig = {**thread, "configurable": here["configurable"]}
     yield state
     while not state["over"]:
-        played = await play(None, here)
-        here = config
+        played = await graph.ainvoke(None, config, version="v2", **options)
         if played.interrupts:
             asked = [question.value for question in played.interrupts]
             raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
-        state = played.value
+        state, config = played.value, thread
         yield state
 
 
-async def keep_history(graph: AnyGraph, config: RunnableConfig, history: Iterable[TurnState]) -> None:
-    """Write the checkpoints of a run that has none: one for each state between two turns.
+async def keep_history(
+    graph: AnyGraph, checkpoints: Checkpoints, run: str, history: Iterable[TurnState]
+) -> StateSnapshot:
+    """Return the last checkpoint of a run. One without checkpoints gets one for each state of its history.
 
-    Raise sqlite3.DatabaseError for damaged checkpoints.
+    What somebody tried in its thread is no part of the run. Raise sqlite3.DatabaseError for damaged
+    checkpoints.
     """
-    with _damage_as_database_error():
-        is_empty = (await graph.aget_state(config)).metadata is None
-    if is_empty:
-        steps = [[StateUpdate(replacing({**PASSING, **state}), as_node=LAST)] for state in history]
-        await graph.with_config(metadata=RUN).abulk_update_state(config, steps)
+    thread = RunnableConfig(configurable={"thread_id": run})
+    async with checkpoints.lock(run):
+        if last := await _last_of_run(graph, thread):
+            return last
+        steps = [[StateUpdate(dict(between_turns(state)), as_node=LAST)] for state in history]
+        return await graph.aget_state(await graph.with_config(metadata=RUN).abulk_update_state(thread, steps))
 
 
-async def _end_of_run(graph: AnyGraph, config: RunnableConfig) -> tuple[RunnableConfig, StateSnapshot]:
-    """Return the last checkpoint of a run, and the config with which it goes on from there.
-
-    That is not the end of the thread if somebody has tried something since.
-    """
-    with _damage_as_database_error():
-        head = await graph.aget_state(config)
-        if (head.metadata or {}).get("hobbes") == WHAT_IF["hobbes"]:
-            async for last in graph.aget_state_history(config, filter=RUN, limit=1):
-                return {**config, "configurable": last.config["configurable"]}, last
-    return config, head
-
-
-@contextmanager
-def _damage_as_database_error() -> Iterator[None]:
-    """Raise sqlite3.DatabaseError for what LangGraph raises when it reads a damaged checkpoint."""
+async def _last_of_run(graph: AnyGraph, thread: RunnableConfig) -> StateSnapshot | None:
+    """Return the last checkpoint of a run, None if its thread is empty."""
     try:
-        yield
+        async for last in graph.aget_state_history(thread, filter=RUN, limit=1):
+            return last
+        head = await graph.aget_state(thread)
+    # What LangGraph raises when it reads a damaged checkpoint.
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
         raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
+    return head if head.metadata else None
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

@@ -5,19 +5,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from langgraph.config import get_config
+from langgraph.graph import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import get_runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, make_setting
-from hobbes.graphs.turn import build, ring
+from hobbes.graphs.turn import Node, build, ring
 from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
 from hobbes.nodes.players import Players, RunPlayers, deal, parse_spec
 from hobbes.nodes.prompting import load_prompts
-from hobbes.nodes.state import TurnState, Update, first_state, setting_of
+from hobbes.nodes.state import TurnState, first_state, setting_of
 from hobbes.nodes.turn_cache import TurnCache
 
 ROUNDS = 3
@@ -40,7 +40,6 @@ class StudioContext(BaseModel):
         None, description="A variant of the prompts, or the path of a folder; null for the usual variant."
     )
     lang: str = Field("en", description="The language of the prompts: en or zh.")
-    observer: str | None = Field(None, description="The player that observes, in a world with an observer.")
     config: dict[str, Any] = Field(
         {}, description=f"Settings by name, such as rounds, which is {ROUNDS} here."
     )
@@ -54,7 +53,7 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, Any, An
     """Return the compiled graph of a world. The input `{}` plays a few rounds with its default policy."""
     cache = TurnCache(world)
 
-    async def observing(state: TurnState) -> Update:
+    async def observing(state: TurnState) -> TurnState:
         if "run" in state:
             return observe(cache, state)
         # Reading a folder waits for the disk, which `langgraph dev` refuses in its event loop.
@@ -63,22 +62,48 @@ def studio_graph(world: AnyWorld) -> "CompiledStateGraph[TurnState, Any, Any, An
 
     @asynccontextmanager
     async def open_players(state: TurnState) -> AsyncIterator[Players]:
-        players = await asyncio.to_thread(_players, world, state, get_runtime(StudioContext).context)
+        players = await asyncio.to_thread(_players, world, state)
         try:
             yield players
         finally:
             await players.close()
 
-    journal = MemoryJournal(lambda: get_config()["configurable"].get("thread_id", ""))
+    def with_its_context(node: Node) -> Node:
+        async def checked(state: TurnState) -> TurnState:
+            _check_context(state)
+            return await node(state)
+
+        return checked
+
+    # An input to a finished thread starts no node.
+    async def begin_with_its_context(state: TurnState) -> list[str]:
+        _check_context(state)
+        return []
+
+    journal = MemoryJournal(_checkpoint)
     nodes = {**ring(world, open_players, journal), "observe": observing}
-    return build(nodes, StudioContext, NoInput).compile(name=world.name)
+    graph = build({name: with_its_context(node) for name, node in nodes.items()}, StudioContext, NoInput)
+    graph.add_conditional_edges(START, begin_with_its_context, [])
+    return graph.compile(name=world.name)
 
 
-def _players(world: AnyWorld, state: TurnState, context: StudioContext | None) -> RunPlayers:
-    """Return the players of a thread. Raise ValueError if it would go on in another way than it began."""
+def _checkpoint() -> str:
+    """Return the id of the checkpoint that a node starts from."""
+    info = get_runtime().execution_info
+    return info.checkpoint_id if info else ""
+
+
+def _check_context(state: TurnState) -> None:
+    """Raise ValueError if a thread would go on with another context than that with which it began."""
+    context = get_runtime(StudioContext).context
     # An empty context is what a client sends that has nothing to say.
-    if context is not None and context.model_fields_set and context.model_dump() != state["context"]:
+    is_given = context is not None and context.model_fields_set and "context" in state
+    if is_given and context.model_dump() != state["context"]:
         raise ValueError("this thread was begun with another context; begin a new thread for this one")
+
+
+def _players(world: AnyWorld, state: TurnState) -> RunPlayers:
+    """Return the players of a thread. Raise ValueError for Python players and for prompts that changed."""
     if any(
         parse_spec(world.policies, spec).kind is PlayerKind.PYTHON for spec in {*state["models"].values()}
     ):
@@ -96,10 +121,7 @@ def _players(world: AnyWorld, state: TurnState, context: StudioContext | None) -
 def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
     """Return the first state of the run that the context asks for."""
     agents = world.names(context.agents or world.default_agents)
-    values = {"rounds": ROUNDS, **context.config}
-    if context.observer is not None:
-        values["observer"] = context.observer
-    setting = make_setting(world, agents, context.seed, values)
+    setting = make_setting(world, agents, context.seed, {"rounds": ROUNDS, **context.config})
     models = deal(world, context.models or f"policy:{world.policies.default}", setting.agents)
     prompts = load_prompts(world, context.prompts or world.prompts(setting.config), context.lang, setting)
     begun = first_state(world, setting, models)

@@ -27,11 +27,11 @@ from hobbes.nodes.observe import observe
 from hobbes.nodes.observer import observer
 from hobbes.nodes.players import Players
 from hobbes.nodes.resolve import resolve
-from hobbes.nodes.state import CHANNELS, TurnState, Update
+from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.validate import validate
 
-Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, Update]]
+Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, TurnState]]
 """A node of the graph: from the state to the channels that it changes."""
 
 OpenPlayers: TypeAlias = Callable[[TurnState], AbstractAsyncContextManager[Players]]
@@ -50,14 +50,14 @@ def ring(world: AnyWorld, open_players: OpenPlayers, journal: Journal) -> dict[s
 
     # All nodes are coroutines, because LangGraph runs plain functions in threads of its own. A journal may
     # hold a database connection, which belongs to one thread.
-    def computing(act: Callable[[TurnState], Update]) -> Node:
-        async def node(state: TurnState) -> Update:
+    def computing(act: Callable[[TurnState], TurnState]) -> Node:
+        async def node(state: TurnState) -> TurnState:
             return act(state)
 
         return node
 
-    def asking(act: Callable[[Asking], Awaitable[Update]]) -> Node:
-        async def node(state: TurnState) -> Update:
+    def asking(act: Callable[[Asking], Awaitable[TurnState]]) -> Node:
+        async def node(state: TurnState) -> TurnState:
             async with open_players(state) as players:
                 return await act(Asking(cache, players, journal, state, get_stream_writer()))
 
@@ -102,7 +102,7 @@ def build(
 
     graph.add_conditional_edges(START, next_turn, [first, END])
     for name, node in nodes.items():
-        graph.add_node(name, cast("Any", check_channels(name, node)))
+        graph.add_node(name, cast("Any", node))
         if name == LAST:
             graph.add_conditional_edges(name, next_turn, [first, END])
         elif following[name] == ASKING:
@@ -112,20 +112,3 @@ def build(
         else:
             graph.add_edge(name, following[name])
     return graph
-
-
-def check_channels(name: str, node: Node) -> Node:
-    """Return the node with a check: a channel that the state does not declare raises KeyError.
-
-    LangGraph alone would drop it silently.
-    """
-
-    async def guard(state: TurnState) -> Update:
-        update = await node(state)
-        if undeclared := update.keys() - CHANNELS:
-            raise KeyError(
-                f"{name} returned {sorted(undeclared)}, which nodes.state.TurnState does not declare"
-            )
-        return update
-
-    return guard

@@ -189,10 +189,10 @@ class Run:
     def events(self, type: str | None = None) -> list[Json]:  # noqa: A002  what events call it
         """Return the events of all turns, or those of one type, each with its turn.
 
-        Raise MissingError if the world has no such type.
+        Raise MissingError if the world declares types, and not this one.
         """
-        known = self._found.world.events
-        if type is not None and type not in known:
+        known = self._found.world.telling.events
+        if type is not None and known and type not in known:
             there = did_you_mean(type, known, f"events: {', '.join(known)}")
             raise MissingError(f"{self.world} has no event {type!r}{there}")
         return [

@@ -4,8 +4,10 @@ from collections import UserDict
 from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
+from hobbes.engine.contract import check
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
+from hobbes.errors import HobbesError
 
 GROUP = "hobbes.worlds"
 """The entry points by which a package adds worlds: `commons = "commons.world:COMMONS"`."""
@@ -30,8 +32,29 @@ class _Worlds(UserDict[str, AnyWorld]):
         """Return a world."""
         world: AnyWorld | EntryPoint = self.data[name]
         if isinstance(world, EntryPoint):
-            world = self.data[name] = cast("AnyWorld", world.load())
+            world = self.data[name] = _load(world)
         return world
+
+    def __setitem__(self, name: str, world: AnyWorld) -> None:
+        """Add a world. Raise ValueError, in one line, for one that does not keep the contract."""
+        check(world)
+        self.data[name] = world
+
+
+def _load(entry: EntryPoint) -> AnyWorld:
+    """Import a world. Raise HobbesError if that of another package is not there or is faulty."""
+    if entry in SHIPPED:  # tests check it
+        return cast("AnyWorld", entry.load())
+    try:
+        world = cast("AnyWorld", entry.load())
+        check(world)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise HobbesError(f"the world {entry.name} ({entry.value}): {error}; mend or uninstall it") from error
+    if world.name != entry.name:
+        raise HobbesError(
+            f"the world {entry.name} ({entry.value}) has the name {world.name}; give both one name"
+        )
+    return world
 
 
 WORLDS = _Worlds()

@@ -1,34 +1,26 @@
 """agent_reason: ask the agents, and write their answers down.
 
-Policies come first, and their answers are written down together. All others are asked at once, and each of
-their answers is written down the moment it arrives. A person is asked by a task of the graph of their own.
+Policies come first. All others are asked at once. Each answer is written down the moment it arrives, together
+with those that arrive in the same moment. A person is asked by a task of the graph of their own.
 """
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER, ParsedAnswer
 from hobbes.engine.record import Drop
 from hobbes.engine.turn import answer_fields
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.halted import HaltedError
-from hobbes.nodes.journal import (
-    FOLLOW_UP_QUESTION,
-    TURN_QUESTION,
-    Call,
-    Journal,
-    PlayerKind,
-    Prompt,
-    make_call,
-)
+from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Journal, PlayerKind, Prompt, make_call
 from hobbes.nodes.players import Player, Players
 from hobbes.nodes.reading import read
-from hobbes.nodes.state import TurnState, Update
+from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
 
 
-async def agent_reason(asking: "Asking") -> Update:
+async def agent_reason(asking: "Asking") -> TurnState:
     """Return the parsed answer of every agent that acts this turn, and the call that it comes from.
 
     Answers come from the journal where it has them, otherwise from the agents' players. Raise HaltedError if
@@ -36,17 +28,16 @@ async def agent_reason(asking: "Asking") -> Update:
     """
     state = asking.state
     results = await asking.everyone()
+    errors = [result for result in results.values() if isinstance(result, BaseException)]
     # A bug is raised before a halt, which would hide it.
-    for result in results:
-        if isinstance(result, BaseException) and not isinstance(result, HaltedError):
-            raise result
+    for error in errors:
+        if not isinstance(error, HaltedError):
+            raise error
     if reason := asking.players.stop_reason():
         raise HaltedError(f"turn {state['turn']}: {reason}")
-    answers: dict[str, Answer] = {}
-    for agent, result in zip(state["views"], results, strict=True):
-        if isinstance(result, BaseException):
-            raise result
-        answers[agent] = result
+    for error in errors:
+        raise error
+    answers = {agent: one for agent in state["views"] if isinstance(one := results[agent], Answer)}
     if state["run"]["config"]["on_failure"] == "halt":
         halt_on_failure(state["turn"], answers)
     parsed = {agent: answer.parsed for agent, answer in answers.items()}
@@ -77,34 +68,23 @@ class Asking:
     state: TurnState
     tell: Callable[[dict[str, str]], None] = lambda _: None
     """Is told each answer as it arrives."""
-    unkept: list[Call] = field(default_factory=list)
-    """The calls of players that answer at once, which `everyone` writes down together."""
 
-    async def everyone(self) -> list[Answer | BaseException]:
-        """Return the answer of each agent, or the exception that it led to, in the order of the views.
+    async def everyone(self) -> dict[str, Answer | BaseException]:
+        """Return the answer of each agent, or the exception that it led to.
 
         If the journal has all answers, the first exception is raised at once.
         """
         asked = list(self.state["views"])
         if self.journal.has_all:
-            return [await self.ask(agent) for agent in asked]
-        # All calls are awaited before anything is raised: one bug must not lose the others' paid answers.
-        # Only players that have to be waited for get a task of the event loop.
+            return {agent: await self.ask(agent) for agent in asked}
         at_once = [agent for agent in asked if self._player(agent).at_once]
-        results: dict[str, Answer | BaseException] = {agent: await self._result(agent) for agent in at_once}
-        if self.unkept:
-            await self.journal.keep(*self.unkept)
-        others = [agent for agent in asked if agent not in results]
-        asking = (self.ask(agent) for agent in others)
-        results |= zip(others, await asyncio.gather(*asking, return_exceptions=True), strict=True)
-        return [results[agent] for agent in asked]
-
-    async def _result(self, agent: str) -> Answer | Exception:
-        """Return the answer of an agent that counts, or the exception that it led to."""
-        try:
-            return await self.ask(agent)
-        except Exception as error:  # noqa: BLE001  `agent_reason` raises it
-            return error
+        others = [agent for agent in asked if agent not in at_once]
+        results: dict[str, Answer | BaseException] = {}
+        # All calls are awaited before anything is raised: one bug must not lose the others' paid answers.
+        for group in (at_once, others):
+            answers = await asyncio.gather(*map(self.ask, group), return_exceptions=True)
+            results |= zip(group, answers, strict=True)
+        return results
 
     def _player(self, agent: str) -> Player:
         """Return the player of an agent."""
@@ -127,10 +107,7 @@ class Asking:
         return answer
 
     async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Answer:
-        """Return the answer to a question: from the journal, or from the player, with the call kept.
-
-        The call of a player that answers at once is kept by `everyone`.
-        """
+        """Return the answer to a question: from the journal, or from the player, with the call kept."""
         turn = self.state["turn"]
         known = self.journal.answered(turn, agent, question, prompt)
         if known is not None:
@@ -142,10 +119,7 @@ class Asking:
         parsed = read(agent, reply, self._fields(agent))
         call = make_call(address, prompt, question, reply, parsed)
         self.tell({"address": str(address), "outcome": parsed.outcome.value, "answer": reply.text})
-        if player.at_once:
-            self.unkept.append(call)
-        else:
-            await self.journal.keep(call)
+        await self.journal.keep(call)
         return Answer(prompt, call.reply, parsed)
 
     def _fields(self, agent: str) -> Collection[str]:

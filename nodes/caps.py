@@ -95,7 +95,8 @@ class Meter:
     def call(self, agent: str) -> Iterator[None]:
         """Count a call to an agent while it is made. Raise HaltedError if a cap does not allow it."""
         # The first reason stays, so that every later call of the turn reports the same one.
-        self.stop_reason = self.stop_reason or self._reached_cap()
+        self.spent.seconds = time.monotonic() - self._began
+        self.stop_reason = self.stop_reason or reached_cap(self._caps, self.spent)
         if self._budget and not self.stop_reason:
             self.stop_reason = self._budget.take()
         if self.stop_reason:
@@ -126,11 +127,6 @@ class Meter:
         if self._caps.seconds is None:
             return inf
         return max(0.0, self._caps.seconds - (time.monotonic() - self._began))
-
-    def _reached_cap(self) -> str:
-        """Return which cap of the run is reached or cannot be enforced; empty if all allow another call."""
-        self.spent.seconds = time.monotonic() - self._began
-        return reached_cap(self._caps, self.spent)
 
     def add_cost(self, reply: Reply) -> None:
         """Add the cost of a call that has ended. A call that brought no answer costs nothing."""

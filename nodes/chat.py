@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, Self, TypeAlias
 
 import aiohttp
 import httpx2
@@ -23,24 +23,30 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
-from hobbes.nodes.calling import (
+from hobbes.nodes.call_failures import (
     ABOUT_THE_REQUEST,
     CONTEXT_OVERFLOW,
     TRIES,
     Breaker,
     TryFailedError,
     failure_of,
-    outcome_of_finish,
     rest_after,
     wait,
     with_retries,
 )
 from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.completions import message_of
+from hobbes.nodes.dialects import (
+    ANTHROPIC_CACHE_MARK,
+    OPENAI_CACHE_MARK,
+    OPTIONAL_PARAMETERS,
+    OTHER_NAME,
+    outcome_of_finish,
+)
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.journal import (
     POLICY_MODEL,
@@ -51,12 +57,12 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
 )
-from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import OPENAI, ModelSettings, server_address
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
 from hobbes.nodes.reading import read
-from hobbes.nodes.responses import RESPONSES_NAMES, completion_of, responses_request
+from hobbes.nodes.responses import completion_of, responses_request
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_STORED_LENGTH, safe_line, storable
 
 ADDRESS_HEADER = "x-hobbes-address"
@@ -89,24 +95,42 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
-OWN_FIELDS = ("temperature", "top_p", "seed", "max_tokens", "stop")
-"""The fields of ChatOpenAI that are sent under their own names if they are set."""
-
-OPTIONAL = (
-    "response_format",
+SENT_FIELDS = (
+    "frequency_penalty",
+    "logit_bias",
+    "max_tokens",
+    "presence_penalty",
+    "reasoning_effort",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
     "temperature",
     "top_p",
-    "seed",
-    "reasoning_summary",
-    "reasoning_effort",
-    "max_completion_tokens",
-    "max_tokens",
 )
-"""Parameters that a server may refuse. The request is then repeated without them."""
+"""The fields of ChatOpenAI that are sent under their own names if they are set."""
 
-OTHER_NAME = {"max_completion_tokens": "max_tokens", "max_tokens": "max_completion_tokens"}
-"""The name under which a server may accept a parameter that it refuses."""
+REFUSED_FIELDS = (
+    "context_management",
+    "disabled_params",
+    "include",
+    "include_response_headers",
+    "logprobs",
+    "n",
+    "output_version",
+    "prompt_cache_options",
+    "reasoning",
+    "stream_chunk_timeout",
+    "stream_usage",
+    "streaming",
+    "top_logprobs",
+    "truncation",
+    "use_previous_response_id",
+    "verbosity",
+)
+"""The fields of ChatOpenAI that ChatModel would ignore: it neither sends nor reads what they mean."""
 
+NO_TOOLS = "this model answers in text; ask langchain_openai.ChatOpenAI for tools and structured output"
 
 Hook: TypeAlias = Callable[[httpx2.Request], Awaitable[None]]
 """Sees a request before it is sent."""
@@ -122,6 +146,17 @@ class ChatModel(ChatOpenAI):
 
     http_async_client: "PlainClient" = Field(exclude=True)
     disable_streaming: bool | Literal["tool_calling"] = True  # a stream would be another way to a server
+
+    @model_validator(mode="after")
+    def _ignore_no_field(self) -> Self:
+        ignored = sorted(
+            name for name in self.model_fields_set.intersection(REFUSED_FIELDS) if getattr(self, name)
+        )
+        if ignored:
+            raise ValueError(
+                f"ChatModel ignores {' and '.join(ignored)}; leave it out, or give it in extra_body"
+            )
+        return self
 
     async def _agenerate(
         self,
@@ -141,10 +176,10 @@ class ChatModel(ChatOpenAI):
         if mark:
             kind = "input_text" if self.use_responses_api else "text"
             texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
-        own = {name: value for name in OWN_FIELDS if (value := getattr(self, name)) is not None}
+        own = {name: value for name in SENT_FIELDS if (value := getattr(self, name)) is not None}
         words = {"stop": stop} if stop else {}
         request = {"messages": texts, "model": self.model_name, "stream": False}
-        body = {**request, **own, **words, **options, **extra}
+        body = {**request, **own, **self.model_kwargs, **(self.extra_body or {}), **words, **options, **extra}
         responses = self.use_responses_api
         response = await self.root_async_client.post(
             "/responses" if responses else "/chat/completions",
@@ -154,8 +189,8 @@ class ChatModel(ChatOpenAI):
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
-            found = response.json()
-            message = message_of(completion_of(found) if responses else found)
+            content = response.json()
+            message = message_of(completion_of(content) if responses else content)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
@@ -167,13 +202,20 @@ class ChatModel(ChatOpenAI):
         """Raise NotImplementedError: only the asynchronous client has our guards."""
         raise NotImplementedError("ask this model by ainvoke")
 
+    def bind_tools(self, *_: object, **__: object) -> NoReturn:
+        """Raise NotImplementedError: calls of tools are kept as a note on the answer only."""
+        raise NotImplementedError(NO_TOOLS)
+
+    def with_structured_output(self, *_: object, **__: object) -> NoReturn:
+        """Raise NotImplementedError: agents' answers are read by hobbes, which loses no field of theirs."""
+        raise NotImplementedError(NO_TOOLS)
+
 
 class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
 
 
 def _check_error_size(response: httpx2.Response) -> None:
-    """Raise ResponseTooLongError if a response that is not a completion has more than MAX_ERROR_BYTES."""
     if len(response.content) > MAX_ERROR_BYTES:
         raise ResponseTooLongError(
             f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
@@ -181,7 +223,6 @@ def _check_error_size(response: httpx2.Response) -> None:
 
 
 def _check_parts(response: httpx2.Response) -> None:
-    """Raise ResponseTooLongError if the body of a response has more than MAX_BODY_PARTS."""
     if next(islice(_PART.finditer(response.content), MAX_BODY_PARTS, None), None):
         raise ResponseTooLongError(f"more than {MAX_BODY_PARTS} parts of JSON")
 
@@ -357,14 +398,14 @@ class ChatPlayer:
         self._timeout = settings.timeout
         self._system = system
         self._prompts = prompts
-        self._asked = settings.parameters(prompts.schema)
-        self._parameters = dict(self._asked)
+        self._configured = settings.parameters(prompts.schema)
+        self._parameters = dict(self._configured)
         self._required = settings.required
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
         self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
-        self._pace = Pace(limiter or OwnRateLimiter(), name, settings, self._wait)
+        self._pace = Pace(limiter or RateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
         self._mark = cache_mark(settings, base)
@@ -412,8 +453,8 @@ class ChatPlayer:
                 self._meter.check()
                 tries += 1
                 message, without = await self._try(prompt, address)
-                told = message.additional_kwargs["tokens"]
-                sent.tokens = tokens if None in told else sum(told)
+                counts = message.additional_kwargs["tokens"]
+                sent.tokens = tokens if None in counts else sum(counts)
                 sent.rest = rest_after(message.response_metadata["headers"], sent.tokens)
                 return message, without
 
@@ -456,19 +497,18 @@ class ChatPlayer:
         except (openai.OpenAIError, TimeoutError) as error:
             failure = failure_of(error)
             if refused := _refused_parameter(error, failure, sent):
-                self._check_is_dispensable(refused)
                 self._do_without(refused)
                 raise TryFailedError(failure.message, tries=TRIES, pause=0, about="request") from error
             raise failure from error
 
-    def _check_is_dispensable(self, refused: str) -> None:
-        """Raise HaltedError, now and for each further call, if a refused parameter is required."""
+    def _do_without(self, refused: str) -> None:
+        """Leave a refused parameter out from now on, or use its other name if that was not refused.
+
+        Raise HaltedError, now and for each further call, if it is required.
+        """
         if refused in self._required:
             self._breaker.stop_reason = f"{self._name} refuses {refused}, which is required"
         self._breaker.check()
-
-    def _do_without(self, refused: str) -> None:
-        """Leave a refused parameter out from now on, or use its other name if that was not refused."""
         self._refused.add(refused)
         value, other = self._parameters.pop(refused, None), OTHER_NAME.get(refused)
         if value is not None and other and other not in self._refused:
@@ -478,7 +518,7 @@ class ChatPlayer:
         """Return a note on the parameters that were left out of a request; empty if none was."""
         changes = [
             f"with {other} for {name}" if (other := OTHER_NAME.get(name)) in sent else f"without {name}"
-            for name in self._asked
+            for name in self._configured
             if name not in sent
         ]
         return f"sent {', '.join(changes)}{REFUSED_NOTE}" if changes else ""
@@ -527,8 +567,8 @@ def _refused_parameter(error: Exception, failure: TryFailedError, sent: Mapping[
     text = f"{error.param} {failure.message}"
     named = (
         name
-        for name in OPTIONAL
-        if name in sent and re.search(rf"\b({name}|{re.escape(RESPONSES_NAMES.get(name, name))})\b", text)
+        for name, in_responses in OPTIONAL_PARAMETERS.items()
+        if name in sent and re.search(rf"\b({name}|{re.escape(in_responses)})\b", text)
     )
     return next(named, None)
 
@@ -537,14 +577,11 @@ def cache_mark(settings: ModelSettings, base: httpx2.URL) -> dict[str, Any]:
     """Return what marks the end of a text that a provider is to keep in its cache; empty without a mark.
 
     OpenAI's own server has a mark of its own, any other server that of Anthropic.
-    https://developers.openai.com/api/docs/guides/prompt-caching,
-    https://openrouter.ai/docs/features/prompt-caching
     """
     if not settings.cache:
         return {}
-    if settings.api == "responses" or base.host == httpx2.URL(OPENAI).host:
-        return {"prompt_cache_breakpoint": {"mode": "explicit"}}
-    return {"cache_control": {"type": "ephemeral"}}
+    openai_own = settings.api == "responses" or base.host == httpx2.URL(OPENAI).host
+    return OPENAI_CACHE_MARK if openai_own else ANTHROPIC_CACHE_MARK
 
 
 def _cut_short(answer: str, reasoning: str) -> Iterator[str]:

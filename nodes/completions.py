@@ -1,11 +1,11 @@
 """What servers send back: completions of the chat protocol, read into LangChain's messages.
 
-Servers put the same facts into different fields; tests/wire/test_providers.py has a response of each kind of
-server, with the page that describes it.
+Servers put the same facts into different fields (nodes/dialects.py). langchain-openai reads those of OpenAI
+alone, and drops reasoning, costs, and the tokens that others tell in fields of their own.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -13,7 +13,17 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.record import Json, excerpt
-from hobbes.nodes.calling import outcome_of_finish
+from hobbes.nodes.dialects import (
+    REASONING_FIELDS,
+    REASONING_TAGS,
+    TOKENS_CACHE_WRITTEN,
+    TOKENS_CACHED,
+    TOKENS_IN,
+    TOKENS_OUT,
+    TOKENS_REASONING,
+    Path,
+    outcome_of_finish,
+)
 from hobbes.nodes.journal import CallDetails, ReasoningSource
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_SEARCHED_LENGTH, safe_line, storable
 
@@ -22,40 +32,6 @@ TOO_MANY_TOKENS = 2**40
 
 MAX_USAGE_LENGTH = 10_000
 """A usage of more characters is not kept: a part of it would be no JSON."""
-
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-"""The message fields in which servers send a model's reasoning. ChatOpenAI drops both."""
-
-TAGS = {"think": ReasoningSource.TRACE, "thought": ReasoningSource.SUMMARY}
-"""The tags around a reasoning within the text of an answer: a model's own, and Google's around a summary."""
-
-INTO, OUT = (("prompt_tokens",), ("input_tokens",)), (("completion_tokens",), ("output_tokens",))
-"""Where a usage says how many tokens the prompt and the answer have. The second names are Responses'."""
-
-CACHED = (
-    ("prompt_tokens_details", "cached_tokens"),
-    ("input_tokens_details", "cached_tokens"),
-    ("prompt_cache_hit_tokens",),  # DeepSeek
-    ("cache_read_input_tokens",),  # Anthropic's, passed on by gateways
-    ("cached_tokens",),  # Moonshot
-)
-"""Where a usage says how many tokens of the prompt were read from a cache."""
-
-CACHE_WRITTEN = (
-    ("prompt_tokens_details", "cache_write_tokens"),
-    ("input_tokens_details", "cache_write_tokens"),
-    ("cache_creation_input_tokens",),
-)
-"""Where a usage says how many tokens of the prompt were written to a cache."""
-
-REASONED = (
-    ("completion_tokens_details", "reasoning_tokens"),
-    ("output_tokens_details", "reasoning_tokens"),
-    ("reasoning_tokens",),
-)
-"""Where a usage says how many tokens of the answer were reasoning."""
-
-Path = tuple[str, ...]
 
 
 def message_of(completion: dict[str, Any]) -> AIMessage:
@@ -90,24 +66,12 @@ def _text_of(message: Mapping[str, Any]) -> str:
     """Return the text of a message. Its content may be a list of parts, of which some are text."""
     content = message.get("content") or ""
     if isinstance(content, list):
-        content = _joined(
+        content = "".join(
             part if isinstance(part, str) else part["text"]
             for part in content
             if isinstance(part, str) or (part.get("type") == "text" and isinstance(part.get("text"), str))
         )
     return _beginning(content)
-
-
-def _joined(texts: Iterable[str], between: str = "") -> str:
-    """Return texts as one, as far as it is looked at."""
-    joined: list[str] = []
-    length = 0
-    for text in texts:
-        joined.append(text)
-        length += len(between) + len(text)
-        if length > MAX_SEARCHED_ANSWER + len(between):
-            break
-    return _beginning(between.join(joined))
 
 
 def _beginning(text: str) -> str:
@@ -122,9 +86,9 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
     """
     usage = completion.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    into, out = _first_count(usage, INTO), _first_count(usage, OUT)
+    into, out = _first_count(usage, TOKENS_IN), _first_count(usage, TOKENS_OUT)
     total = _count(usage.get("total_tokens"))
-    reasoned = _first_count(usage, REASONED)
+    reasoned = _first_count(usage, TOKENS_REASONING)
     if into is not None and out is not None and total is not None and total > into + out:
         reasoned = total - into - out if reasoned is None else reasoned
         out = total - into
@@ -132,8 +96,8 @@ def _usage(completion: Mapping[str, Any]) -> tuple[int | None, int | None, CallD
         into,
         out,
         CallDetails(
-            tokens_cached=_first_count(usage, CACHED),
-            tokens_cache_written=_first_count(usage, CACHE_WRITTEN),
+            tokens_cached=_first_count(usage, TOKENS_CACHED),
+            tokens_cache_written=_first_count(usage, TOKENS_CACHE_WRITTEN),
             tokens_reasoning=reasoned,
             service_tier=_line(completion.get("service_tier")),
             fingerprint=_line(completion.get("system_fingerprint")),
@@ -174,14 +138,12 @@ def _first_count(usage: Mapping[str, Any], paths: tuple[Path, ...]) -> int | Non
 
 
 def _at(value: object, path: Path) -> object:
-    """Return what stands at a place within JSON objects; None if there is nothing."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def _count(tokens: object) -> int | None:
-    """Return the token count, or None if the server gave no usable number."""
     return tokens if type(tokens) is int and 0 <= tokens < TOO_MANY_TOKENS else None
 
 
@@ -196,14 +158,12 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
 
 
 def _dollars(amount: object) -> float | None:
-    """Return an amount of dollars; None if it is no usable number."""
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return None
     return float(amount) if 0 <= amount < TOO_MANY_TOKENS else None
 
 
 def _line(value: object) -> str:
-    """Return a word of a server as one line; empty if it is no text."""
     return safe_line(value) if isinstance(value, str) else ""
 
 
@@ -220,16 +180,16 @@ def _reasonings(message: Mapping[str, Any]) -> Iterator[tuple[object, ReasoningS
     yield from _reasoning_in_details(message.get("reasoning_details"))
     for field in REASONING_FIELDS:
         yield message.get(field), ReasoningSource.TRACE
-    yield _joined(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE
+    yield "".join(_reasoning_in_part(part) for part in _parts(message)), ReasoningSource.TRACE
     yield from _reasoning_in_tags(_text_of(message))
 
 
 def _reasoning_in_details(details: object) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning in OpenRouter's list: the model's own, then a summary; both may be empty."""
-    listed = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
     for kind, source in (("text", ReasoningSource.TRACE), ("summary", ReasoningSource.SUMMARY)):
-        texts = (one.get(kind) for one in listed if one.get("type") == f"reasoning.{kind}")
-        yield _joined((text for text in texts if isinstance(text, str)), "\n"), source
+        texts = (part.get(kind) for part in parts if part.get("type") == f"reasoning.{kind}")
+        yield "\n".join(text for text in texts if isinstance(text, str)), source
 
 
 def _reasoning_in_part(part: Mapping[str, Any]) -> str:
@@ -237,24 +197,22 @@ def _reasoning_in_part(part: Mapping[str, Any]) -> str:
     thinking = part.get("thinking") if part.get("type") == "thinking" else None
     if not isinstance(thinking, list):
         return thinking if isinstance(thinking, str) else ""
-    texts = (one.get("text") for one in thinking if isinstance(one, dict))
-    return _joined(text for text in texts if isinstance(text, str))
+    texts = (text.get("text") for text in thinking if isinstance(text, dict))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _reasoning_in_tags(text: str) -> Iterator[tuple[str, ReasoningSource]]:
     """Yield the reasoning before the last closing tag of a text, whose first tag may be missing."""
-    for tag, source in TAGS.items():
+    for tag, source in REASONING_TAGS.items():
         before, closed, _ = text.rpartition(f"</{tag}>")
         if closed:
             yield before.partition(f"<{tag}>")[2] or before, source
 
 
 def _refusal(message: Mapping[str, Any]) -> Json:
-    """Return the refusal of a message, from its own field or a content part; None if there is none."""
     return message.get("refusal") or next((p["refusal"] for p in _parts(message) if p.get("refusal")), None)
 
 
 def _parts(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the content parts of a message; empty if its content is plain text."""
     content = message.get("content")
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []

@@ -10,8 +10,6 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.record import Drop, canonical
 from hobbes.nodes.journal import Address, PlayerKind, Prompt, Reply
 
-NONE_LATE: Mapping[str, str] = {}
-
 
 class HumanPlayer:
     """Asks a person through LangGraph's interrupt, so that a waiting run survives the end of its process.

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import PlayedTurn
 
 
 class PlayerKind(StrEnum):
@@ -234,41 +234,54 @@ class Journal(Protocol):
         """Write a turn down. After a crash the same turn may be written a second time."""
 
 
-class MemoryJournal:
-    """A journal that keeps the calls of each thread's last turn: no model is asked twice for an answer.
+KEPT = 100
+"""Of how many places a journal in memory keeps the calls."""
 
-    `thread` names the thread that is played; calls without one are not kept.
+
+class MemoryJournal:
+    """A journal that keeps calls in memory, so that no model is asked twice for an answer.
+
+    `place` names what is played, such as the checkpoint that a node starts from, which is unique. Only the
+    calls of the last KEPT places are kept, so threads that are never finished take no memory for ever.
+    `recorded` has the calls to an agent in a turn that were recorded before.
     """
 
     has_all = False
 
-    def __init__(self, thread: Callable[[], str]) -> None:
-        self._thread = thread
+    def __init__(
+        self,
+        place: Callable[[], str],
+        recorded: Callable[[int, str], Iterable[Call]] = lambda _turn, _agent: (),
+    ) -> None:
+        self._place = place
+        self._recorded = recorded
         self._calls: dict[str, list[Call]] = {}
 
     def _of(self, turn: int, agent: str) -> list[Call]:
-        """Return the kept calls to an agent in a turn."""
-        calls = self._calls.get(self._thread(), ())
-        return [call for call in calls if (call.address.turn, call.address.agent) == (turn, agent)]
+        """Return the calls to an agent in a turn."""
+        kept = self._calls.get(self._place(), ())
+        new = (call for call in kept if (call.address.turn, call.address.agent) == (turn, agent))
+        return [*self._recorded(turn, agent), *new]
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the kept call to this question with this prompt, None if it has to be asked."""
-        same = (call for call in self._of(turn, agent) if (call.question, call.prompt) == (question, prompt))
-        return next(same, None)
+        """Return the last call to this question with this prompt, None if it has to be asked."""
+        calls = reversed(self._of(turn, agent))
+        return next((call for call in calls if (call.question, call.prompt) == (question, prompt)), None)
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, after all that were kept."""
-        return Address(turn, agent, len(self._of(turn, agent)) + 1)
+        last = max((call.address.attempt for call in self._of(turn, agent)), default=0)
+        return Address(turn, agent, last + 1)
 
     def read(self, call: Call, parsed: ParsedAnswer) -> None:
         """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
         """Keep calls in memory, but for those of people, who are asked again where a turn is played again."""
-        if thread := self._thread():
-            kept = (call for call in calls if call.reply.player != PlayerKind.HUMAN)
-            self._calls.setdefault(thread, []).extend(kept)
+        kept = (call for call in calls if call.reply.player != PlayerKind.HUMAN)
+        self._calls.setdefault(self._place(), []).extend(kept)
+        if len(self._calls) > KEPT:
+            del self._calls[next(iter(self._calls))]
 
-    def turn(self, turn: Logged) -> None:  # noqa: ARG002  as Journal
-        """Forget the calls: the checkpoints have the turn."""
-        self._calls.pop(self._thread(), None)
+    def turn(self, turn: Logged) -> None:
+        """Do nothing: the checkpoints have the turn."""

@@ -6,7 +6,7 @@ A rate limiter says when one more request may begin. Runs that are played side b
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 MINUTE = 60.0
 
@@ -31,16 +31,6 @@ class Place(NamedTuple):
 
     number: int
     seconds: float
-
-
-class RateLimiter(Protocol):
-    """Counts the requests to models, by the names of the models."""
-
-    def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
-        """Return the place of a request of about so many tokens; None if too many are under way."""
-
-    def end(self, model: str, number: int, tokens: int) -> None:
-        """Note that a request has ended, and the tokens that it had."""
 
 
 @dataclass(slots=True)
@@ -105,7 +95,7 @@ class Window:
         return not recent or (few and (limits.tokens is None or sum(recent) + tokens <= limits.tokens))
 
 
-class OwnRateLimiter:
+class RateLimiter:
     """A rate limiter for the requests of this process: of one run, or of several that share it.
 
     Where several processes share the limits, each has its part of them.

@@ -2,19 +2,18 @@
 
 from hobbes.engine.turn import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.state import PASSING, TurnState, Update, replacing
+from hobbes.nodes.state import TurnState, between_turns
 from hobbes.nodes.turn_cache import TurnCache
 
 
-def log(cache: TurnCache, journal: Journal, state: TurnState) -> Update:
+def log(cache: TurnCache, journal: Journal, state: TurnState) -> TurnState:
     """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
     resolved, record = state["resolved"], cache.record.of(state["resolved"]["record"])
     played = cache.played.of(resolved["record"])
     digest = link(state["digest"], record)
     journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], played))
-    return replacing(
+    return between_turns(
         {
-            **PASSING,
             "turn": state["turn"] + 1,
             "world": resolved["record"]["state"],
             "memories": resolved["record"]["memories"],

@@ -96,28 +96,28 @@ class ModelSettings(_Strict):
 
     @field_validator("base_url")
     @classmethod
-    def _a_url_without_secrets(cls, said: str | None) -> str | None:
-        if said is not None and (url_of(said).query or not said):
+    def _a_url_without_secrets(cls, value: str | None) -> str | None:
+        if value is not None and (url_of(value).query or not value):
             raise ValueError(
                 "may not be empty or have a query; the key goes into a variable that `key` names"
             )
-        return said
+        return value
 
     @field_validator("key")
     @classmethod
-    def _a_variable(cls, said: str | None) -> str | None:
-        if said is not None and VARIABLE.fullmatch(said) is None:
+    def _a_variable(cls, value: str | None) -> str | None:
+        if value is not None and VARIABLE.fullmatch(value) is None:
             raise ValueError(
                 "write the name of the environment variable that holds the key, in capitals, never the key"
             )
-        return said
+        return value
 
     @field_validator("extra_body")
     @classmethod
-    def _nothing_with_a_field_of_its_own(cls, said: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if reserved := sorted(RESERVED & said.keys()):
+    def _nothing_with_a_field_of_its_own(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if reserved := sorted(RESERVED & value.keys()):
             raise ValueError(f"may not hold {', '.join(reserved)}")
-        return said
+        return value
 
     @model_validator(mode="after")
     def _no_secrets(self) -> "ModelSettings":
@@ -142,25 +142,16 @@ class ModelSettings(_Strict):
 
     def parameters(self, schema: str) -> dict[str, Any]:
         """Return the parameters of each request; `schema` is the JSON schema of an answer."""
-        formats: Mapping[str, dict[str, Any]] = {
-            "none": {},
-            "json_object": {"response_format": {"type": "json_object"}},
-            # Not strict: strict schemas allow no objects by agent, such as the reports.
-            "json_schema": {
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": "answer",
-                        "schema": json.loads(schema or "{}"),
-                        "strict": False,
-                    },
-                }
-            },
-        }
         own = {name: value for name in SENT if (value := getattr(self, name)) is not None}
         if self.api == "responses":
             own["reasoning_summary"] = "auto"
-        return {**formats[self.response_format], **own, **self.extra_body}
+        if self.response_format == "none":
+            return {**own, **self.extra_body}
+        form: dict[str, Any] = {"type": self.response_format}
+        if self.response_format == "json_schema":
+            # Not strict: strict schemas allow no objects by agent, such as the reports.
+            form["json_schema"] = {"name": "answer", "schema": json.loads(schema or "{}"), "strict": False}
+        return {"response_format": form, **own, **self.extra_body}
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON, without those that are not set."""
@@ -186,7 +177,7 @@ def server_address(settings: ModelSettings) -> "httpx2.URL":
         raise ValueError(f"{ADDRESS} {error}") from None
 
 
-def url_of(said: str) -> "httpx2.URL":
+def url_of(text: str) -> "httpx2.URL":
     """Return a base URL, empty for an empty text.
 
     Raise ValueError if it is not valid or names a user. The message does not quote it: it may contain a key.
@@ -195,12 +186,12 @@ def url_of(said: str) -> "httpx2.URL":
 
     wrong = "is not a valid URL; write http://HOST:PORT/v1 or https://…"
     try:
-        address = httpx2.URL(said)
+        address = httpx2.URL(text)
     except (httpx2.InvalidURL, ValueError):
         raise ValueError(wrong) from None
     is_port = address.port is None or address.port in PORTS
     somewhere = address.scheme in {"http", "https"} and address.host and is_port
-    if said and (not somewhere or any(character.isspace() for character in said)):
+    if text and (not somewhere or any(character.isspace() for character in text)):
         raise ValueError(wrong)
     if address.userinfo:  # the transport refuses to send both a user and a key
         raise ValueError("contains a user name; put the key in an environment variable instead")

@@ -5,9 +5,9 @@ All of them return text, which is read and validated in the same way.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -18,7 +18,7 @@ from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.caps import Meter
-from hobbes.nodes.human import NONE_LATE, HumanPlayer
+from hobbes.nodes.human import HumanPlayer
 from hobbes.nodes.journal import (
     POLICY_MODEL,
     Address,
@@ -28,7 +28,7 @@ from hobbes.nodes.journal import (
     is_program,
     policy_model,
 )
-from hobbes.nodes.limits import OwnRateLimiter, RateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
@@ -48,7 +48,7 @@ SPEC = re.compile(
     r"openai(?P<responses>-responses)?:(?P<model>\S+?)(?P<parameters>([?&](temperature|max_tokens)=[0-9.]+)*)"
     r"|(?P<person>human)"
     r"|policy:(?P<policy>[^?&\s]+)(?P<given>([?&]\w+=[\w.-]+)*)"
-    r"|python:(?P<python>[^?&]+:\w+)(?P<asked>([?&](timeout|rng)=[\w.-]+)*)"
+    r"|python:(?P<python>[^?&]+:\w+)(?P<settings>([?&](timeout|rng)=[\w.-]+)*)"
 )
 """How people name a player."""
 
@@ -148,13 +148,17 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     if found["person"]:
         return Spec(PlayerKind.HUMAN, PlayerKind.HUMAN)
     if found["python"]:
-        asked = _parameters(found["asked"])
-        rng, timeout = _rng(spec, asked), _seconds(spec, asked.get("timeout", PYTHON_TIMEOUT))
+        given = _parameters(found["settings"])
+        rng, timeout = _rng(spec, given), _number(given.get("timeout", f"{PYTHON_TIMEOUT}"))
+        if not 0 < timeout < inf:
+            raise ValueError(f"timeout in {spec!r} must be a number of seconds above 0")
         return Spec(PlayerKind.PYTHON, found["python"], rng=rng, timeout=timeout)
     policy = policies.named(found["policy"])
     given = _parameters(found["given"])
     rng = _rng(spec, given)
-    shares = {name: _share(spec, name, value) for name, value in given.items()}
+    shares = {name: _number(value) for name, value in given.items()}
+    if wrong := [name for name, share in shares.items() if not 0 <= share <= 1]:
+        raise ValueError(f"{wrong[0]} in {spec!r} must be a number from 0 to 1")
     names = (*SHARES, *parameters_of(policy))
     if unknown := shares.keys() - {*names}:
         raise ValueError(
@@ -165,9 +169,8 @@ def parse_spec(policies: Policies, spec: str, models: Models = NO_MODELS) -> Spe
     return Spec(PlayerKind.POLICY, found["policy"], noise, tremble, shares, rng)
 
 
-def _parameters(said: str) -> dict[str, str]:
-    """Return the parameters that a spec says, by name."""
-    return dict(re.findall(r"[?&](\w+)=([\w.-]+)", said))
+def _parameters(text: str) -> dict[str, str]:
+    return dict(re.findall(r"[?&](\w+)=([\w.-]+)", text))
 
 
 def _rng(spec: str, given: dict[str, str]) -> str:
@@ -178,26 +181,12 @@ def _rng(spec: str, given: dict[str, str]) -> str:
     return rng
 
 
-def _seconds(spec: str, value: str | float) -> float:
-    """Return the time-out of a Python player. Raise ValueError if it is no number of seconds."""
+def _number(text: str) -> float:
+    """Return the number in a text; NaN, which is in no range, if it is none."""
     try:
-        seconds = float(value)
+        return float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < inf:
-        raise ValueError(f"timeout in {spec!r} must be a number of seconds above 0")
-    return seconds
-
-
-def _share(spec: str, name: str, value: str) -> float:
-    """Return the value of a parameter of a policy; raise ValueError if it is no share."""
-    try:
-        share = float(value)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ValueError(f"{name} in {spec!r} must be a number from 0 to 1")
-    return share
+        return nan
 
 
 def is_stand_in(spec: str) -> bool:
@@ -217,16 +206,16 @@ def with_rng(spec: str, name: str) -> str:
     return f"{policy}{'&' if '?' in policy else '?'}rng={name}{''.join(parameters)}"
 
 
-def _with_parameters(model: str, api: str, said: str) -> ModelSettings:
+def _with_parameters(model: str, api: str, text: str) -> ModelSettings:
     """Return the settings that a spec says. Raise ValueError if a parameter is malformed or out of range."""
     given: dict[str, float] = {}
     try:
-        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", said):
+        for name, value in re.findall(r"[?&](\w+)=([0-9.]+)", text):
             given[name] = float(value) if name == "temperature" else int(value)
         return ModelSettings.model_validate({"model": model, "api": api, **given})
     except ValueError as error:
         raise ValueError(
-            f"{said[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
+            f"{text[1:]}: temperature must be a number from 0 to {MAX_TEMPERATURE}, "
             "max_tokens a whole number of at least 1"
         ) from error
 
@@ -304,52 +293,42 @@ class Metered:
         return reply
 
 
+@dataclass(eq=False)
 class RunPlayers:
     """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
-    `prompts` may be a function that loads them, which is called when the first model is needed.
-    `models` has the settings of the models that the run took from a models file. With a meter, calls are
-    counted and the run's caps enforced. `answered` has the specs of the models that answered before the run
-    was resumed; the providers of these are given up later (nodes/calling.py). `late` are the calls that
-    people did not answer in time (nodes/human.py). `limiter` counts the requests for the models' limits;
-    without one, those of this run are counted alone. `past` has the turns of the run that Python players have
-    not seen (nodes/python_player.py).
+    `close` ends their connections and event loops.
     """
 
-    def __init__(  # noqa: PLR0913  everything that a run's players depend on
-        self,
-        world: AnyWorld,
-        setting: Setting[Any],
-        prompts: PromptSet | Callable[[], PromptSet],
-        meter: Meter | None = None,
-        *,
-        models: Models = NO_MODELS,
-        answered: Collection[str] = (),
-        late: Mapping[str, str] = NONE_LATE,
-        limiter: RateLimiter | None = None,
-        past: PastTurns = no_past,
-    ) -> None:
-        self._world = world
-        self._setting = setting
-        self._given_prompts = prompts
-        self._meter = meter
-        self._settings = models
-        self._answered = answered
-        self._late = late
-        self._limiter = limiter or OwnRateLimiter()
-        self._past = past
-        self._players: dict[str, Player] = {}
-        self._models: list[ChatPlayer] = []
-        self._programs: list[PythonPlayer] = []
+    world: AnyWorld
+    setting: Setting[Any]
+    prompts: PromptSet | Callable[[], PromptSet]
+    """The prompts, or what loads them when the first model is needed."""
+    meter: Meter | None = None
+    """Counts calls and enforces the run's caps; None to do neither."""
+    _: KW_ONLY
+    models: Models = field(default_factory=dict)
+    """The settings of the models that the run took from a models file."""
+    answered: Collection[str] = ()
+    """The specs of the models that answered before the run was resumed. They are given up later."""
+    late: Mapping[str, str] = field(default_factory=dict)
+    """The calls that people did not answer in time (nodes/human.py)."""
+    limiter: RateLimiter = field(default_factory=RateLimiter)
+    """Counts the requests for the models' limits. Runs that are played side by side share one."""
+    past: PastTurns = no_past
+    """The turns of the run that Python players have not seen (nodes/python_player.py)."""
+    _players: dict[str, Player] = field(default_factory=dict, init=False)
+    _models: list["ChatPlayer"] = field(default_factory=list, init=False)
+    _programs: list[PythonPlayer] = field(default_factory=list, init=False)
 
     @cached_property
     def _prompts(self) -> PromptSet:
-        return self._given_prompts() if callable(self._given_prompts) else self._given_prompts
+        return self.prompts() if callable(self.prompts) else self.prompts
 
     @cached_property
     def _system(self) -> str:
         """The system text, which is the same for all agents and turns."""
-        return system_text(self._prompts, self._setting)
+        return system_text(self._prompts, self.setting)
 
     def named(self, spec: str) -> Player:
         """Return the player of a spec; it is made when it is first needed."""
@@ -358,25 +337,24 @@ class RunPlayers:
         return self._players[spec]
 
     def _made(self, spec: str) -> Player:
-        """Return a new player of a spec."""
-        parsed = parse_spec(self._world.policies, spec, self._settings)
+        parsed = parse_spec(self.world.policies, spec, self.models)
         if parsed.settings is not None:
             return self._model(spec, parsed.settings, self._system, self._prompts)
         if parsed.kind is PlayerKind.HUMAN:
-            return HumanPlayer(self._late, answer_schema(self._world, self._setting))
-        seed = self._setting.seed
+            return HumanPlayer(self.late, answer_schema(self.world, self.setting))
+        seed = self.setting.seed
         if parsed.kind is PlayerKind.PYTHON:
-            player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self._past)
+            player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self.past)
             self._programs.append(player)
             return player
-        return PolicyPlayer(self._world, parsed, seed)
+        return PolicyPlayer(self.world, parsed, seed)
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""
         name = f"observer {spec}"
         if name not in self._players:
-            settings = parse_spec(self._world.policies, spec, self._settings).settings
-            player: Player = HumanPlayer(self._late, ruling_schema(self._world))
+            settings = parse_spec(self.world.policies, spec, self.models).settings
+            player: Player = HumanPlayer(self.late, ruling_schema(self.world))
             if settings:
                 # An observer has no turn template; it gets the requests as JSON and nothing else.
                 alone = replace(self._prompts, turn="{{ view }}")
@@ -385,35 +363,31 @@ class RunPlayers:
         return self._players[name]
 
     def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
-        """Return a new chat player."""
         # Imported late: the client takes longer to import than a small run of policies takes to play.
         from hobbes.nodes.chat import ChatPlayer  # noqa: PLC0415
 
-        name = spec if spec in self._settings else f"{PlayerKind.CHAT}:{settings.model}"
-        answered = spec in self._answered
-        self._models.append(
-            ChatPlayer(
-                settings,
-                system,
-                prompts,
-                name=name,
-                answered=answered,
-                limiter=self._limiter,
-                meter=self._meter,
-            )
+        player = ChatPlayer(
+            settings,
+            system,
+            prompts,
+            name=spec if spec in self.models else f"{PlayerKind.CHAT}:{settings.model}",
+            answered=spec in self.answered,
+            limiter=self.limiter,
+            meter=self.meter,
         )
-        return self._models[-1]
+        self._models.append(player)
+        return player
 
     def _counted(self, player: Player, spec: str) -> Player:
         """Return the player with its calls counted, unless it is a person, whose answers cost nothing."""
-        if self._meter is None or isinstance(player, HumanPlayer):
+        if self.meter is None or isinstance(player, HumanPlayer):
             return player
-        return Metered(player, spec, self._meter)
+        return Metered(player, spec, self.meter)
 
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if calls can be made."""
         gone = (model.gone for model in self._models if model.gone)
-        return (self._meter.stop_reason if self._meter else "") or next(gone, "")
+        return (self.meter.stop_reason if self.meter else "") or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections and event loops."""

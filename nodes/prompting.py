@@ -10,28 +10,32 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
-from itertools import chain, combinations, pairwise, product, takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError
-from jinja2.meta import find_undeclared_variables
-from jinja2.nodes import Const, Expr, Extends, FromImport, Getattr, Getitem, Import, Include, Name
-from jinja2.nodes import Template as Tree
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory, in_words, reason
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import Drop, Json, JsonObject, canonical, compact, sha256
+from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
 from hobbes.engine.turn import meanings, play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.files import FileError, real_path, text_of
+from hobbes.nodes.prompt_templates import (
+    PromptError,
+    ViewPart,
+    check_placeholders,
+    one_line_json,
+    paths_of_view,
+    reads_files,
+    render,
+)
 
 ROOT = Path(__file__).resolve().parents[1] / "prompts"
 """The prompts of this checkout: ROOT/<world>/<variant>/{system,turn}.<lang>.md.
@@ -49,34 +53,17 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
-# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
-_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
-_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
-_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
-_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
-_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
-
 # Say in a system template what the variant is about, and how much its advice gives away.
 _ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
 
 # Names settings of which a system template says nothing, so that it takes only their defaults.
 _UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
 
-_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
-
-# Characters that JSON does not escape, although some readers take them for line ends or cannot encode them.
-_NOT_ON_A_LINE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
 _DATA = frozenset({"code", "detail"})
 """What an entry of the feedback has for programs; a prompt has the words that are made of it."""
 
 MAX_TEMPLATE_LENGTH = 1_000_000
 """The most bytes of a template file."""
-
-
-class PromptError(ValueError):
-    """A prompt cannot be used. The message is one line for the person who edits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +135,11 @@ def about(world_name: str, variant: str) -> dict[str, str]:
 
     Both stand in comments of its system template; if languages say different things, the first one counts.
     """
-    said: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for lang in reversed(languages(world_name, variant)):
         file = folder_of(world_name, variant) / f"system.{lang}.md"
-        said |= {found["key"]: found["text"] for found in _ABOUT.finditer(_text_if_any(file))}
-    return said
+        comments |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
+    return comments
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
@@ -160,15 +147,7 @@ def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]
 
     The variant is a name, or the path of a folder. Raise PromptError, in one line, if anything is wrong.
     """
-    try:
-        return _load(world, variant, lang, setting or default_setting(world))
-    except RecursionError as error:
-        place = name_of(folder_of(world.name, variant))
-        raise PromptError(f"{place}: a template is nested too deep; write it with fewer brackets") from error
-
-
-def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> PromptSet:
-    """Load and check a variant in one language. Raise RecursionError if Python cannot read its templates."""
+    setting = setting or default_setting(world)
     folder = folder_of(world.name, variant)
     if is_path(variant):
         _check_folder(folder)
@@ -185,25 +164,14 @@ def _load(world: AnyWorld, variant: str, lang: str, setting: Setting[Any]) -> Pr
             f"{name_of(folder)} has no language {lang!r}, since it has no file system.{lang}.md; "
             f"languages: {', '.join(there) or 'none'}"
         )
-    names = _placeholders_of(world)
-    prompts = PromptSet(
-        world.name,
-        variant,
-        lang,
-        system=_with_includes(world, folder / f"system.{lang}.md", names),
-        turn=_with_includes(world, folder / f"turn.{lang}.md", names | VIEW),
-        schema=answer_schema(world, setting),
-    )
-    _check_told(world, prompts, setting)
-    prompts = bound(world, prompts, setting)
-    # A trial rendering, since some mistakes appear only then; nothing is kept of it.
-    system_text(prompts, default_setting(world))
+    names = frozenset({*world.config.model_fields, "agents", "schema"})
+    system = _with_includes(world, folder / f"system.{lang}.md", names)
+    turn = _with_includes(world, folder / f"turn.{lang}.md", names | VIEW)
+    # A trial rendering is part of it, since some mistakes appear only then.
+    prompts = fit_to_setting(world, PromptSet(world.name, variant, lang, system, turn, ""), setting)
     _check_turn(world, prompts)
-    if world.observer is None:
-        return replace(prompts, hash=content_hash(prompts))
-    observer = template_text(_observer_file(world, folder, lang))
-    prompts = replace(prompts, observer=_observer_text(world, folder, lang, setting.config))
-    return replace(prompts, hash=content_hash(prompts, observer))
+    observer = [template_text(_observer_file(world, folder, lang))] if world.observer else []
+    return replace(prompts, hash=content_hash(prompts, *observer))
 
 
 def content_hash(prompts: PromptSet, *others: str) -> str:
@@ -238,7 +206,7 @@ def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> N
     if changed:
         raise PromptError(
             f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
-            f"variant: {', '.join(one for one in variants(world) if one != prompts.variant)}"
+            f"variant: {', '.join(name for name in variants(world) if name != prompts.variant)}"
         )
 
 
@@ -246,13 +214,13 @@ def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptS
     """Return prompts with what all turns of a run in this setting have in common."""
     return replace(
         prompts,
-        fixed=_fixed_values(prompts, setting),
+        fixed=fixed_values(prompts, setting),
         viewer_key=world.viewer_key,
         sentences={**meanings(world), **_sentences_in(prompts.world, prompts.lang)},
     )
 
 
-def _fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
+def fixed_values(prompts: PromptSet, setting: Setting[Any]) -> dict[str, Json]:
     """Return what both templates are filled in with in all turns of a run."""
     return {
         **setting.config.model_dump(mode="json"),
@@ -286,14 +254,6 @@ def template_files(world: AnyWorld, variant: str, lang: str) -> Iterator[Path]:
         yield _observer_file(world, folder, lang)
 
 
-def rules_known(world: AnyWorld) -> frozenset[str]:
-    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
-    folders = {folder_of(world.name, variant) for variant in variants(world)}
-    folders |= {_above(folder) for folder in folders}
-    texts = (_text_if_any(file) for at in folders for file in at.glob("*.md"))
-    return frozenset(name for text in texts for name in rules_of(text))
-
-
 def _observer_file(world: AnyWorld, folder: Path, lang: str) -> Path:
     """Return the text of an observer that is a model: in the folder of the variant, or shared by variants."""
     file = folder / f"observer.{lang}.md"
@@ -304,7 +264,7 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
     """Render what an observer that is a model is told."""
     file = _observer_file(world, folder, lang)
     values = {**config.model_dump(mode="json"), "schema": ruling_schema(world)}
-    return _render(partial(name_of, file), _read_template(file, values), values)
+    return render(partial(name_of, file), _read_template(file, values), values)
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
@@ -325,14 +285,19 @@ def schema_of(model: type[BaseModel]) -> str:
 
 def _without_titles(schema: Any) -> Any:  # noqa: ANN401  JSON
     if isinstance(schema, dict):
-        said = ((name, value) for name, value in schema.items() if name != "title" or isinstance(value, dict))
-        return {name: _without_titles(value) for name, value in said}
-    return [_without_titles(one) for one in schema] if isinstance(schema, list) else schema
+        items = ((key, value) for key, value in schema.items() if key != "title" or isinstance(value, dict))
+        return {key: _without_titles(value) for key, value in items}
+    return [_without_titles(element) for element in schema] if isinstance(schema, list) else schema
 
 
 def system_text(prompts: PromptSet, setting: Setting[Any]) -> str:
     """Return the system text of a run: the same for every agent and turn, so that providers cache it."""
-    return _render(partial(prompts.place, "system"), prompts.system, _fixed_values(prompts, setting))
+    return filled_system_text(prompts, fixed_values(prompts, setting))
+
+
+def filled_system_text(prompts: PromptSet, fixed: Mapping[str, Json]) -> str:
+    """Return the system text, filled in with these values."""
+    return render(partial(prompts.place, "system"), prompts.system, fixed)
 
 
 def turn_text(prompts: PromptSet, view: JsonObject) -> str:
@@ -347,11 +312,11 @@ def fixed_words(prompts: PromptSet, turn: str) -> str:
     except PromptError:  # it calculates with parts of the view
         return ""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(turn, blank, strict=False))
-    return "".join(one for one, _ in alike)
+    return "".join(character for character, _ in alike)
 
 
-def _turn_text(prompts: PromptSet, view: "ViewPart", you: Json) -> str:
-    return _render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
+def _turn_text(prompts: PromptSet, view: ViewPart, you: Json) -> str:
+    return render(partial(prompts.place, "turn"), prompts.turn, {**prompts.fixed, "view": view, "you": you})
 
 
 def replace_codes(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
@@ -361,8 +326,8 @@ def replace_codes(prompts: PromptSet, view: Mapping[str, Any]) -> JsonObject:
     """
     memory, ruling = view.get("memory", view), view.get("observer")
     if memory.get("feedback"):
-        told = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
-        remembered = {**memory, "feedback": told}
+        feedback = [_without_code(in_words(prompts.sentences, entry)) for entry in memory["feedback"]]
+        remembered = {**memory, "feedback": feedback}
         view = {**view, "memory": remembered} if "memory" in view else remembered
     if isinstance(ruling, Mapping) and "code" in ruling:
         why = reason(prompts.sentences, str(ruling["code"]), str(ruling["detail"]))
@@ -387,59 +352,6 @@ def view_in(turn: str) -> dict[str, Any] | None:
     return None
 
 
-class ViewPart:
-    """A view or a part of it, as turn templates use it: printed, it is compact JSON on one line.
-
-    So text that agents wrote stays inside quotation marks, and cannot begin a line of its own. Numbers are
-    plain, so that a template can calculate with them. What a view does not have is `null`.
-    """
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:  # noqa: ANN401  JSON
-        self._value = value
-
-    def __getitem__(self, name: object) -> object:
-        """Return a part by its name or number."""
-        key = _plain(name)
-        try:
-            return _part(self._value[key])
-        except (LookupError, TypeError):
-            return ViewPart(None)
-
-    def __iter__(self) -> Iterator[object]:
-        """Yield the elements of a list, or the names in an object."""
-        yield from map(_part, self._value or ())
-
-    def __len__(self) -> int:
-        """Return the number of elements."""
-        return len(self._value or ())
-
-    def __bool__(self) -> bool:
-        """Return whether there is something."""
-        return bool(self._value)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether it is this JSON."""
-        return bool(self._value == _plain(other))
-
-    def __hash__(self) -> int:
-        """Return the hash of its text."""
-        return hash(str(self))
-
-    def __str__(self) -> str:
-        """Return it as compact JSON on one line."""
-        return one_line_json(self._value)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401  JSON, or what a template compares it with
-    return json.loads(str(value)) if isinstance(value, ViewPart) else value
-
-
-def _part(value: Json) -> object:
-    return value if type(value) in {int, float} else ViewPart(value)
-
-
 def rejection_in_words(prompts: PromptSet, drop: Drop) -> str:
     """Return a rejection as one line of a follow-up question."""
     return f"{one_line_json(drop.said)}: {reason(prompts.sentences, drop.code, drop.detail)}"
@@ -452,63 +364,12 @@ def follow_up_text(lang: str, answer: str, rejections: Sequence[str], turn: str)
     """
     file = ROOT / f"follow_up.{lang}.md"
     values = {"answer": answer, "refused": rejections, "turn": turn}
-    return _render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
-
-
-def one_line_json(value: Json) -> str:
-    r"""Return compact JSON on one line for every reader: U+0085, U+2028 and the like become \uXXXX."""
-    text = compact(value)
-    if text.isascii() and "\x7f" not in text:  # the usual case; a search takes longer than making the text
-        return text
-    return _NOT_ON_A_LINE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return render(partial(name_of, file), _read_template(file, values.keys()).rstrip(), values)
 
 
 def rules_of(template: str) -> tuple[str, ...]:
     """Return the names of the rules that a template marks with `{# rule: NAME #}`, in order."""
     return tuple(found["name"] for found in RULE.finditer(template))
-
-
-def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line that has text: its number, its text, and whether a known mark covers it.
-
-    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
-    and JSON are cut out of the text.
-    """
-    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
-    marked = begun = False
-    before: list[bool] = []  # whether a mark stands before each condition that is open
-    for number, line in enumerate(source.splitlines(), 1):
-        if found := _MARK.search(line):
-            marked, begun = found["name"].strip() in known, False
-        line_of_text = _MARK.sub("", line)
-        if text := _TAG.sub("", line_of_text).strip():
-            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
-            begun = True
-            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
-            continue
-        marked = marked and bool(line)
-        for tag in _TAG.finditer(line_of_text):
-            match tag["word"]:
-                case "if" | "for":
-                    before.append(marked and not begun)
-                case "elif" | "else":
-                    marked, begun = bool(before) and before[-1], False
-                case "endif" | "endfor":
-                    before = before[:-1]  # it is empty if the condition began inside a line of text
-                    marked = False
-
-
-def expressions(source: str) -> Iterator[list[tuple[int, str, str]]]:
-    """Yield the tokens of each placeholder and each tag of a template: line, kind (as Jinja has it), text."""
-    tokens: list[tuple[int, str, str]] = []
-    for token in _JINJA.lex(source):
-        match token[1]:
-            case "variable_begin" | "block_begin":
-                tokens = []
-            case "variable_end" | "block_end":
-                yield tokens
-            case _:
-                tokens.append(token)
 
 
 def approximate_tokens(text: str) -> int:
@@ -525,73 +386,6 @@ def approximate_tokens(text: str) -> int:
     return count_tokens_approximately([text], chars_per_token=len(text) / tokens if text else 4)
 
 
-MIN_CACHED_TOKENS = 1024
-"""The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
-
-https://developers.openai.com/api/docs/guides/prompt-caching
-"""
-
-
-def cacheable(tokens: int) -> int:
-    """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
-    return tokens if tokens >= MIN_CACHED_TOKENS else 0
-
-
-def sections(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sections of a prompt: `system` or `turn`, title, text.
-
-    Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
-    turn text consists of its first `words`, which are the same for all agents and turns (`fixed_words`), and
-    of the `view` with all that follows.
-    """
-    starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
-    for start, end in pairwise(starts):
-        if text := system[start:end]:
-            title = _HEADING.match(text)
-            yield "system", title["title"] if title else "beginning", text
-    if words:
-        yield "turn", "words", words
-    yield "turn", "view", turn.removeprefix(words)
-
-
-@lru_cache(maxsize=64)
-def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
-    """Return the problems of a prompt, one line each: what cannot be filled in under some treatment."""
-    return tuple(_under_treatments(world, prompts))
-
-
-def _environment() -> ImmutableSandboxedEnvironment:
-    """Return a Jinja environment that is strict about names, sandboxed, and without randomness."""
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.globals.clear()
-    del environment.filters["random"]
-    return environment
-
-
-_JINJA = _environment()
-
-
-@lru_cache(maxsize=64)
-def _parse(source: str) -> Tree:
-    """Return the syntax tree of a template. Raise TemplateSyntaxError if it is not a template."""
-    return _JINJA.parse(source)
-
-
-@lru_cache(maxsize=64)
-def _template(source: str) -> Template:
-    return _JINJA.from_string(_parse(source))
-
-
-def _render(place: Callable[[], str], source: str, values: Mapping[str, object]) -> str:
-    """Return a filled-in template. Raise PromptError, with its place, for whatever its expressions raise."""
-    try:
-        return _template(source).render(values)
-    except Exception as error:  # an expression of a template can raise anything
-        raise PromptError(f"{place()}: {_first_line(error)}") from error
-
-
 def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> None:
     """Raise PromptError, with the known names, for an unknown one."""
     if name not in names:
@@ -599,7 +393,6 @@ def _check_known(kind: str, place: str, name: str, names: Collection[str]) -> No
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise PromptError if the path of a variant does not lead to a folder."""
     try:
         found = folder.is_dir()
         str(real_path(folder)).encode()  # a run is stored with the path
@@ -612,7 +405,7 @@ def _check_folder(folder: Path) -> None:
     if not found:
         given = folder if folder.is_absolute() or ".." in folder.parts else f"./{folder}"
         try:
-            beside = [one.name for one in folder.parent.iterdir() if one.is_dir()]
+            beside = [other.name for other in folder.parent.iterdir() if other.is_dir()]
         except OSError:
             beside = []
         raise PromptError(f"{given}: there is no such folder{did_you_mean(folder.name, beside)}")
@@ -620,23 +413,17 @@ def _check_folder(folder: Path) -> None:
 
 def _shared_file(world: AnyWorld, folder: Path, name: str) -> Path:
     """Return the file that variants share: in the folder above the variant's, else in prompts/<world>/."""
-    above, of_world = _above(folder) / name, ROOT / world.name / name
+    above, of_world = above_folder(folder) / name, ROOT / world.name / name
     return of_world if _exists(of_world) and not _exists(above) else above
 
 
 def _exists(file: Path) -> bool:
-    """Return whether there is a file; a name that the system does not allow is not a file."""
     return os.path.exists(file)  # noqa: PTH110  Path.exists raises OSError for such a name
 
 
-def _above(folder: Path) -> Path:
+def above_folder(folder: Path) -> Path:
     """Return the folder above another one, whose path may be `.` or end in `..`."""
     return folder / ".." if folder.name in {"", ".."} else folder.parent
-
-
-def _placeholders_of(world: AnyWorld) -> frozenset[str]:
-    """Return the placeholders that a world's system templates may use."""
-    return frozenset({*world.config.model_fields, "agents", "schema"})
 
 
 def default_setting(world: AnyWorld) -> Setting[Any]:
@@ -650,8 +437,8 @@ def _with_includes(world: AnyWorld, file: Path, known: Collection[str]) -> str:
         lambda found: _read_template(_shared_file(world, file.parent, found["name"]), known),
         _read_template(file, known),
     )
-    if _reads_files(text):
-        shared = name_of(_above(file.parent))
+    if reads_files(text):
+        shared = name_of(above_folder(file.parent))
         raise PromptError(
             f'{name_of(file)}: write {{% include "FILE" %}}, FILE in {shared}, without further includes'
         )
@@ -666,7 +453,7 @@ def template_text(file: Path) -> str:
         raise PromptError(f"{name_of(file)}: {error}") from error
 
 
-def _text_if_any(file: Path) -> str:
+def text_if_any(file: Path) -> str:
     """Return the text of a template file, empty if it cannot be read."""
     try:
         return template_text(file)
@@ -675,37 +462,15 @@ def _text_if_any(file: Path) -> str:
 
 
 def _read_template(file: Path, known: Collection[str]) -> str:
-    """Return the text of a template file.
-
-    Raise PromptError if it cannot be read, is not UTF-8, is not a template, or names an unknown placeholder.
-    """
+    """Return the text of a template file. Raise PromptError if it cannot be read or used."""
     text = template_text(file)
-    try:
-        unknown = sorted(_placeholders(text) - set(known))
-    except TemplateSyntaxError as error:
-        raise PromptError(f"{name_of(file)}, line {error.lineno}: {_first_line(error)}") from error
-    if unknown:
-        raise PromptError(
-            f"{name_of(file)}: unknown placeholder {', '.join(unknown)}; known: {' '.join(sorted(known))}"
-        )
+    check_placeholders(name_of(file), text, known)
     return text
-
-
-@lru_cache(maxsize=64)
-def _placeholders(text: str) -> frozenset[str]:
-    """Return the placeholders of a template. Raise TemplateSyntaxError if it is not a template."""
-    return frozenset(find_undeclared_variables(_parse(text)))
-
-
-@lru_cache(maxsize=64)
-def _reads_files(text: str) -> bool:
-    """Return whether a template would read further files when it is rendered."""
-    return any(_parse(text).find_all((Include, Import, FromImport, Extends)))
 
 
 def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
     """Raise PromptError if a turn template names a part that no view has, or cannot be filled in."""
-    paths = _paths_of_view(prompts.turn)
+    paths = paths_of_view(prompts.turn)
     samples = list(_sample_views(world)) if paths else [first_view(world)]
     for path in sorted(paths):
         if not any(_has(view, path) for view in samples):
@@ -713,28 +478,6 @@ def _check_turn(world: AnyWorld, prompts: PromptSet) -> None:
             place = prompts.place("turn")
             raise PromptError(f"{place}: no view of {world.name} has {'.'.join(path)}; it has: {known}")
     turn_text(prompts, samples[0])
-
-
-def shows_view(template: str) -> bool:
-    """Return whether a turn template uses the view anywhere."""
-    return "view" in _placeholders(template)
-
-
-def _paths_of_view(template: str) -> set[tuple[str, ...]]:
-    """Return the parts of the view that a template names, each as the names that lead to it."""
-    found = {_path(node) for node in _parse(template).find_all((Getattr, Getitem))}
-    return {path for path in found if path}
-
-
-def _path(node: Expr) -> tuple[str, ...] | None:
-    """Return the names that lead from the view to an expression; None if it begins elsewhere."""
-    match node:
-        case Name(name="view"):
-            return ()
-        case Getattr(node=inner, attr=str(name)) | Getitem(node=inner, arg=Const(value=str(name))):
-            above = _path(inner)
-            return None if above is None else (*above, name)
-    return None
 
 
 def _has(view: Json, path: tuple[str, ...]) -> bool:
@@ -749,7 +492,8 @@ _TURNS_TRIED = 3
 
 def _sample_views(world: AnyWorld) -> Iterator[JsonObject]:
     """Yield views of the first turns of a world, under its default setting and with each setting changed."""
-    for treatment in [{}, *_single_treatments(world)]:
+    singly = ({name: value} for name, values in values_to_try(world).items() for value in values)
+    for treatment in ({}, *singly):
         agents = treatment.get("agents", world.default_agents)
         values = {name: value for name, value in treatment.items() if name != "agents"}
         try:
@@ -774,47 +518,8 @@ def first_view(world: AnyWorld) -> JsonObject:
     return view_of(world, state, {}, world.actors(state)[0])
 
 
-def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the problems of rendering each text under each treatment of what it names, without repeats."""
-    baseline, view = _fixed_values(prompts, default_setting(world)), first_view(world)
-
-    def system(fixed: Mapping[str, Json]) -> str:
-        return _render(partial(prompts.place, "system"), prompts.system, fixed)
-
-    def turn(fixed: Mapping[str, Json]) -> str:
-        return turn_text(replace(prompts, fixed=fixed), view)
-
-    seen: set[str] = set()
-    for template, render in ((prompts.system, system), (prompts.turn, turn)):
-        for treatment in _treatments(world, _placeholders(template)):
-            try:
-                render(baseline | treatment)
-            except PromptError as error:
-                if str(error) not in seen:
-                    seen.add(str(error))
-                    settings = (f"{name}={one_line_json(value)}" for name, value in treatment.items())
-                    yield f"{error} (with {', '.join(settings)})"
-
-
-def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, Json]]:
-    """Yield changes of those fields of the config to try: each value of each, and each pair of values.
-
-    Pairs reach conditions that stand inside other conditions.
-    """
-    found = {name: values for name, values in _values_to_try(world).items() if name in names}
-    yield from ({name: value} for name, values in found.items() for value in values)
-    for (one, ones), (other, others) in combinations(found.items(), 2):
-        yield from ({one: a, other: b} for a, b in product(ones, others))
-
-
-def _single_treatments(world: AnyWorld) -> Iterator[dict[str, Json]]:
-    """Yield each value of each field of the config to try."""
-    for name, values in _values_to_try(world).items():
-        yield from ({name: value} for value in values)
-
-
 @lru_cache(maxsize=8)
-def _values_to_try(world: AnyWorld) -> Mapping[str, list[Json]]:
+def values_to_try(world: AnyWorld) -> Mapping[str, list[Json]]:
     """Return the values to try of each field of the config, and of the number of agents."""
     schema = world.config.model_json_schema()
     fields: dict[str, list[Json]] = {
@@ -847,35 +552,6 @@ def _ends(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
             yield from ({name: values[k] for name, values in ends.items() if values} for k in (0, -1))
 
 
-def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
-    for lang in languages(prompts.world, prompts.variant):
-        if lang == prompts.lang:
-            continue
-        try:
-            other = load_prompts(world, prompts.variant, lang)
-        except PromptError:  # a problem of the other language, which is checked by itself
-            continue
-        for part in ("system", "turn"):
-            ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))
-            for word in sorted(ours ^ theirs):
-                has, lacks = (prompts, other) if word in ours else (other, prompts)
-                yield f"{lacks.place(part)}: has no {word}, which {has.place(part)} has"
-
-
-def _vocabulary(template: str) -> set[str]:
-    """Return what a template must have in every language: its placeholders and marked rules."""
-    return {f"placeholder {name}" for name in _placeholders(template)} | {
-        f"rule {name}" for name in rules_of(template)
-    }
-
-
 def name_of(file: Path) -> str:
     """Return the name of a file as people say it: from the checkout, or as it was given."""
     return (file.relative_to(ROOT.parent) if file.is_relative_to(ROOT) else file).as_posix()
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    return (str(error) or type(error).__name__).splitlines()[0]

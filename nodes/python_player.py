@@ -51,7 +51,7 @@ def load(name: str) -> Callable[..., Any]:
     Raise ValueError, with one line, if it cannot be imported or cannot play.
     """
     try:
-        return _result_of(_begin(_find, name).result())  # type: ignore[no-any-return]
+        return _begin(_find, name).result()  # type: ignore[no-any-return]
     except _FailedError as failure:
         raise ValueError(str(failure)) from failure
 
@@ -75,7 +75,6 @@ def _find(name: str) -> Callable[..., Any]:
 
 
 def _is_class(name: str) -> bool:
-    """Return whether a class has this name, and no function. Raise _FailedError."""
     return isinstance(_find(name), type)
 
 
@@ -161,7 +160,6 @@ class PythonPlayer:
         """Return None: a program would answer the same again."""
 
     async def _answer(self, address: Address, view: JsonObject) -> Reply:
-        """Return the reply to a view."""
         async with self._free[address.agent]:
             try:
                 text = await _in_thread(self._act, address, view, await self._to_replay(address))
@@ -213,7 +211,6 @@ class PythonPlayer:
         return self._loop.result_of(result)
 
     def _failed(self, outcome: Outcome, error: str) -> Reply:
-        """Return the reply of a failed call."""
         return Reply("", python_model(self._name), failure=outcome, error=error)
 
     def close(self) -> None:
@@ -265,41 +262,30 @@ def _last_line(error: BaseException) -> str:
         return "an exception without a text"
 
 
-Ended: TypeAlias = tuple[Any, _FailedError | None]
-"""How a function ended: with a result, or with a failure."""
-
-
-def _begin(function: Callable[..., Any], *arguments: object) -> "Future[Ended]":
+def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
     """Call a person's own function in a thread, which does not keep this process from ending.
 
-    Ctrl-C interrupts the main thread alone, so a KeyboardInterrupt of this one is the function's own.
+    Whatever it raises, the future raises _FailedError. Ctrl-C interrupts the main thread alone, so a
+    KeyboardInterrupt of this one is the function's own.
     """
-    ended: Future[Ended] = Future()
-    ended.set_running_or_notify_cancel()
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
 
     def call() -> None:
         try:
-            ended.set_result((function(*arguments), None))
+            future.set_result(function(*arguments))
         except _FailedError as failure:
-            ended.set_result((None, failure))
+            future.set_exception(failure)
         except BaseException as error:  # noqa: BLE001  raised where it is waited for
-            ended.set_result((None, _FailedError(_last_line(error))))
+            future.set_exception(_FailedError(_last_line(error)))
 
     Thread(target=call, daemon=True).start()
-    return ended
-
-
-def _result_of(ended: Ended) -> Any:  # noqa: ANN401  whatever it returns
-    """Return the result of a function that was called in a thread. Raise _FailedError if it failed."""
-    result, failure = ended
-    if failure is not None:
-        raise failure
-    return result
+    return future
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
     """Return what a person's own function returns, while the event loop goes on. Raise _FailedError."""
-    return _result_of(await asyncio.wrap_future(_begin(function, *arguments)))
+    return await asyncio.wrap_future(_begin(function, *arguments))
 
 
 def _as_text(answer: object) -> str:

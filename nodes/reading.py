@@ -8,12 +8,12 @@ several, the one with the most fields of an answer; json-repair, applied from th
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
 from functools import partial
 from typing import Any, Self, SupportsIndex
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Findings
+from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.journal import TURN_QUESTION, Call, Reply
 
 MAX_LENGTH = 1_000_000
@@ -29,9 +29,7 @@ MAX_DEPTH = 32
 MAX_NUMBER = 10**18
 """A number beyond this, or below its negative, is clamped to it. No world has that much of anything."""
 
-_MAY_BE_LARGE = re.compile(r"[0-9](?:[0-9]{18}|[eE])")
-"""Matches in every text that has a number beyond MAX_NUMBER: 19 digits in a row, or an exponent."""
-REASONING_ENDS = re.compile("</th(?:ink|ought)>")
+_REASONING_ENDS = re.compile(f"</(?:{'|'.join(REASONING_TAGS)})>")
 """Matches the tags at the end of a reasoning."""
 
 
@@ -50,7 +48,7 @@ def deciding(calls: Iterable[Call]) -> Call | None:
 
 def end_of_reasoning(text: str) -> int:
     """Return where the reasoning in a text ends: after its last closing tag; 0 without one."""
-    return max((match.end() for match in REASONING_ENDS.finditer(text)), default=0)
+    return max((match.end() for match in _REASONING_ENDS.finditer(text)), default=0)
 
 
 class UnreadableError(ValueError):
@@ -135,22 +133,6 @@ def _object(findings: Findings, text: str) -> dict[str, Any] | None:
     return value
 
 
-class _SaidTwiceError(Exception):
-    """A JSON object has a key twice."""
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of its keys and values. Raise _SaidTwiceError if a key is there twice."""
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise _SaidTwiceError
-    return result
-
-
-_PLAIN = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=str)
-"""Reads the JSON of most answers: no key stands twice in an object, and no number is too large."""
-
-
 def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     """Return the value of a JSON text.
 
@@ -158,9 +140,6 @@ def _decode(findings: Findings, text: str) -> Any:  # noqa: ANN401  any JSON
     is clamped to it, which is a mend. NaN and Infinity, which are not JSON, are read as texts. Raise
     ValueError or RecursionError if the text cannot be decoded.
     """
-    if not _MAY_BE_LARGE.search(text):  # twice as fast: Python need not look at each number
-        with suppress(_SaidTwiceError):
-            return _PLAIN.decode(text)
 
     def first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result: dict[str, Any] = {}

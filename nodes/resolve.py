@@ -3,11 +3,11 @@
 import orjson
 
 from hobbes.engine import turn
-from hobbes.nodes.state import TurnState, Update
+from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
 
 
-def resolve(cache: TurnCache, state: TurnState) -> Update:
+def resolve(cache: TurnCache, state: TurnState) -> TurnState:
     """Return the record of the turn, whether the game is over, and the world's ledgers."""
     world = cache.world
     memories, judged = cache.memories.of(state["memories"]), cache.judged.of(state["judged"])

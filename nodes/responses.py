@@ -1,18 +1,13 @@
 """OpenAI's Responses API: requests and responses, in the words of the chat protocol.
 
 https://developers.openai.com/api/docs/api-reference/responses. The rest of hobbes speaks of chat completions.
+langchain-openai has a translation for itself only; it drops temperatures and `stop` without a word.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-RESPONSES_NAMES = {
-    "max_tokens": "max_output_tokens",
-    "response_format": "text.format",
-    "reasoning_effort": "reasoning.effort",
-    "reasoning_summary": "reasoning.summary",
-}
-"""What the Responses API calls parameters that have another name in the chat protocol; a dot is an object."""
+from hobbes.nodes.dialects import OPTIONAL_PARAMETERS
 
 
 def responses_request(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +20,7 @@ def responses_request(request: Mapping[str, Any]) -> dict[str, Any]:
             # The schema lies one level higher.
             body["text"] = {"format": {"type": value["type"], **value.get("json_schema", {})}}
         else:
-            outer, _, inner = RESPONSES_NAMES.get(name, name).partition(".")
+            outer, _, inner = OPTIONAL_PARAMETERS.get(name, name).partition(".")
             body[outer] = {**body.get(outer, {}), inner: value} if inner else value
     return body
 

@@ -7,7 +7,7 @@ from array import array
 from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from urllib.parse import unquote, unquote_plus
 
 from hobbes.engine.said import INVISIBLE
@@ -79,8 +79,8 @@ def without_secrets(text: str) -> str:
     places = {
         (*place, name): None
         for layer in _layers(text)
-        for one, name in disguises.items()
-        for place in layer.places(one)
+        for disguise, name in disguises.items()
+        for place in layer.places(disguise)
     }
     pieces: list[str] = []
     end = 0
@@ -162,16 +162,16 @@ class _Layer:
         below: "_Layer | None" = None,
     ) -> None:
         self._source, self._pattern, self._below = source, pattern, below
-        self._meanings = _Meanings(meaning)
-        self.text = _lower(pattern.sub(lambda found: self._meanings[found[0]], source))
+        self._meaning = cache(meaning)  # a text repeats few matches
+        self.text = _lower(pattern.sub(lambda found: self._meaning(found[0]), source))
 
-    def places(self, one: str) -> Iterator[tuple[int, int]]:
+    def places(self, disguise: str) -> Iterator[tuple[int, int]]:
         """Yield where each occurrence in this layer begins and ends in the text itself."""
-        start = self.text.find(one)
+        start = self.text.find(disguise)
         while start != -1:
-            stop = start + len(one)
+            stop = start + len(disguise)
             yield self.origin(start, stop)
-            start = self.text.find(one, stop)
+            start = self.text.find(disguise, stop)
 
     def origin(self, start: int, stop: int) -> tuple[int, int]:
         """Return where a part of this layer begins and ends in the text itself."""
@@ -196,23 +196,11 @@ class _Layer:
         here, begins, ends, stop = array("L"), array("L"), array("L"), 0
         for found in self._pattern.finditer(self._source):
             begin, end = found.span()
-            stop += begin - (ends[-1] if ends else 0) + len(self._meanings[found[0]])
+            stop += begin - (ends[-1] if ends else 0) + len(self._meaning(found[0]))
             here.append(stop)
             begins.append(begin)
             ends.append(end)
         return here, begins, ends
-
-
-class _Meanings(dict[str, str]):
-    """What the matches of a pattern stand for. A text repeats few of them, so each is worked out once."""
-
-    def __init__(self, meaning: Callable[[str], str]) -> None:
-        super().__init__()
-        self._meaning = meaning
-
-    def __missing__(self, matched: str) -> str:
-        self[matched] = said = self._meaning(matched)
-        return said
 
 
 def _layers(text: str) -> Iterator[_Layer]:
@@ -240,13 +228,13 @@ def _meaning(escapes: re.Pattern[str], is_json: bool, escape: str) -> str:  # no
     kind = found.lastgroup if found else None
     if found is None or kind is None or (kind == "letter" and is_json):
         return ""
-    said = found[kind]
+    meaning = found[kind]
     if kind == "percent":
-        said = bytes.fromhex(said.replace("%", "")).decode("utf-8", "surrogateescape")
+        meaning = bytes.fromhex(meaning.replace("%", "")).decode("utf-8", "surrogateescape")
     elif kind in {"four", "two", "hexadecimal", "decimal"}:
-        code = int(said, 10 if kind == "decimal" else 16)
-        said = chr(code) if code <= sys.maxunicode else ""
-    return _HIDING.sub("", said)
+        code = int(meaning, 10 if kind == "decimal" else 16)
+        meaning = chr(code) if code <= sys.maxunicode else ""
+    return _HIDING.sub("", meaning)
 
 
 _READINGS = ((_escapes(r"\\"), True), (_escapes(r"\\++"), False))
@@ -282,7 +270,7 @@ def _in_address(address: str) -> Iterator[str]:
     """
     where, _, query = address.partition("?")
     who = SCHEME.sub("", where).rpartition("@")[0]
-    values = (value or name for name, _, value in (said.partition("=") for said in re.split("[&#]", query)))
-    for said in (who, *who.partition(":")[::2], *values):
-        read = unquote_plus(said)
-        yield from dict.fromkeys((said, unquote(said), read, read.replace(" ", "+")))
+    values = (value or name for name, _, value in (part.partition("=") for part in re.split("[&#]", query)))
+    for value in (who, *who.partition(":")[::2], *values):
+        decoded = unquote_plus(value)
+        yield from dict.fromkeys((value, unquote(value), decoded, decoded.replace(" ", "+")))

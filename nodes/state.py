@@ -5,17 +5,17 @@ the nodes read and write it, and `nodes` must not import from `graphs`.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from langgraph.types import Overwrite
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.turn import first_digest
-from hobbes.engine.world import AnyWorld, Setting, make_setting
+from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 
-Update: TypeAlias = dict[str, Any]
-"""What a node returns: the channels that it changes, with their new values."""
+T = TypeVar("T")
 
 
 class Identity(TypedDict):
@@ -38,13 +38,47 @@ class MemoryState(TypedDict, total=False):
     feedback: list[dict[str, Any]]
 
 
+MEMORIES = TypeAdapter(
+    dict[str, MemoryState], config=ConfigDict(strict=True, extra="forbid", defer_build=True)
+)
+"""The shape of the channel `memories`."""
+
+
+def check_memories(memories: object) -> None:
+    """Raise ValueError, with one line, for memories of another shape than agents have."""
+    try:
+        MEMORIES.validate_python(memories)
+    except ValidationError as error:
+        fields = ", ".join(MemoryState.__annotations__)
+        raise ValueError(f"memories: {in_one_line(error, 2)}; a memory has {fields}") from error
+
+
+def check_agents(channel: str, agents: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Raise ValueError if a change of a channel names an agent that has nothing in it."""
+    if strangers := sorted(new.keys() - agents.keys()):
+        raise ValueError(
+            f"{channel}: there is no agent {', '.join(strangers)}; the agents are {', '.join(agents)}"
+        )
+
+
 def by_agent(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Merge two channels: an agent of the new one replaces that agent of the old one."""
     return {**old, **new} if old else new
 
 
+def with_players(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """Replace the players of some agents. Raise ValueError for an agent that does not play."""
+    check_agents("models", old or new, new)
+    return {**old, **new}
+
+
 def by_field(old: dict[str, MemoryState], new: dict[str, MemoryState]) -> dict[str, MemoryState]:
-    """Merge the memories of two channels: a field of the new one replaces that field of the old one."""
+    """Merge the memories of two channels: a field of the new one replaces that field of the old one.
+
+    Raise ValueError for a memory of another shape, or of an agent that has none.
+    """
+    check_memories(new)
+    check_agents("memories", old or new, new)
     return old | {agent: {**old.get(agent, {}), **fields} for agent, fields in new.items()}
 
 
@@ -52,7 +86,7 @@ class TurnState(TypedDict, total=False):
     """The channels of the graph. Those of the second group live inside one turn; `log` empties them."""
 
     run: Identity
-    models: Annotated[dict[str, str], by_agent]
+    models: Annotated[dict[str, str], with_players]
     """The player spec of each agent: `openai:NAME` or `policy:NAME?noise=0.1`."""
     prompts: dict[str, str]
     """The variant, the language and the hash of the prompts, whose texts stand elsewhere."""
@@ -64,29 +98,32 @@ class TurnState(TypedDict, total=False):
     digest: str
     over: bool
 
-    views: dict[str, dict[str, Any]]
+    views: Mapping[str, Mapping[str, Any]]
     calls: Annotated[dict[str, dict[str, str]], by_agent]
     """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
     answers: Annotated[dict[str, dict[str, Any]], by_agent]
     judged: dict[str, Any]
-    question: dict[str, Any] | None
+    question: Mapping[str, Any] | None
     """The observer's view with the requests of the turn, None if nobody requests anything."""
     resolved: dict[str, Any]
 
 
-CHANNELS = TurnState.__required_keys__ | TurnState.__optional_keys__
-"""The names of all channels."""
-
-PASSING: Update = {"views": {}, "calls": {}, "answers": {}, "judged": {}, "question": None, "resolved": {}}
+PASSING = TurnState(views={}, calls={}, answers={}, judged={}, question=None, resolved={})
 """The channels that live inside one turn, emptied."""
 
-MERGED = ("models", "memories", "calls", "answers")
-"""The channels that merge what they are given with what they hold."""
+
+def replacing(value: T) -> T:
+    """Return an update that replaces a channel which would merge it. It has the type of the channel."""
+    return cast("T", Overwrite(value))
 
 
-def replacing(update: Mapping[str, Any]) -> Update:
-    """Return an update that replaces the channels which would merge it."""
-    return {**update, **{name: Overwrite(update[name]) for name in MERGED if name in update}}
+def between_turns(lasting: TurnState) -> TurnState:
+    """Return the update that sets channels which live longer than a turn, and empties those that do not."""
+    update: TurnState = {**PASSING, **lasting}
+    for name in ("models", "memories", "calls", "answers"):
+        if name in update:
+            update[name] = replacing(update[name])
+    return update
 
 
 def first_state(world: AnyWorld, setting: Setting[Any], models: dict[str, str]) -> TurnState:
@@ -129,5 +166,6 @@ def setting_of(world: AnyWorld, run: Identity) -> Setting[Any]:
 
 
 def memories_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, Memory]:
-    """Return everybody's memory from its JSON."""
+    """Return everybody's memory from its JSON. Raise ValueError, with one line, for another shape."""
+    check_memories(told)
     return {agent: Memory.from_json(memory) for agent, memory in told.items()}

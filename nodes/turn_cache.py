@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import Judged, Turn, TurnRecord
-from hobbes.engine.world import AnyWorld, PlayedTurn, Setting
+from hobbes.engine.world import AnyWorld, Setting
 from hobbes.nodes.state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
@@ -35,9 +36,9 @@ class Made(Generic[T]):
         return data
 
 
-def answers_from(told: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
+def answers_from(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
     """Return parsed answers from their JSON."""
-    return {agent: ParsedAnswer.from_json(data) for agent, data in told.items()}
+    return {agent: ParsedAnswer.from_json(data) for agent, data in answers.items()}
 
 
 class TurnCache:
@@ -61,7 +62,7 @@ class TurnCache:
         """Return the world's state at the start of the turn, which is loaded with the setting."""
         here = self._state.of(state["world"])
         if here is None:
-            here = self.world.load(self.setting.of(state["run"]), state["world"])
+            here = self.world.state.load(self.setting.of(state["run"]), state["world"])
             self._state.put(state["world"], here)
         return here
 

@@ -1,15 +1,17 @@
 """validate: turn parsed answers into intents, and write down every rejection and correction."""
 
 from hobbes.engine.turn import judge, question_of
-from hobbes.nodes.state import TurnState, Update
+from hobbes.nodes.state import TurnState, check_agents
 from hobbes.nodes.turn_cache import TurnCache
 
 
-def validate(cache: TurnCache, state: TurnState) -> Update:
+def validate(cache: TurnCache, state: TurnState) -> TurnState:
     """Return each agent's intent, with the drops and mends of reading and of the world's rules.
 
-    `question` is what the world's observer is asked about these intents.
+    `question` is what the world's observer is asked about these intents. Raise ValueError for an answer of
+    an agent that was not asked.
     """
+    check_agents("answers", state["views"], state["answers"])
     world, here = cache.world, cache.state(state)
     judged = judge(world, here, cache.answers.of(state["answers"]))
     return {

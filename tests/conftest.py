@@ -26,7 +26,7 @@ from typer.testing import CliRunner, Result
 
 from hobbes.cli import app
 from hobbes.experiment import processes
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.show.terminal import ERR, OUT
 from hobbes.show.web.server import site
 from hobbes.store import home as home_module
@@ -166,9 +166,9 @@ def waits() -> Iterator[list[float]]:
     async def no_wait(seconds: float) -> None:
         waited.append(seconds)
 
-    before = calling.wait.set(no_wait)
+    before = call_failures.wait.set(no_wait)
     yield waited
-    calling.wait.reset(before)
+    call_failures.wait.reset(before)
 
 
 @pytest.fixture

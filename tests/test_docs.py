@@ -16,7 +16,6 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from hobbes.cli import app
-from hobbes.engine.turn import TurnRecord
 from hobbes.play.models_file import VALUES
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions
@@ -25,6 +24,7 @@ from hobbes.probe.situations import Situation
 from hobbes.probe.versions import Tried
 from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
+from hobbes.store.record_views import VIEWS
 from hobbes.store.run_tables import JSON_COLUMNS, TABLES, table_of
 from hobbes.store.schema import columns_of, kinds_of
 from hobbes.wire.recorder import in_thread
@@ -43,7 +43,7 @@ PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 TYPES = {"text": str, "JSON": str, "integer": int, "real": float}
 
-RECORD = {table.name: table for table in TurnRecord.tables()}
+RECORD = {view.name: view for view in VIEWS}
 
 
 @cache

@@ -27,6 +27,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from hobbes.engine import reflection
 from hobbes.engine.record import Json
 from hobbes.worlds import WORLDS
 
@@ -268,7 +269,7 @@ def test_each_test_of_a_world_is_named_on_its_page(world: str) -> None:
 
 @each_world
 def test_the_page_names_each_policy_and_event_of_the_world(world: str) -> None:
-    names = {*WORLDS[world].policies.by_name, *WORLDS[world].events}
+    names = {*WORLDS[world].policies.by_name, *WORLDS[world].telling.events}
     assert names - set(re.findall(r"`([^`]+)`", page(world).text)) == set()
 
 
@@ -276,4 +277,4 @@ def test_the_page_names_each_policy_and_event_of_the_world(world: str) -> None:
 def test_the_tables_of_codes_say_what_the_world_declares(world: str) -> None:
     rows = re.findall(r"^\| `([a-z]+/[a-z/-]+)` \| [a-z]+ \| (.+) \|$", page(world).text, re.MULTILINE)
     assert len(dict(rows)) == len(rows)
-    assert dict(rows) == dict(WORLDS[world].codes)
+    assert dict(rows) == {**reflection.CODES, **WORLDS[world].telling.codes}

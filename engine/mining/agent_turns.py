@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from hobbes.engine.measures import AgentTurns, PlayedTurn
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.world import AgentTurns, PlayedTurn
 
 
 def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
@@ -29,16 +29,6 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
     }
 
 
-AGENT_TURNS = AgentTurns(
-    {
-        "claims": "integer",
-        "raids": "integer",
-        "defences": "integer",
-        "mining": "integer",
-        "idle": "integer",
-        "mined": "integer",
-        "gold": "integer",
-        "plots": "integer",
-    },
-    rows,
-)
+COLUMNS = ("claims", "raids", "defences", "mining", "idle", "mined", "gold", "plots")
+
+AGENT_TURNS = AgentTurns(dict.fromkeys(COLUMNS, "integer"), rows)

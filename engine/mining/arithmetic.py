@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from hobbes.engine.arithmetic import Line, as_sum
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.world import PlayedTurn
 
 
 def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:

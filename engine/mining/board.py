@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, numbers, title_of
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.mining.view import map_codes
+from hobbes.engine.mining.view import draw_map, map_codes
+from hobbes.engine.picture import Picture
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("raid", "harm", "a raid, from the raider's nearest plot"),
@@ -56,7 +57,6 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
 
 
 def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
-    """Return the events of each type."""
     found: dict[str, list[Event]] = {}
     for event in events:
         found.setdefault(event.type, []).append(event)
@@ -64,14 +64,12 @@ def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
 
 
 def _plot(event: Event) -> Cell:
-    """Return the plot that an event is about."""
     plot: Any = event.facts["plot"]
     row, column = plot
     return row, column
 
 
 def _at_plots(events: list[Event]) -> dict[Cell, list[Event]]:
-    """Return events by their plots."""
     found: dict[Cell, list[Event]] = {}
     for event in events:
         found.setdefault(_plot(event), []).append(event)
@@ -131,13 +129,11 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
 
 
 def _number(event: Event, field: str) -> int:
-    """Return a number of an event."""
     value = event.facts[field]
     return value if isinstance(value, int) else 0
 
 
 def _name(cell: Cell) -> str:
-    """Return the name of a plot on the board."""
     return f"{cell[0]},{cell[1]}"
 
 
@@ -178,3 +174,9 @@ def _bars(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) 
         yield Bar(
             agent, f"{map_codes(after.setting.agents)[agent]} {agent}", gold, gold - before.gold[agent], note
         )
+
+
+PICTURE: Picture[State, Intent] = Picture(
+    lambda state: [row.split(" ") for row in draw_map(state)], map_codes, board
+)
+"""The map, and the board of a round."""

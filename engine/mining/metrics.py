@@ -1,6 +1,6 @@
 """mining: the measures of a run, each with its formula.
 
-A formula says what one round adds to a measure; `engine.measuring` adds up the rounds.
+A formula says what one round adds to a measure; `engine.measures` adds up the rounds.
 
 A measure whose divisor is 0 is undefined (None), never 0.
 
@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from hobbes.engine.measuring import (
-    Folding,
+from hobbes.engine.measures import (
     Formula,
     Formulas,
+    Measures,
+    PlayedTurn,
+    Spell,
     at_end,
     first,
     keeping,
@@ -25,22 +27,13 @@ from hobbes.engine.measuring import (
     total,
 )
 from hobbes.engine.mining.actions import KINDS, Kind
+from hobbes.engine.mining.agent_turns import AGENT_TURNS
+from hobbes.engine.mining.arithmetic import arithmetic
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.record import Event
-from hobbes.engine.world import PlayedTurn, Spell
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
-
-
-def measures(turns: int) -> Folding[PlayedRound]:
-    """Return what works out every measure for the run, all but the first raid for its halves.
-
-    Single rounds have neither this nor the half-life.
-
-    Source: docs/rules/mining.md#scopes-of-measures.
-    """
-    return Folding(turns, each=FORMULAS, parts=OF_PARTS, run={"first_raid": first_raid})
 
 
 @share
@@ -189,7 +182,6 @@ def output(played: PlayedRound) -> int:
 
 
 def _gold_mined(played: PlayedRound) -> int:
-    """Return the gold that was mined in a round."""
     return sum(deeds.gold for deeds in played.after.deeds.values())
 
 
@@ -229,7 +221,6 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
 
 
 def _cell(event: Event) -> Cell:
-    """Return the plot of an event."""
     plot: Any = event.facts["plot"]
     return tuple(plot)
 
@@ -362,9 +353,6 @@ FORMULAS: Formulas[PlayedRound] = {
 OF_PARTS: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
 """The measures of a run and its halves."""
 
-BY_NAME: Formulas[PlayedRound] = {**OF_PARTS, "first_raid": first_raid}
-"""The formula of each measure."""
-
 UNITS: Mapping[str, str] = {
     "output": "gold",
     "mine_profit": "gold per stamina",
@@ -374,3 +362,22 @@ UNITS: Mapping[str, str] = {
     **dict.fromkeys(("half_life", "first_raid"), "rounds"),
 }
 """The units of measures that are no shares."""
+
+MEASURES: Measures[State, Intent] = Measures(
+    each=FORMULAS,
+    parts=OF_PARTS,
+    run={"first_raid": first_raid},
+    score="gold",
+    units=UNITS,
+    headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
+    shares=tuple(f"share_{kind}" for kind in KINDS),
+    inequality=("gold_gini", "plots_hhi"),
+    durations=("half_life", "first_raid"),
+    spells=Spells,
+    arithmetic=arithmetic,
+    agent_turns=AGENT_TURNS,
+)
+"""Every measure of the run; its halves have all but the first raid, single rounds also lack the half-life.
+
+Source: docs/rules/mining.md#scopes-of-measures.
+"""

@@ -109,12 +109,10 @@ class Sight:
 
     @cached_property
     def _by_code(self) -> Mapping[str, list[Cell]]:
-        """The plots under each code of the map."""
         return _read_map(tuple(self.view["map"]))
 
     @cached_property
     def _code_of(self) -> Mapping[str, str]:
-        """The code of each agent on the map."""
         return _read_codes(tuple(self.view["plots_held"]))
 
     def _coded(self, codes: Iterable[str]) -> list[Cell]:
@@ -354,7 +352,6 @@ def raider(view: JsonObject, rng: RngStream, *, greed: float = 0.5) -> JsonObjec
 
 
 def _because(sight: Sight, missing: int, *, claiming: bool) -> str:
-    """Return the reason for this plan, in words."""
     if sight.raided_me:
         return f"{', '.join(sorted(sight.raided_me))} raided me, so I defend first"
     if not missing:
@@ -470,7 +467,6 @@ def _steps(answer: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _cell_of(element: Any) -> Cell:  # noqa: ANN401  a plot, or a plot with stamina
-    """Return the plot of an action."""
     r, c = element["cell"] if isinstance(element, dict) else element
     return r, c
 

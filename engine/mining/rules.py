@@ -304,7 +304,6 @@ def _messages(intents: Mapping[str, Intent]) -> Iterator[Message]:
 
 
 def _gold_after_mining(state: State, mined: Mined) -> dict[str, int]:
-    """Return everyone's gold with what was mined."""
     return {agent: gold + sum(mined[agent].values()) for agent, gold in state.gold.items()}
 
 
@@ -401,7 +400,6 @@ def _events(state: State, intents: Mapping[str, Intent], books: RoundResults) ->
 
 
 def _result(raid: RaidNews, raider: str) -> str:
-    """Return the result of one raider's raid."""
     if raid.taken_by is None:
         return "blocked"
     return "captured" if raid.taken_by == raider else "outdrawn"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Literal, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from hobbes.engine.chance import chance
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.telling import counted
-from hobbes.engine.world import Codec, Config, Percent, Setting
+from hobbes.engine.world import Config, Percent, RunSetting, Setting, StateCodec
 
 Cell: TypeAlias = tuple[int, int]
 """A plot as (row, column). Both count from 0."""
@@ -188,7 +188,7 @@ class State:
     States are compared by identity, so that a state can be the key of a cache.
     """
 
-    setting: Annotated[Setting[MiningConfig], SkipValidation, Field(exclude=True)]
+    setting: RunSetting[MiningConfig]
     turn: int
     owners: Owners
     first_owner: Owners
@@ -277,9 +277,6 @@ class State:
         return max(0, full + self.config.stamina_rise * self.turn - self.fined.get(agent, 0))
 
 
-CODEC = Codec(State)
-
-
 def cells(config: MiningConfig) -> Iterator[Cell]:
     """Yield all plots, row by row.
 
@@ -319,6 +316,9 @@ def load(setting: Setting[MiningConfig], data: JsonObject) -> State:
     state = CODEC.from_json({**defaults, **data}, setting=setting)
     _check_shape(state)
     return state
+
+
+CODEC = StateCodec(State, load)
 
 
 def _check_shape(state: State) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from hobbes.engine.board import join_names
 from hobbes.engine.mining.actions import Action
-from hobbes.engine.mining.validation import Intent
+from hobbes.engine.mining.rules import EVENTS
+from hobbes.engine.mining.validation import CODES, Intent, acts
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
+from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, said
 
 MAX_NAMED = 10
 """How many plots are named; if there are more, their number is told."""
@@ -173,7 +174,6 @@ def _gained(view: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _has(view: Mapping[str, Any]) -> str:
-    """Return what a miner has."""
     own = view["your_plots"]
     which = f": {plots([(row, column) for row, column, _ in own])}" if 0 < len(own) <= MAX_NAMED else ""
     return f"{view['gold']} gold, {view['stamina']} stamina and {counted(len(own), 'plot')}{which}"
@@ -196,7 +196,9 @@ def _ordered(kind: str, actions: Sequence[Action]) -> str:
 
 
 TELLING = Telling(
-    {
+    events=EVENTS,
+    codes=CODES,
+    deeds={
         "raid": raided,
         "return": got_back,
         "tax": taxed,
@@ -205,8 +207,10 @@ TELLING = Telling(
         "defend": defended,
         "mine": mined,
     },
-    knew,
-    meant,
+    knew=knew,
+    meant=meant,
+    acts=acts,
+    landmarks=(Landmark("raid", "raid"), Landmark("capture", "raid", {"result": "captured"})),
     between={
         "raid": "how often the row raided the column",
         "tax": "gold that raids of the row cost it, which went to the column",

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from hobbes.engine.measures import AgentTurns, PlayedTurn
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.world import AgentTurns, PlayedTurn
 
 
 def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
@@ -26,15 +26,6 @@ def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, int]]:
     }
 
 
-AGENT_TURNS = AgentTurns(
-    {
-        "income": "integer",
-        "granted": "integer",
-        "received": "integer",
-        "attacks": "integer",
-        "army": "integer",
-        "welfare": "integer",
-        "territories": "integer",
-    },
-    rows,
-)
+COLUMNS = ("income", "granted", "received", "attacks", "army", "welfare", "territories")
+
+AGENT_TURNS = AgentTurns(dict.fromkeys(COLUMNS, "integer"), rows)

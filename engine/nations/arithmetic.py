@@ -61,7 +61,6 @@ def _sum_of_lines(lines: Sequence[Line]) -> str:
 
 
 def _in_all(lines: Sequence[Line]) -> int:
-    """Return the sum of the amounts."""
     return sum(amount for _, amount in lines)
 
 

@@ -20,12 +20,13 @@ from hobbes.engine.board import (
     spread,
     title_of,
 )
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.nations.land import Edge, by_number
 from hobbes.engine.nations.state import State, starting_territories
 from hobbes.engine.nations.validation import Intent
+from hobbes.engine.picture import Picture
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("attack", "harm", "mils sent against an agent; they destroy income"),
@@ -186,7 +187,6 @@ def _layers(territories: Sequence[str], edges: Sequence[Edge]) -> Mapping[str, P
 
 
 def _owners(state: State) -> Mapping[str, str]:
-    """Return the owner of each territory."""
     return {territory: agent for agent, held in state.territories.items() for territory in held}
 
 
@@ -275,3 +275,18 @@ def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
             parts.append(f"{what} {now}" + (f" ({now - then:+})" if now != then else ""))
         welfare = after.welfare[agent]
         yield Bar(agent, agent, welfare, welfare - before.welfare[agent], ", ".join(parts))
+
+
+def picture(state: State) -> list[list[str]]:
+    """Return the board for people: a row for each agent.
+
+    Source: docs/rules/nations.md#picture.
+    """
+    rows = [
+        (agent, len(state.territories[agent]), state.army[agent], state.welfare[agent])
+        for agent in state.setting.agents
+    ]
+    return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
+
+
+PICTURE: Picture[State, Intent] = Picture(picture, board=board)

@@ -1,6 +1,6 @@
 """The measures of a run. Each docstring is a formula.
 
-A formula says what one turn adds to a measure; `engine.measuring` adds up the turns.
+A formula says what one turn adds to a measure; `engine.measures` adds up the turns.
 
 A measure whose divisor is 0, or that has nothing to compare, is undefined (None), not 0.
 
@@ -14,25 +14,26 @@ from itertools import combinations
 from math import exp, fsum, log, sqrt
 from typing import TypeAlias
 
-from hobbes.engine.measuring import Folding, Formulas, first, keeping, ratio, share, total
+from hobbes.engine.measures import (
+    Formulas,
+    Measures,
+    PlayedTurn,
+    Rated,
+    first,
+    keeping,
+    ratio,
+    share,
+    total,
+)
+from hobbes.engine.nations.agent_turns import AGENT_TURNS
+from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.state import Pairs, State
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.world import PlayedTurn, Rated
 
 NationsTurn: TypeAlias = PlayedTurn[State, Intent]
 
 ByAgent: TypeAlias = Mapping[str, float]
 """A number for each agent for which it is defined."""
-
-
-def measures(turns: int) -> Folding[NationsTurn]:
-    """Return what works out the measures of the run, of each half and of each turn (without report measures).
-
-    Source: docs/rules/nations.md#measures-and-their-scopes.
-    """
-    of_stretches = {**FORMULAS, "welfare/AGENT": gains}
-    run: Formulas[NationsTurn] = {"first_attack": first_attack}
-    return Folding(turns, each=of_stretches, parts=of_stretches, so_far=OF_REPORTS, run=run)
 
 
 class _Ends:
@@ -58,7 +59,6 @@ def gains(ends: _Ends) -> ByAgent:
 
 
 def _welfare_gained(ends: _Ends) -> ByAgent:
-    """Return the welfare that each agent gained."""
     before, after = ends.before.welfare, ends.after.welfare
     return {agent: after[agent] - before[agent] for agent in ends.before.setting.agents}
 
@@ -206,7 +206,6 @@ def cessions(played: NationsTurn) -> int:
 
 
 def _mils_sent(played: NationsTurn) -> int:
-    """Return the sum of the mils of all attacks of a turn."""
     return sum(sum(account.attacked.values()) for account in played.after.accounts.values())
 
 
@@ -464,14 +463,6 @@ OF_REPORTS: Formulas[NationsTurn] = {**_of_reports("aggressor"), **_of_reports("
 A measure without `/AGENT` is the mean over the agents.
 """
 
-BY_NAME: Formulas[NationsTurn] = {
-    **FORMULAS,
-    "welfare/AGENT": gains,
-    **OF_REPORTS,
-    "first_attack": first_attack,
-}
-"""The formula of each measure."""
-
 UNITS: Mapping[str, str] = {
     **dict.fromkeys(("welfare", "nash_welfare", "welfare/AGENT"), "points of welfare"),
     "attacks": "mils per agent and turn",
@@ -481,6 +472,28 @@ UNITS: Mapping[str, str] = {
     **{name: "points of a rating" for name in OF_REPORTS if "_self_bias" in name},
 }
 """The units of measures that are no shares and no correlations."""
+
+OF_STRETCHES: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains}
+
+MEASURES: Measures[State, Intent] = Measures(
+    each=OF_STRETCHES,
+    parts=OF_STRETCHES,
+    so_far=OF_REPORTS,
+    run={"first_attack": first_attack},
+    units=UNITS,
+    headline=("welfare", "attacks", "trade_share", "welfare_gini"),
+    shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
+    inequality=("welfare_gini",),
+    durations=("first_attack",),
+    ratings=ratings,
+    truths=HELD_AGAINST,
+    arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
+    agent_turns=AGENT_TURNS,
+)
+"""The measures of the run, of each half and of each turn, which has none of reports.
+
+Source: docs/rules/nations.md#measures-and-their-scopes.
+"""
 
 
 def _of(pairs: Pairs, one: str, other: str) -> int:

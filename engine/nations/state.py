@@ -15,7 +15,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SkipValidation,
     ValidationError,
     ValidatorFunctionWrapHandler,
     WrapValidator,
@@ -26,7 +25,7 @@ from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import EVERYBODY, RESOURCES
 from hobbes.engine.nations.land import GENERATED_MAPS, Edge, Land, by_number, sort_edges
 from hobbes.engine.record import JsonObject
-from hobbes.engine.world import Codec, Config, Setting
+from hobbes.engine.world import Config, RunSetting, Setting, StateCodec
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -150,7 +149,7 @@ class State:
     """
 
     # Not part of the stored state: whoever reads a state back supplies the setting of its run.
-    setting: Annotated[Setting[NationsConfig], SkipValidation, Field(exclude=True)]
+    setting: RunSetting[NationsConfig]
     turn: Count
     territories: Mapping[str, tuple[str, ...]]
     """Each agent's territories, sorted by number: T6 comes before T10."""
@@ -225,9 +224,6 @@ class State:
             for k, held in enumerate(starting_territories(self.setting).values())
             for territory in held
         }
-
-
-CODEC = Codec(State)
 
 
 def list_transfers(handed_over: Goods) -> list[tuple[str, str, str, int]]:
@@ -341,3 +337,6 @@ def load(setting: Setting[NationsConfig], data: JsonObject) -> State:
             agent: tuple(sorted(state.territories[agent], key=by_number)) for agent in setting.agents
         },
     )
+
+
+CODEC = StateCodec(State, load)

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.board import join_names
+from hobbes.engine.nations import phases, validation
 from hobbes.engine.nations.actions import EVERYBODY
+from hobbes.engine.nations.resolution import EVENTS
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, said
+from hobbes.engine.reflection import WORD_LIMIT_CODES
+from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, said
 
 
 def attacked(events: Sequence[Event]) -> str:
@@ -104,7 +107,9 @@ def meant(intent: Intent) -> list[str]:
 
 
 TELLING = Telling(
-    {
+    events=EVENTS,
+    codes={**validation.CODES, **phases.CODES, **WORD_LIMIT_CODES},
+    deeds={
         "attack": attacked,
         "cede": ceded,
         "grant": granted,
@@ -113,8 +118,11 @@ TELLING = Telling(
         "disband": lambda events: f"disbanded {_mils(events[0].facts['mils'])}",
         "unpaid": lambda events: f"lost {_mils(events[0].facts['mils'])} whose upkeep it could not pay",
     },
-    knew,
-    meant,
+    knew=knew,
+    meant=meant,
+    acts=validation.acts,
+    landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
+    held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
     between={
         "attack": "mils that the row sent against the column",
         "cede": "how many territories the row ceded to the column",

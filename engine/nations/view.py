@@ -187,7 +187,6 @@ def _account(account: Account) -> JsonObject:
 
 
 def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
-    """Return the lines that are not 0."""
     return {label: amount for label, amount in lines if amount}
 
 
@@ -224,18 +223,6 @@ def _news_of_all(state: State) -> dict[str, JsonObject]:
     for giver, goods in state.handed_over.items():
         told[giver] = {**told[giver], **({"resources_to": goods} if goods else {})}
     return told
-
-
-def picture(state: State) -> list[list[str]]:
-    """Return the board for people: a row for each agent.
-
-    Source: docs/rules/nations.md#picture.
-    """
-    rows = [
-        (agent, len(state.territories[agent]), state.army[agent], state.welfare[agent])
-        for agent in state.setting.agents
-    ]
-    return [["", "land", "mils", "welfare"], *([str(word) for word in row] for row in rows)]
 
 
 @lru_cache(maxsize=2)

@@ -3,19 +3,16 @@
 from collections.abc import Mapping
 from string import ascii_uppercase
 
-from hobbes.engine import reflection
-from hobbes.engine.nations import phases, state, validation
-from hobbes.engine.nations.agent_turns import AGENT_TURNS
-from hobbes.engine.nations.arithmetic import arithmetic
-from hobbes.engine.nations.board import board
-from hobbes.engine.nations.metrics import BY_NAME, HELD_AGAINST, UNITS, measures, ratings
+from hobbes.engine.nations import state, validation
+from hobbes.engine.nations.board import PICTURE
+from hobbes.engine.nations.metrics import MEASURES
 from hobbes.engine.nations.policies import POLICIES
-from hobbes.engine.nations.resolution import EVENTS, resolve
+from hobbes.engine.nations.resolution import resolve
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.telling import TELLING
 from hobbes.engine.nations.validation import Intent, validate
-from hobbes.engine.nations.view import observe, picture, private, remembering
-from hobbes.engine.world import Landmark, World, in_letters
+from hobbes.engine.nations.view import observe, private, remembering
+from hobbes.engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
@@ -50,47 +47,19 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     config=NationsConfig,
     action=validation.action,
     setup=state.setup,
-    actors=lambda state: state.setting.agents,
-    owner=lambda _, agent: agent,
     observe=observe,
     remembering=remembering,
     private=private,
     validate=validate,
     resolve=resolve,
-    over=lambda state: state.turn >= state.config.rounds,
     scores=scores,
-    measures=measures,
-    measures_version=1,
-    formulas=BY_NAME,
-    units=UNITS,
-    headline=("welfare", "attacks", "trade_share", "welfare_gini"),
-    arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
-    load=state.load,
+    measures=MEASURES,
     state=state.CODEC,
     intent=validation.CODEC,
     policies=POLICIES,
     names=names,
-    default_agents=4,
-    picture=picture,
-    landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
-    acts=validation.acts,
-    board=board,
-    prompts=lambda _: "plain",
-    events=EVENTS,
+    picture=PICTURE,
     telling=TELLING,
-    held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
-    codes={
-        **validation.CODES,
-        **phases.CODES,
-        **reflection.CODES,
-        **reflection.WORD_LIMIT_CODES,
-    },
     viewer_key="self",
-    agent_turns=AGENT_TURNS,
-    shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
-    inequality=("welfare_gini",),
-    durations=("first_attack",),
-    ratings=ratings,
-    truths=HELD_AGAINST,
 )
 """The world under the contract. Source: docs/rules/nations.md#end-of-the-run."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
+from hobbes.engine.measures import AgentTurns, PlayedTurn
 from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
-from hobbes.engine.world import AgentTurns, PlayedTurn
 
 
 def rows(played: PlayedTurn[State, Intent]) -> Mapping[str, Mapping[str, str | int]]:

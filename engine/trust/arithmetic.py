@@ -1,9 +1,9 @@
 """trust: each unit's sats after a round, as a sum that can be checked by hand."""
 
 from hobbes.engine.arithmetic import as_sum
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
-from hobbes.engine.world import PlayedTurn
 
 
 def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:

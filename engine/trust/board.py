@@ -16,12 +16,13 @@ from hobbes.engine.board import (
     spread,
     title_of,
 )
+from hobbes.engine.measures import PlayedTurn
+from hobbes.engine.picture import Picture, Rows
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.trust.state import State, Unit
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.view import own_words
-from hobbes.engine.world import PlayedTurn
 
 KINDS = (
     Kind("high five", "meet", "a high five; it pays only if it is returned"),
@@ -167,3 +168,22 @@ def _bars(played: PlayedTurn[State, Intent], units: list[Unit]) -> Iterator[Bar]
             note = own_words(deed).replace("_", " ") + (f" → {deed.target}" if deed.target else "")
         then = before[unit.id].sats if unit.id in before else 0
         yield Bar(unit.team, unit.id, unit.sats, unit.sats - then, note)
+
+
+def picture(state: State) -> Rows:
+    """Return one row per unit for people: its name, its sats, and what it truly did last round.
+
+    Source: docs/rules/trust.md#picture-for-people.
+    """
+    last = state.history[-1].deed_of if state.history else {}
+    return [
+        [
+            unit.id,
+            str(unit.sats) if unit.alive else "dead",
+            own_words(last[unit.id]) if unit.id in last else "-",
+        ]
+        for unit in state.units
+    ]
+
+
+PICTURE: Picture[State, Intent] = Picture(picture, board=board)

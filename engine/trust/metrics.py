@@ -1,6 +1,6 @@
 """trust: the measures of a run, each with its formula.
 
-A formula says what one turn adds to a measure; `engine.measuring` adds up the turns.
+A formula says what one turn adds to a measure; `engine.measures` adds up the turns.
 
 A figure whose divisor is 0 is undefined (None), never 0. A default action is not a decision, so it counts in
 no rate of decisions.
@@ -14,26 +14,28 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from hobbes.engine.measuring import Folding, Formula, Formulas, at_end, keeping, ratio, share, total
+from hobbes.engine.measures import (
+    Formula,
+    Formulas,
+    Measures,
+    PlayedTurn,
+    at_end,
+    keeping,
+    ratio,
+    share,
+    total,
+)
 from hobbes.engine.trust.actions import Kind
+from hobbes.engine.trust.agent_turns import AGENT_TURNS
+from hobbes.engine.trust.arithmetic import arithmetic
 from hobbes.engine.trust.rules import result
 from hobbes.engine.trust.state import Deed, Round, State, near_threshold, over
 from hobbes.engine.trust.validation import Intent
-from hobbes.engine.world import PlayedTurn
 
 TrustTurn: TypeAlias = PlayedTurn[State, Intent]
 
 RETALIATION, FORGIVENESS = 1, 3
 """The rounds after a miss in which its victim may retaliate, and those in which it may forgive."""
-
-
-def measures(turns: int) -> Folding[TrustTurn]:
-    """Return the fold that computes the figures of a run and its halves, and those of each turn.
-
-    Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
-    docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
-    """
-    return Folding(turns, each={**OF_TURNS, "sats/AGENT": sats_of}, parts=FORMULAS, run=OF_RUNS)
 
 
 @share
@@ -487,17 +489,14 @@ def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
 
 
 def _round_of(played: TrustTurn) -> Round:
-    """Return the round that a turn added to the history."""
     return _last_of(played.after)
 
 
 def _last_of(state: State) -> Round:
-    """Return the last round before a state."""
     return state.history[-1]
 
 
 def _chosen_deeds(played: TrustTurn) -> list[Deed]:
-    """Return the deeds of a turn that were chosen."""
     return [deed for deed in _round_of(played).deeds if deed.chosen]
 
 
@@ -550,9 +549,6 @@ OF_RUNS: Formulas[TrustTurn] = {
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
-BY_NAME: Formulas[TrustTurn] = {**FORMULAS, **OF_RUNS, "sats/AGENT": sats_of}
-"""The formula of each measure."""
-
 UNITS: Mapping[str, str] = {
     **dict.fromkeys(("sats", "sats/AGENT"), "sats"),
     "gain": "sats per unit and round",
@@ -562,3 +558,21 @@ UNITS: Mapping[str, str] = {
     "alliances_made": "alliances",
 }
 """The units of measures that are no shares."""
+
+MEASURES: Measures[State, Intent] = Measures(
+    each={**OF_TURNS, "sats/AGENT": sats_of},
+    parts=FORMULAS,
+    run=OF_RUNS,
+    score="sats",
+    units=UNITS,
+    headline=("cooperation", "aggression", "gain", "survival"),
+    shares=("cooperation", "aggression"),
+    durations=("end_of_cooperation",),
+    arithmetic=arithmetic,
+    agent_turns=AGENT_TURNS,
+)
+"""The figures of a run and its halves, and those of each turn.
+
+Source: docs/rules/trust.md#scopes-of-measures, docs/rules/trust.md#undefined-figures,
+docs/rules/trust.md#sats-and-gain, docs/rules/trust.md#spirals-of-retaliation.
+"""

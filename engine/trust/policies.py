@@ -346,7 +346,6 @@ def _random_move(sight: Sight, rng: RngStream, event: str) -> Move:
 
 
 def _is_ally(sight: Sight, unit: str) -> bool:
-    """Return whether a unit is an ally."""
     return unit in sight.view.get("allies", ())
 
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, SkipValidation, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from hobbes.engine.record import JsonObject
 from hobbes.engine.trust.actions import Kind
-from hobbes.engine.world import NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
+from hobbes.engine.world import NOT_HASHED, OBSERVER, Config, Percent, RunSetting, Setting, StateCodec
 
 Sats = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=0)]
@@ -256,7 +256,7 @@ class State:
     States are compared by identity, so that they can be keys of a cache.
     """
 
-    setting: Annotated[Setting[TrustConfig], SkipValidation, Field(exclude=True)]
+    setting: RunSetting[TrustConfig]
     turn: Count
     units: tuple[Unit, ...]
     """All units that there have been, sorted by id."""
@@ -310,8 +310,6 @@ class State:
         """Return whether the agents of two units are allied. Source: docs/rules/trust.md#alliances."""
         return frozenset((self.units_by_id[one].team, self.units_by_id[other].team)) in self.alliances
 
-
-CODEC = Codec(State)
 
 NEAR_HIGH_FIVES = 3
 """A unit is near the threshold if this many mutual high fives, or fewer, would take it there."""
@@ -411,3 +409,6 @@ def load(setting: Setting[TrustConfig], data: JsonObject) -> State:
     if any(unit.alive != (unit.sats > 0) for unit in state.units):
         raise ValueError("units: a living unit must have at least 1 sat, and a dead one 0 or fewer")
     return replace(state, units=tuple(sorted(state.units, key=lambda unit: unit.id)))
+
+
+CODEC = StateCodec(State, load)

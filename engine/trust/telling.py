@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Standing, Telling, counted, quoted, said
+from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, quoted, said
+from hobbes.engine.trust import observer, validation
+from hobbes.engine.trust.rules import EVENTS
 from hobbes.engine.trust.state import ALL, State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.world import OBSERVER
@@ -187,7 +189,9 @@ def meant(intent: Intent) -> list[str]:
 
 
 TELLING = Telling(
-    {
+    events=EVENTS,
+    codes={**validation.CODES, **observer.CODES},
+    deeds={
         "miss": missed,
         "attack": attacked,
         "high_five": high_fived,
@@ -205,10 +209,19 @@ TELLING = Telling(
         "death": lambda _: "has no sats left",
         "end": lambda events: ENDS[str(events[0].facts["result"])],
     },
-    knew,
-    meant,
-    in_truth,
-    meant_to_return,
+    causes={"miss": "attack"},
+    called={"miss": "missed high five"},
+    more=meant_to_return,
+    knew=knew,
+    in_truth=in_truth,
+    meant=meant,
+    acts=validation.acts,
+    landmarks=(
+        Landmark("attack", "attack"),
+        Landmark("miss", "miss"),
+        Landmark("birth", "replicate", {"succeeded": True}),
+        Landmark("death", "death"),
+    ),
     between={
         "miss": "how often the row meant to high five the column, and missed",
         "attack": "how often the row attacked the column",
@@ -219,6 +232,5 @@ TELLING = Telling(
         "ally": "how often the row became an ally of the column",
         "leave": "how often the row left an alliance with the column",
     },
-    causes={"miss": "missed high five"},
 )
 """How trust is told in words."""

@@ -5,7 +5,6 @@ A unit knows what it meant itself. Of the others it knows their sats and what co
 Source: docs/rules/trust.md#view, docs/rules/trust.md#private-facts.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from hobbes.engine.record import Json, JsonObject
@@ -165,19 +164,3 @@ def _deed_as_seen(deed: Deed, viewer: str) -> tuple[str, str | None]:
     """
     did = "attack" if deed.misread and deed.target == viewer else deed.did
     return did, None if did == "do_nothing" else deed.target
-
-
-def picture(state: State) -> Sequence[Sequence[str]]:
-    """Return one row per unit for people: its name, its sats, and what it truly did last round.
-
-    Source: docs/rules/trust.md#picture-for-people.
-    """
-    last = state.history[-1].deed_of if state.history else {}
-    return [
-        [
-            unit.id,
-            str(unit.sats) if unit.alive else "dead",
-            own_words(last[unit.id]) if unit.id in last else "-",
-        ]
-        for unit in state.units
-    ]

@@ -2,20 +2,17 @@
 
 from string import ascii_lowercase
 
-from hobbes.engine import reflection
-from hobbes.engine.trust import observer, state, validation
-from hobbes.engine.trust.agent_turns import AGENT_TURNS
-from hobbes.engine.trust.arithmetic import arithmetic
-from hobbes.engine.trust.board import board
-from hobbes.engine.trust.metrics import BY_NAME, UNITS, measures
+from hobbes.engine.trust import state, validation
+from hobbes.engine.trust.board import PICTURE
+from hobbes.engine.trust.metrics import MEASURES
 from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.rules import EVENTS, ending, resolve, winners
+from hobbes.engine.trust.rules import ending, resolve, winners
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
 from hobbes.engine.trust.validation import Intent, validate
-from hobbes.engine.trust.view import observe, picture, private
-from hobbes.engine.world import Landmark, World, in_letters
+from hobbes.engine.trust.view import observe, private
+from hobbes.engine.world import World, in_letters
 
 
 def names(n: int) -> tuple[str, ...]:
@@ -40,38 +37,16 @@ TRUST: World[TrustConfig, State, Intent] = World(
     resolve=resolve,
     over=state.over,
     scores=state.scores,
-    score="sats",
     winners=winners,
     ending=ending,
-    measures=measures,
-    measures_version=1,
-    formulas=BY_NAME,
-    units=UNITS,
-    headline=("cooperation", "aggression", "gain", "survival"),
-    arithmetic=arithmetic,
-    load=state.load,
+    measures=MEASURES,
     state=state.CODEC,
     intent=validation.CODEC,
     policies=POLICIES,
     names=names,
     default_agents=2,
-    picture=picture,
-    landmarks=(
-        Landmark("attack", "attack"),
-        Landmark("miss", "miss"),
-        Landmark("birth", "replicate", {"succeeded": True}),
-        Landmark("death", "death"),
-    ),
-    acts=validation.acts,
-    board=board,
-    prompts=lambda _: "plain",
-    events=EVENTS,
+    picture=PICTURE,
     telling=TELLING,
-    causes={"miss": "attack"},
-    codes={**validation.CODES, **observer.CODES, **reflection.CODES},
     observer=TRUST_OBSERVER,
-    agent_turns=AGENT_TURNS,
-    shares=("cooperation", "aggression"),
-    durations=("end_of_cooperation",),
 )
 """The world; its default prompt does not depend on the config. Source: docs/rules/trust.md#default-prompt."""

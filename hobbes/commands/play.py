@@ -309,7 +309,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, trac
 
     Return whether one of them is tainted.
     """
-    from hobbes.nodes.limits import OwnRateLimiter
+    from hobbes.nodes.limits import RateLimiter
     from hobbes.play.side_by_side import most_at_once, play_runs
     from hobbes.play.start import Shared
     from hobbes.show.progress import show_experiment_progress
@@ -318,7 +318,7 @@ def _play_side_by_side(store: "Store", runs: "list[Run]", *, as_json: bool, trac
 
     try:
         with show_experiment_progress(len(runs), len(runs)) as watch:
-            shared = Shared(limiter=OwnRateLimiter())
+            shared = Shared(limiter=RateLimiter())
             play_runs(store, runs, most_at_once(runs), shared, watch, traced=traced)
     except KeyboardInterrupt:
         hint = store.command("resume", runs[0].id)
@@ -350,7 +350,7 @@ def _show_result(store: "Store", run: "Run", *, asks: bool) -> None:
         if not asks:
             _show_question(store, run)
         return
-    rows = run.world.picture(state_before(store, run, run.turns))
+    rows = run.world.picture.rows(state_before(store, run, run.turns))
     OUT.print(picture(rows, words_of(run, looks_in(store, run))))
     OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
     name = run.name or run.id

@@ -213,8 +213,9 @@ def prompts_check(
     from rich.text import Text
 
     from hobbes.engine.telling import counted
-    from hobbes.nodes.prompt_warnings import prompt_warnings
-    from hobbes.nodes.prompting import PromptError, check_prompts, languages, load_prompts, variants
+    from hobbes.nodes.prompt_templates import PromptError
+    from hobbes.nodes.prompting import languages, load_prompts, variants
+    from hobbes.play.prompt_checks import check_prompts, prompt_warnings
     from hobbes.show.terminal import OUT, print_json, say
     from hobbes.worlds import WORLDS
 

@@ -253,7 +253,7 @@ def measure(
             told.append(
                 {
                     "run": run.id,
-                    "measures_version": run.world.measures_version,
+                    "measures_version": run.world.measures.version,
                     "measures": len(found.measures),
                     "agent_turns": len(found.agent_turns),
                 }

@@ -42,7 +42,7 @@ class StepCommand(options.NamesWorlds):
 
         events = (
             f"Events of {world.name}:\n\n\b\n"
-            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.events.items())
+            + "\n".join(f"{kind}: {meaning}" for kind, meaning in world.telling.events.items())
             for world in WORLDS.values()
         )
         self.help = "\n\n".join([self.help or "", *events])
@@ -98,7 +98,7 @@ def tournament(
     else:
         played = f"{counted(len(file.arms), 'pair')}, {counted(games, 'game')} each"
         title = f"{file.name} in {file.world}: {played}"
-        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).score)])))
+        OUT.print(printed(Document(title, [*sections(found, options.find_world(file.world).measures.score)])))
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)

@@ -25,7 +25,7 @@ from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.experiment.games import Ways, play_policies, runs_of
 from hobbes.experiment.plan import Cell
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.secrecy import safe_line
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
 from hobbes.play.start import Shared, chats_of
@@ -212,7 +212,7 @@ def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
         play_policies(store, policies, 1, ways, Progress())
         others = [run for run in runs if run not in policies]
         at_once = ways.at_once or max(1, most_at_once(others) // batch.tasks)
-        shared = Shared(budget if capped else None, OwnRateLimiter(batch.tasks))
+        shared = Shared(budget if capped else None, RateLimiter(batch.tasks))
         if others:
             play_runs(store, others, at_once, shared, Progress(), partial(keep_figures, store))
 

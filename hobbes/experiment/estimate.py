@@ -9,7 +9,8 @@ from hobbes.engine.turn import view_of
 from hobbes.experiment.plan import Cell
 from hobbes.nodes.journal import CallDetails, PlayerKind, Reply
 from hobbes.nodes.players import parse_spec
-from hobbes.nodes.prompting import approximate_tokens, cacheable, system_text, turn_text
+from hobbes.nodes.prompting import approximate_tokens, system_text, turn_text
+from hobbes.play.render import cacheable
 from hobbes.play.start import Beginning
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store

@@ -326,7 +326,7 @@ def durations(
     file: ExperimentFile, world: AnyWorld, arms: ByArm, measures: Collection[str]
 ) -> Iterator[Duration]:
     """Yield how long it takes until something happens, by the measures of the experiment that say so."""
-    for measure in (one for one in world.durations if one in measures):
+    for measure in (one for one in world.measures.durations if one in measures):
         found = {arm: timed for arm, games in arms.items() if (timed := _times_of(games, measure, world))}
         yield from (_duration(arm, file.baseline, measure, found) for arm in found)
 

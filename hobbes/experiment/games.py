@@ -18,7 +18,7 @@ from hobbes.experiment.plan import Cell, Plan
 from hobbes.experiment.processes import in_processes
 from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.play.fork import write_fork
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
 from hobbes.play.start import Shared, go_on, write
@@ -71,7 +71,7 @@ def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, p
     count = min(ways.jobs or os.cpu_count() or 1, len(policies))
     play_policies(store, runs_of(store, policies), count, ways, progress)
     at_once = ways.at_once or most_at_once(cell.new for cell in others)
-    shared = Shared(budget if ways.caps != NO_CAPS else None, OwnRateLimiter())
+    shared = Shared(budget if ways.caps != NO_CAPS else None, RateLimiter())
     trials = _trials(others)
     tried = {cell.name for cell in trials}
     rest = [cell for cell in others if cell.name not in tried]

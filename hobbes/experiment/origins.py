@@ -105,7 +105,7 @@ def _turn(store: Store, run: Run, origin: From) -> int | None:
     if isinstance(origin.turn, int):
         return origin.turn
     name = origin.turn.removeprefix(FIRST)
-    landmarks = [mark.name for mark in run.world.landmarks]
+    landmarks = [mark.name for mark in run.world.telling.landmarks]
     if name not in landmarks:
         raise ValueError(
             f"[from] turn: {run.world.name} has no landmark {name!r}"

@@ -12,8 +12,9 @@ from hobbes.experiment.misfits import models_at
 from hobbes.nodes.caps import NO_CAPS, Caps
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.players import parse_spec, with_rng
-from hobbes.nodes.prompting import PromptSet, check_prompts
+from hobbes.nodes.prompting import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
+from hobbes.play.prompt_checks import check_prompts
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
 from hobbes.store.experiment_tables import run_names, runs_of_cells, world_of_experiment
 from hobbes.store.home import Store
@@ -222,7 +223,7 @@ def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) ->
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     """Raise ValueError for a measure that the world does not have."""
-    world = arms[0].world
+    world, formulas = arms[0].world, arms[0].world.measures.formulas
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
     asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
     for number, one in enumerate(file.hypotheses, start=1):
@@ -230,10 +231,10 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
     asked += [("[smallest]", measure) for measure in file.smallest]
     for place, measure in asked:
         name, _, agent = measure.partition("/")
-        if measure not in world.formulas and not (f"{name}/AGENT" in world.formulas and agent in agents):
+        if measure not in formulas and not (f"{name}/AGENT" in formulas and agent in agents):
             raise ValueError(
                 f"{place}: {world.name} has no measure {measure!r}"
-                + did_you_mean(measure, world.formulas, f"measures: {' '.join(world.formulas)}")
+                + did_you_mean(measure, formulas, f"measures: {' '.join(formulas)}")
             )
 
 

@@ -263,7 +263,7 @@ def stored_file(store: Store, name: str) -> ExperimentFile:
 def measures_of(file: ExperimentFile) -> tuple[str, ...]:
     """Return the measures that an experiment compares."""
     asked = file.compare.measures
-    return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).headline
+    return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).measures.headline
 
 
 def _independent(
@@ -292,7 +292,7 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
             for name, of_scopes in one.row["measures"].items()
             for scope, value in zip(SCOPES, of_scopes, strict=True)
         }
-        for name in world.durations if one.could_happen(world) else ():
+        for name in world.measures.durations if one.could_happen(world) else ():
             if ("run", name) in measures and measures["run", name] is None:
                 measures["run", name] = one.row["turns"]
         found.setdefault((cell.partition(COPY)[0], seed), []).append(measures)

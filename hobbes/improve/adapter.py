@@ -14,9 +14,9 @@ from gepa.core.adapter import EvaluationBatch, ProposalFn
 from gepa.core.result import GEPAResult
 from gepa.logging.logger import StdOutLogger
 
-from hobbes.engine.measuring import meaning_of, measure_history
+from hobbes.engine.measures import PlayedTurn, meaning_of, work_out
 from hobbes.engine.turn import Judged, rule
-from hobbes.engine.world import AnyWorld, PlayedTurn
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import HaltedRunError, UsageError
 from hobbes.improve.advice import write_candidate
 from hobbes.improve.improvement import Improvement
@@ -78,7 +78,7 @@ class ProbeAdapter:
         asked, file = self._asked, self._asked.file
         words = TEMPLATE.format(
             goal=file.goal,
-            meaning=meaning_of(asked.baseline.world.formulas[file.measure]),
+            meaning=meaning_of(asked.baseline.world.measures.formulas[file.measure]),
             keep="".join(f" Games must keep {guard}." for guard in file.keep),
             lang=asked.baseline.prompts.lang,
         )
@@ -180,4 +180,4 @@ def _value(world: AnyWorld, state: object, intents: Mapping[str, Any], measure: 
     ruled = rule(world, state, Judged(world, {}, intents), None).intents
     resolved = world.resolve(state, ruled)
     turn = PlayedTurn(state, ruled, resolved.state, resolved.events, resolved.draws)
-    return next((one.value for one in measure_history(world, [turn]) if one.name == measure), None)
+    return next((one.value for one in work_out(world.measures, [turn]).measures if one.name == measure), None)

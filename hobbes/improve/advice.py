@@ -5,16 +5,9 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import (
-    ROOT,
-    PromptError,
-    check_prompts,
-    folder_of,
-    load_prompts,
-    template_files,
-    template_text,
-)
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import ROOT, folder_of, load_prompts, template_files, template_text
+from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.start import Beginning
 
 

@@ -197,7 +197,7 @@ def beginning_of_fork(
     if turn == 0:
         return world.setup(setting.config, setting.agents, setting.seed), {}
     last = stored_turn(store, parent, turn - 1).record
-    state = world.load(setting, last.state)
+    state = world.state.load(setting, last.state)
     if world.over(state):
         if turn < parent.turns:
             raise UsageError(f"--turn {turn}: with these settings the game is over by then")

@@ -133,6 +133,7 @@ def _check_nothing_is_rejected(run: Run, state: Any, agent: str, parsed: ParsedA
     drops = [*parsed.drops, *run.world.validate(state, agent, parsed.said).drops]
     if drops:
         said, detail = json.dumps(drops[0].said, ensure_ascii=False), " ".join(drops[0].detail.split())
-        why = f"{meanings(run.world)[drops[0].code]}{f' ({detail})' if detail else ''}"
+        meaning = meanings(run.world).get(drops[0].code, drops[0].code)
+        why = f"{meaning}{f' ({detail})' if detail else ''}"
         more = f"; and {len(drops) - 1} more" if drops[1:] else ""
         raise UsageError(f"{said[:MAX_SHOWN_LENGTH]}: {why}{more}; correct that and answer again")

@@ -1,7 +1,9 @@
 """The question to an agent or observer in a turn, and its prompt: `hobbes prompts render`, `hobbes watch`."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
@@ -15,11 +17,20 @@ from hobbes.nodes import prompting
 from hobbes.nodes.journal import PlayerKind, Prompt, Reply
 from hobbes.nodes.models import NO_MODELS, Models
 from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.reading import read
 from hobbes.play.start import RunOptions, settle_options
 from hobbes.store.history import intents_of, memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+
+_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
+
+MIN_CACHED_TOKENS = 1024
+"""The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
+
+https://developers.openai.com/api/docs/guides/prompt-caching
+"""
 
 
 class TurnStart(NamedTuple):
@@ -57,12 +68,12 @@ class PromptQuestion:
     def render(self, prompts: prompting.PromptSet) -> Prompt:
         """Return the prompt; raise UsageError if the templates cannot be rendered under these settings."""
         if self.agent == OBSERVER:
-            return Prompt(prompts.observer, prompting.one_line_json(self.view))
+            return Prompt(prompts.observer, one_line_json(self.view))
         try:
             return Prompt(
                 prompting.system_text(prompts, self.setting), prompting.turn_text(prompts, self.view)
             )
-        except prompting.PromptError as error:
+        except PromptError as error:
             raise UsageError(str(error)) from error
 
     def fixed_words(self, prompts: prompting.PromptSet, prompt: Prompt) -> str:
@@ -136,7 +147,7 @@ def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
     per_message = prompting.approximate_tokens("")
     sections: list[dict[str, Any]] = [
         {"text": text, "section": title, "tokens": prompting.approximate_tokens(section) - per_message}
-        for text, title, section in prompting.sections(prompt.system, prompt.turn, fixed_words)
+        for text, title, section in sections_of(prompt.system, prompt.turn, fixed_words)
     ]
     total = sum(section["tokens"] for section in sections)
     shared = total - sections[-1]["tokens"]
@@ -145,8 +156,30 @@ def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
         "turn": prompting.approximate_tokens(prompt.turn),
         "sections": sections,
         "shared": shared / total,
-        "cacheable": prompting.cacheable(shared) / total,
+        "cacheable": cacheable(shared) / total,
     }
+
+
+def cacheable(tokens: int) -> int:
+    """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
+    return tokens if tokens >= MIN_CACHED_TOKENS else 0
+
+
+def sections_of(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the sections of a prompt: `system` or `turn`, title, text.
+
+    Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
+    turn text consists of its first `words`, which are the same for all agents and turns (`fixed_words`), and
+    of the `view` with all that follows.
+    """
+    starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
+    for start, end in pairwise(starts):
+        if text := system[start:end]:
+            title = _HEADING.match(text)
+            yield "system", title["title"] if title else "beginning", text
+    if words:
+        yield "turn", "words", words
+    yield "turn", "view", turn.removeprefix(words)
 
 
 def prompts_for(

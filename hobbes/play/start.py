@@ -20,7 +20,6 @@ from hobbes.graphs.run import (
     open_checkpoints,
     play_run,
     remove_checkpoints,
-    saver_on,
 )
 from hobbes.graphs.turn import Node, ring
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
@@ -321,7 +320,7 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        state = run.world.load(run.setting, last["world"])
+        state = run.world.state.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
         store.figures.end_run(run, ended, found)
 
@@ -386,7 +385,7 @@ async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played 
         models=run.model_settings,
         answered=store.calls.answered(run.id),
         late=late,
-        limiter=shared.limiter,
+        limiter=shared.limiter or RateLimiter(),
         past=partial(past_turns, store, run.id),
     )
     nodes = ring(run.world, lambda _: nullcontext(players), journal)
@@ -409,13 +408,13 @@ async def _play_on(
     run: Run,
     nodes: dict[str, Node],
     on_turn: OnTurn,
-    checkpoints: Checkpoints | None = None,
+    shared: Checkpoints | None = None,
 ) -> TurnState:
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
-    opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
-    async with opened as connection:
+    opened = nullcontext(shared) if shared else open_checkpoints(store.home / CHECKPOINTS)
+    async with opened as checkpoints:
         begin, history = state_after_log(store, run), states_of(store, run)
-        async for state in play_run(nodes, saver_on(connection), run.id, begin, history):
+        async for state in play_run(nodes, checkpoints, run.id, begin, history):
             on_turn(state)
         return state
 

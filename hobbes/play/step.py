@@ -7,12 +7,11 @@ from typing import Any
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.memory import EMPTY_MEMORY, Memory
-from hobbes.engine.world import OBSERVER, AnyWorld, Codec, make_setting
+from hobbes.engine.memory import Memory
+from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
-
-MEMORY = Codec(Memory)
+from hobbes.nodes.state import memories_from
 
 MAX_DIGITS = sys.int_info.default_max_str_digits
 """The most digits of a whole number that Python converts."""
@@ -133,7 +132,7 @@ def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:
     setting = make_setting(world, agents, seed, request.get("config", {}))
     state = world.setup(setting.config, setting.agents, setting.seed)
     if request.get("state") is not None:
-        state = world.load(setting, request["state"])
+        state = world.state.load(setting, request["state"])
     memories = _memories(world, state, request.get("memories", {}))
     happened = NOTHING
     if request.get("answers") is None:
@@ -161,16 +160,10 @@ def _memories(
     state: Any,  # noqa: ANN401  a world's own state
     memories: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Memory]:
-    """Return the memories of a request. Raise ValueError for a stranger or a field that no memory has."""
+    """Return the memories of a request. Raise ValueError for a stranger or another shape."""
     if strangers := sorted(agent for agent in memories if not _has_played(world, state, agent)):
         raise ValueError(f"memories: there is no agent {', '.join(strangers)}")
-    known = EMPTY_MEMORY.to_json().keys()
-    for agent, memory in memories.items():
-        if unknown := sorted(memory.keys() - known):
-            raise ValueError(
-                f"memories: {agent}: unknown {', '.join(unknown)}; a memory has {', '.join(known)}"
-            )
-    return {agent: MEMORY.from_json(memory) for agent, memory in memories.items()}
+    return memories_from(memories)
 
 
 def _has_played(world: AnyWorld, state: Any, agent: str) -> bool:  # noqa: ANN401  a world's own state

@@ -7,16 +7,15 @@ metadata say that they are no part of the run.
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from hobbes.engine.record import sha256
-from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints, saver_on
+from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
 from hobbes.graphs.turn import build, ring
-from hobbes.nodes.journal import Address, Call, Logged, MemoryJournal, Prompt
+from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.state import TurnState
 from hobbes.play.start import CHECKPOINTS, meter_of, states_of
@@ -35,12 +34,14 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     If the run has no checkpoints, they are written first, from the run database.
     """
     stretches = Stretches(store, run)
-    nodes = ring(run.world, stretches.players, RecordedAnswers(store, run))
+    recorded = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
+    journal = MemoryJournal(lambda: run.id, lambda turn, agent: recorded(turn).get(agent, []))
+    nodes = ring(run.world, stretches.players, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
-        async with open_checkpoints(store.home / CHECKPOINTS) as connection:
-            graph = build(nodes).compile(checkpointer=saver_on(connection), name=run.world.name)
-            await keep_history(graph, config, states_of(store, run))
+        async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
+            graph = build(nodes).compile(checkpointer=checkpoints.saver(), name=run.world.name)
+            await keep_history(graph, checkpoints, run.id, states_of(store, run))
             yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
     finally:
         await stretches.close()
@@ -75,36 +76,3 @@ class Stretches:
         """Close the connections."""
         for players in self._opened.values():
             await players.close()
-
-
-class RecordedAnswers(MemoryJournal):
-    """A journal that has the recorded calls of a run, and keeps new ones in memory."""
-
-    def __init__(self, store: Store, run: Run) -> None:
-        super().__init__(lambda: run.id)
-        self._store = store
-        self._run = run.id
-
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the last call to this question with this prompt, None if it has to be asked."""
-        return super().answered(turn, agent, question, prompt) or self._recorded(
-            turn, agent, question, prompt
-        )
-
-    def _recorded(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        texts = {sha256(text): text for text in prompt}
-        rows = [
-            row
-            for row in self._store.calls.rows(self._run, turn, agent)
-            if row["question"] == question and [row["system"], row["prompt"]] == [*map(sha256, prompt)]
-        ]
-        return self._store.calls.read(rows[-1], texts) if rows else None
-
-    def free(self, turn: int, agent: str) -> Address:
-        """Return the address of this agent's next call, after all that were recorded."""
-        last = self._store.calls.attempts_since(self._run, turn).get((turn, agent), 0)
-        new = super().free(turn, agent)
-        return new._replace(attempt=last + new.attempt)
-
-    def turn(self, turn: Logged) -> None:
-        """Keep the calls: the same turn may be played again."""

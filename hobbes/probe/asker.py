@@ -15,7 +15,7 @@ from hobbes.nodes.caps import Caps, Meter, Spent
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, Logged, Prompt, Reply
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import Player, RunPlayers
 from hobbes.nodes.state import state_at
@@ -214,7 +214,7 @@ class Asker:
         self.kept = kept
         """The calls that are there already."""
         self.meter = meter or meter_of(store, planned, kept, caps)
-        self._limiter = OwnRateLimiter()
+        self._limiter = RateLimiter()
         self._players: dict[tuple[str, str, str], RunPlayers] = {}
 
     async def ask_all(self, on_answer: Callable[[], None]) -> None:

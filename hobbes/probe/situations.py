@@ -178,7 +178,7 @@ def why_nothing_picked(
 def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:
     """Return the acts of each agent's recorded decision in a turn."""
     intents = intents_of(run, stored_turn(store, run, turn))
-    return {agent: run.world.acts(intent) for agent, intent in intents.items()}
+    return {agent: run.world.telling.acts(intent) for agent, intent in intents.items()}
 
 
 def _actors(store: Store, run: Run, turn: int) -> tuple[str, ...]:

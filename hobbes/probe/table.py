@@ -312,7 +312,7 @@ def _answers(at: Place, agent: str, kept: Collection[KeptAnswer]) -> Iterator[An
         parsed = read(agent, call.reply, fields)
         judged = at.way.world.validate(at.state, agent, parsed.said)
         decided = parsed.outcome in DECISIONS
-        acts = at.way.world.acts(judged.intent) if decided else None
+        acts = at.way.world.telling.acts(judged.intent) if decided else None
         yield Answer(number, call, acts, (*parsed.drops, *judged.drops) if decided else (), judged.intent)
 
 
@@ -322,7 +322,7 @@ def _recorded_acts(store: Store, situation: Situation) -> tuple[str, ...] | None
     if situation.turn >= run.turns:
         return None
     intent = intents_of(run, stored_turn(store, run, situation.turn)).get(situation.agent)
-    return None if intent is None else run.world.acts(intent)
+    return None if intent is None else run.world.telling.acts(intent)
 
 
 def _column(

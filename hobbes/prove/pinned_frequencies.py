@@ -143,7 +143,7 @@ def judge(file: FrequencyPin) -> list[str]:
             for answer in one.answers
         ]
         decided = [
-            world.acts(world.validate(start.state, expect.agent, answer.said).intent)
+            world.telling.acts(world.validate(start.state, expect.agent, answer.said).intent)
             for answer in parsed
             if answer.outcome in DECISIONS
         ]

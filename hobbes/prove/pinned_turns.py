@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import Drop, canonical, sha256
 from hobbes.engine.turn import Layer, TurnRecord, settings_link
-from hobbes.engine.world import OBSERVER, AnyWorld, deeds_told
+from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.run import replay
 from hobbes.graphs.turn import ring
@@ -399,7 +399,7 @@ def _done_otherwise(pin: TurnsPin, played: PinOutcome) -> str:
 def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
     """Return what agents did in a turn, in words, each event alone."""
     events = TurnRecord.from_json(turn.record).events
-    return [f"{one.agent} {deed.words}" for one in events for deed in deeds_told(world, [one], events)]
+    return [f"{one.agent} {deed.words}" for one in events for deed in world.telling.deeds_told([one], events)]
 
 
 def _common_questions(

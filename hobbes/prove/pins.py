@@ -169,7 +169,7 @@ class Pin(_Part):
         try:
             world = world_named(self.world)
             setting = make_setting(world, agents, seed, settings)
-            return world, setting, TurnStart(world.load(setting, state), memories_from(memories))
+            return world, setting, TurnStart(world.state.load(setting, state), memories_from(memories))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise UsageError(f"{self.about} This cannot be played by hobbes {HOBBES}: {error}") from error
 

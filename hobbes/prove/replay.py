@@ -171,7 +171,7 @@ async def _replay_on(
     prompts = run_at_turn.prompts if reread else now
     players = RunPlayers(world, run_at_turn.setting, prompts, models=run_at_turn.model_settings)
     nodes = ring(world, lambda _: nullcontext(players), journal)
-    here = world.load(run_at_turn.setting, state["world"])
+    here = world.state.load(run_at_turn.setting, state["world"])
     digest = run.digest_before(state["turn"], state["digest"])
     memories = memories_from(state["memories"])
     first = state_at(world, run_at_turn.setting, run_at_turn.models, here, memories, digest)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.measuring import work_out
+from hobbes.engine.measures import work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.telling import counted
@@ -23,7 +23,8 @@ from hobbes.errors import DamagedError, HobbesError
 from hobbes.experiment.misfits import misfits
 from hobbes.nodes.follow_up import Answer, answer_that_counts
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Call, PlayerKind, is_program
-from hobbes.nodes.prompting import PromptError, content_hash, system_text, turn_text, view_in
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
 from hobbes.prove.difference import first_differing_part
 from hobbes.store.calls import is_changed
@@ -111,7 +112,7 @@ class _Position(NamedTuple):
 
     def after(self, run: Run, turn: LoggedTurn) -> "_Position":
         """Go on from what was recorded, so that one fault does not become a fault of every later turn."""
-        state = run.world.load(run.at(self.turn + 1).setting, turn.record.state)
+        state = run.world.state.load(run.at(self.turn + 1).setting, turn.record.state)
         digest = run.digest_before(self.turn + 1, turn.digest)
         return _Position(state, turn.record.memories, digest, self.turn + 1, self.sound)
 
@@ -425,13 +426,13 @@ def _of_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Remark
 
 def _of_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
     """Name the tables of figures that differ from what today's formulas give, if these made them."""
-    then, today = run.versions.measures, run.world.measures_version
+    then, today = run.versions.measures, run.world.measures.version
     if then != today:
         formulas = f"other formulas (version {then or 'unknown'}, now {today})"
         anew = f"`{store.command('measure', run.id)}` works measures and plain table out anew"
         yield Remark(f"measured by {formulas}, so its figures were not compared; {anew}")
         return
-    due = work_out(run.world, StoredHistory(store, run))
+    due = work_out(run.world.measures, StoredHistory(store, run))
     counts = store.figures.counts_of_scopes(run.id)
     measures = {(one.name, one.scope): (one.value, *counts[one.scope]) for one in due.measures}
     sql = "select name, scope, value, decisions, failures from measures where run = ?"

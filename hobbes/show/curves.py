@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from hobbes.engine.measures import meaning_of
 from hobbes.engine.world import AnyWorld
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.findings import Duration, RatingCurve, SurvivalCurve, TimeCurve
@@ -49,7 +50,7 @@ def parts(report: Report) -> Iterator[Section]:
 
 def unit_of(report: Report, measure: str) -> str:
     """Return the unit of a measure, empty if it has none."""
-    return world_named(report.world).units.get(of_anybody(measure), "")
+    return world_named(report.world).measures.units.get(of_anybody(measure), "")
 
 
 def with_unit(report: Report, measure: str) -> str:
@@ -178,8 +179,8 @@ def _payoffs(report: Report) -> Section:
 def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
     """Yield the measures over time, the shares and the inequality: a panel for each, with all arms."""
     for title, measures in (
-        ("Shares over time", world.shares),
-        ("Inequality over time", world.inequality),
+        ("Shares over time", world.measures.shares),
+        ("Inequality over time", world.measures.inequality),
     ):
         if curves := [one for one in report.findings.over_time if one.measure in measures]:
             panels = [
@@ -250,7 +251,8 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
 def _survival(report: Report, world: AnyWorld) -> Section:
     """Return how long something lasts."""
     curves = report.findings.survival
-    what = ((world.spells.__doc__ if world.spells else "") or "").partition("\n")[0].rstrip(".")
+    spells = world.measures.spells
+    what = meaning_of(spells).rstrip(".") if spells else ""
     lines = _of_arms(report, curves, _surviving)
     panel = Panel(what, "turns", "share that lasts longer", lines, steps=True)
     picture = Picture(f"{what}: the share that lasts longer, with 95% bands", partial(draw_curves, [panel]))
@@ -309,13 +311,13 @@ def _points_of_ratings(curve: RatingCurve) -> list[Point]:
 
 def _ratings(report: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
-    curves = report.findings.ratings
+    curves, truths = report.findings.ratings, world.measures.truths
     kinds = list(dict.fromkeys(one.kind for one in curves))
     panels = [
         Panel(
             kind.replace("_", " "),
             "rating",
-            world.truths[kind],
+            truths[kind],
             _of_arms(report, [one for one in curves if one.kind == kind], _points_of_ratings),
         )
         for kind in kinds
@@ -326,7 +328,7 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
         for one in curves
         for point in one.points
     ]
-    words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {world.truths[kind]}." for kind in kinds)
+    words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
     picture = Picture(label, partial(draw_curves, panels))
     return Section("Ratings beside the truth", _words(report, words), columns, rows, lambda: [picture])

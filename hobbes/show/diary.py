@@ -18,7 +18,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import AnyWorld, deeds_told
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
@@ -237,7 +237,8 @@ class _Turn:
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
         events = [event for event in by(self.record.events, agent) if self._concerns(event)]
-        done = tuple(self._deed(agent, one) for one in deeds_told(self.run.world, events, self.record.events))
+        deeds = self.run.world.telling.deeds_told(events, self.record.events)
+        done = tuple(self._deed(agent, deed) for deed in deeds)
         said = tuple(_message(self.number, event) for event in events if event.type == MESSAGE)
         marks = dict.fromkeys(mark for one in done for mark in one.marks)
         if self.chosen and agent not in self.chosen:
@@ -302,13 +303,13 @@ class _Turn:
 
 def _landmarks(world: AnyWorld, done: Done) -> list[str]:
     own = [event.to_json() for event in done.events if event.type == done.type]
-    return [mark.name for mark in world.landmarks if any(map(mark.is_at, own))]
+    return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
 
 
 def landmarks_of(world: AnyWorld, record: TurnRecord) -> Iterator[tuple[str, str]]:
     """Yield each agent that did a landmark in a turn, and what it did."""
     for agent in dict.fromkeys(event.agent for event in record.events):
-        for done in deeds_told(world, by(record.events, agent), record.events):
+        for done in world.telling.deeds_told(by(record.events, agent), record.events):
             if _landmarks(world, done):
                 yield agent, done.words
 
@@ -365,15 +366,16 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
 
 def check_events(run: Run, events: Iterable[str]) -> None:
     """Raise UsageError for a type of event that the world of a run does not have."""
-    for event in events:
-        if event not in run.world.events:
-            there = did_you_mean(event, run.world.events, f"it has: {', '.join(run.world.events)}")
+    declared = run.world.telling.events
+    for event in events if declared else ():
+        if event not in declared:
+            there = did_you_mean(event, declared, f"it has: {', '.join(declared)}")
             raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
 
 
 def marks_of(run: Run) -> list[str]:
     """Return the marks that entries of a run may have."""
-    return [*(mark.name for mark in run.world.landmarks), FAILED, REJECTED, CORRECTED]
+    return [*(mark.name for mark in run.world.telling.landmarks), FAILED, REJECTED, CORRECTED]
 
 
 def check_mark(run: Run, mark: str, named: str) -> None:

@@ -276,7 +276,7 @@ def _scores(run: Run, agent: str, turns: Sequence[AgentTurn], last: Any) -> dict
         owner = run.world.owner(last, agent)
         score, about = (
             run.world.scores(last).get(owner),
-            f"the {run.world.score} of {owner} after the last turn",
+            f"the {run.world.measures.score} of {owner} after the last turn",
         )
         scores["score"] = Score(value=score, explanation=about)
     outcomes = Counter(turn.call.outcome.value for turn in turns if turn.failed)

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.world import AnyWorld, fields_of
+from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import Looks
 from hobbes.show.trace import named_by
 from hobbes.store.exchanges import events_until
@@ -49,7 +49,7 @@ class Deeds:
 
 def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
     """Return what an event counts, and how much: the first number that its world declares, else 1 time."""
-    for name in fields_of(world, event.type):
+    for name in world.telling.fields_of(event.type):
         value = event.facts.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return name, value
@@ -65,13 +65,14 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
             words = BETWEEN.get(event.type) or world.telling.between.get(event.type, f"{role}, {counted}")
             deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted, words))
             deeds.done.setdefault(event.agent, Counter())[other] += amount
-    order = {name: place for place, name in enumerate(world.events)}
+    order = {name: place for place, name in enumerate(world.telling.events)}
     return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
 
 def without_effects(world: AnyWorld, events: Sequence[Event]) -> list[Event]:
     """Return the events of a turn without those of which another one is the cause: that one tells both."""
-    caused = {(event.agent, world.causes[event.type]) for event in events if event.type in world.causes}
+    causes = world.telling.causes
+    caused = {(event.agent, causes[event.type]) for event in events if event.type in causes}
     return [event for event in events if (event.agent, event.type) not in caused]
 
 

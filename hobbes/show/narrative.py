@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.board import Board, join_names, of_picture
+from hobbes.engine.board import Board, join_names
 from hobbes.engine.memory import WRITTEN_AS
+from hobbes.engine.picture import of_picture
 from hobbes.engine.record import MESSAGE, Event, Json
 from hobbes.engine.telling import Knew, counted, quoted
 from hobbes.engine.turn import meanings
-from hobbes.engine.world import AnyWorld, deeds_told
-from hobbes.nodes.completions import TAGS
+from hobbes.engine.world import AnyWorld
+from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
 from hobbes.show.trace import SHORT_SOURCES, Card, FullTurn
 from hobbes.store.recorded_run import Run
@@ -118,7 +119,7 @@ def _meant(world: AnyWorld, full: FullTurn, card: Card) -> Sequence[str]:
     return [*meant, f"{counted(rejected, 'more part')} {'was' if rejected == 1 else 'were'} rejected"]
 
 
-_OPENED = re.compile(rf"\s*<(?:{'|'.join(TAGS)})>\s*(.+)", re.DOTALL)
+_OPENED = re.compile(rf"\s*<(?:{'|'.join(REASONING_TAGS)})>\s*(.+)", re.DOTALL)
 """Matches an answer that begins with a reasoning between tags."""
 
 _FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)
@@ -171,11 +172,11 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
     """Return what an agent did, what others did to it meanwhile, and what became of its score."""
     agent, events = card["agent"], full.turn.record.events
     own = by(events, agent)
-    did = "; ".join(done.words for done in deeds_told(run.world, own, events)) or _only_wrote(own)
+    did = "; ".join(done.words for done in run.world.telling.deeds_told(own, events)) or _only_wrote(own)
     begins = agent if card["outcome"] in DECISIONS else f"{_ended(run.world, card)}. By default, it"
     others = dict.fromkeys(event.agent for event in events if event.agent != agent)
     meanwhile = [
-        f"{other} {'; '.join(done.words for done in deeds_told(run.world, to_it, events))}"
+        f"{other} {'; '.join(done.words for done in run.world.telling.deeds_told(to_it, events))}"
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
@@ -200,7 +201,7 @@ def _change(run: Run, full: FullTurn, agent: str) -> str:
     before, after = (run.world.scores(state).get(agent) for state in (full.played.before, full.played.after))
     if before is None or after is None:
         return ""
-    return f" Its {run.world.score}: {before}" + (
+    return f" Its {run.world.measures.score}: {before}" + (
         f" → {after} ({after - before:+})." if after != before else ", unchanged."
     )
 
@@ -247,7 +248,7 @@ def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:
             rows = [str(line).split() for line in value]
             agents = run.setting.agents
             title = f"{name} at the start of turn {view['turn']}"
-            return of_picture(title, agents, rows, run.world.in_picture(agents), numbered=True)
+            return of_picture(title, agents, rows, run.world.picture.in_picture(agents), numbered=True)
     return None
 
 

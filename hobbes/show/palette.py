@@ -97,7 +97,7 @@ def players_of(run: "Run", looks: Looks) -> dict[str, str]:
 
 def words_of(run: "Run", looks: Looks) -> dict[str, Look]:
     """Return the look of each word by which the picture of a run's world shows somebody."""
-    shown = run.world.in_picture(run.setting.agents)
+    shown = run.world.picture.in_picture(run.setting.agents)
     return {shown.get(name, name): look for name, look in looks.items()}
 
 

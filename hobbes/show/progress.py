@@ -56,9 +56,9 @@ class Watch:
         """Return what is shown now."""
         if not self._world:
             return Group(self._bar, self.line())
-        state = self._run.world.load(self._run.setting, self._world)
+        state = self._run.world.state.load(self._run.setting, self._world)
         words = words_of(self._run, looks_now(self._run, state))
-        return Group(picture(self._run.world.picture(state), words), self._bar, self.line())
+        return Group(picture(self._run.world.picture.rows(state), words), self._bar, self.line())
 
     def line(self) -> Text:
         """Return the line below the bar: who is waited for, tokens, dollars, time left."""

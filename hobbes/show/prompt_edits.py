@@ -19,7 +19,8 @@ from hobbes.errors import UsageError
 from hobbes.nodes import prompting
 from hobbes.nodes.files import real_path
 from hobbes.nodes.journal import Prompt
-from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompt_templates import PromptError
+from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.render import PromptQuestion, token_counts
 from hobbes.probe.versions import Tried
 from hobbes.prove.word_diff import whole_word_diff, word_diff
@@ -147,7 +148,7 @@ def _places(question: PromptQuestion) -> set[Path]:
     files: set[Path] = set()
     for lang in {question.lang, *prompting.languages(world.name, variant)}:
         # If a file cannot be read, rendering says so; those that it includes are not known now.
-        with suppress(prompting.PromptError):
+        with suppress(PromptError):
             for file in prompting.template_files(world, variant, lang):
                 files |= {real_path(file.parent) / file.name, real_path(file)}
     return files
@@ -185,7 +186,7 @@ class Edits:
             self._show(Rendering(number, before=before, error=str(error)))
             return
         self._before = prompt
-        problems = prompting.check_prompts(question.world, prompts)
+        problems = check_prompts(question.world, prompts)
         # Each one once: variants may include a file twice.
         warnings = dict.fromkeys(prompt_warnings(question.world, question.variant, question.lang))
         words = question.fixed_words(prompts, prompt)

@@ -59,7 +59,7 @@ def told(store: Store, report: Report) -> Document:
     first = [what_was_asked(store, report), changes, answer]
     matrices: list[Section] = []
     if report.rankings:
-        ranking, *matrices = rankings(report.rankings, world_named(report.world).score)
+        ranking, *matrices = rankings(report.rankings, world_named(report.world).measures.score)
         first.append(ranking)
     details = [_runs(report), *more_changes, *more_answers, *matrices, *_details(store, report)]
     return Document(title_of(report), first, details)

@@ -43,7 +43,7 @@ def _figures(store: Store, run: Run) -> Figures:
     """Return the figures of a run; those of one that has not finished are empty."""
     measures = store.figures.measures(run.id)
     scores: Mapping[str, int] = RUNS.value(store.runs.row(run.id), "scores") or {}
-    return {**scores, **{name: measures[name] for name in run.world.headline if name in measures}}
+    return {**scores, **{name: measures[name] for name in run.world.measures.headline if name in measures}}
 
 
 def _rows(figures: Sequence[Figures], of_parent: Figures | None) -> Iterator[list[object]]:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hobbes.engine.measuring import meaning_of
-from hobbes.engine.world import AnyWorld, Landmark
+from hobbes.engine.measures import meaning_of
+from hobbes.engine.telling import Landmark
+from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import PALETTE, Looks
 from hobbes.store.calls import by_turn
 from hobbes.store.home import Store
@@ -102,14 +103,14 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
-    measured = measures_by_turn(store, run, run.world.headline)
+    measured = measures_by_turn(store, run, run.world.measures.headline)
     graphs = [
-        drawn.graph(name, meaning_of(run.world.formulas[name]), {"": figures}, {})
+        drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
         for name, figures in measured.items()
     ]
     if marks.scores:
         graphs.append(
-            drawn.graph("scores", f"{run.world.score} of each agent", _by_agent(marks.scores), looks)
+            drawn.graph("scores", f"{run.world.measures.score} of each agent", _by_agent(marks.scores), looks)
         )
     failed = by_turn(one for one in store.calls.outcomes(run.id) if one.turn < run.turns)[1]
     lanes = [
@@ -118,7 +119,7 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         drawn.lane("rejections", _by_turn(marks.rejections), "odd"),
         *(
             drawn.lane(mark.name, _by_turn(marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark))
-            for mark in run.world.landmarks
+            for mark in run.world.telling.landmarks
         ),
     ]
     return Timeline(
@@ -131,7 +132,7 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
 
 def _counted_of(world: AnyWorld, mark: Landmark) -> str:
     """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
-    causes = [cause for cause, effect in world.causes.items() if effect == mark.event]
+    causes = [cause for cause, effect in world.telling.causes.items() if effect == mark.event]
     return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
 
 

@@ -8,12 +8,13 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
-from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of
+from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
@@ -62,8 +63,8 @@ def overview(store: Store, run: Run, *, first: int = 0, most: int | None = None)
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
     """Say which events among those of these types have two of them: a cause and its effect."""
     return [
-        f"Each {world.telling.causes.get(cause, cause)} is counted twice: as {cause} and as {effect}."
-        for cause, effect in world.causes.items()
+        f"Each {world.telling.name_of(cause)} is counted twice: as {cause} and as {effect}."
+        for cause, effect in world.telling.causes.items()
         if cause in there
     ]
 
@@ -202,12 +203,12 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
         return None
     turn = stored_turn(store, run, number)
     played = played_turn(run, state_before(store, run, number), turn)
-    return FullTurn(turn, played, memories_before(store, run, number), run.world.arithmetic(played))
+    return FullTurn(turn, played, memories_before(store, run, number), run.world.measures.arithmetic(played))
 
 
 def board_in(run: Run, full: FullTurn | None) -> Board | None:
     """Return the board of a completed turn; None if the turn has not ended."""
-    return None if full is None else board_of(run.world, full.played)
+    return None if full is None else run.world.picture.board_of(full.played)
 
 
 def boards_at(store: Store, runs: Iterable[Run], number: int) -> list[Board | None]:

@@ -80,7 +80,7 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
-        after = run.world.picture(state_before(store, run, min(number + 1, run.turns)))
+        after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         entries = diary.diary(store, run, diary.Choice(), number)
         show_turn(turn, takewhile(lambda entry: entry.turn == number, entries), looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
@@ -168,7 +168,7 @@ def _landmarks(world: AnyWorld, record: TurnRecord, looks: Looks) -> Iterator[Te
 
 def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
     """Yield of which agents what they hold has changed in a turn: `territories A 5→10, C 5→0`."""
-    for what, count in world.held.items():
+    for what, count in world.telling.held.items():
         was, now = count(before), count(after)
         changed = [
             Text.assemble(styled_name(agent, looks), f" {was[agent]}→{n}")

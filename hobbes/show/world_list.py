@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from hobbes.engine.measuring import meaning_of
+from hobbes.engine.measures import meaning_of
 from hobbes.engine.policy import parameters_of
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompting import ROOT, languages, variants
@@ -41,16 +41,16 @@ def about(world: AnyWorld) -> dict[str, Any]:
             for variant in variants(world)
         ],
         "measures": [
-            {"name": name, "meaning": meaning_of(formula), "headline": name in world.headline}
-            for name, formula in world.formulas.items()
+            {"name": name, "meaning": meaning_of(formula), "headline": name in world.measures.headline}
+            for name, formula in world.measures.formulas.items()
         ],
-        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.events.items()],
+        "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.telling.events.items()],
     }
 
 
 def meaning_of_measure(world: AnyWorld, measure: str) -> str:
     """Return in one line what a measure is, or that of an agent (`sats/unit-a`)."""
-    return meaning_of(world.formulas[of_anybody(measure)])
+    return meaning_of(world.measures.formulas[of_anybody(measure)])
 
 
 def of_anybody(measure: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, Json
 from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, FoundAs, Outcome
-from hobbes.engine.measuring import ratio
+from hobbes.engine.measures import ratio
 from hobbes.errors import DamagedError
 from hobbes.nodes.journal import (
     FOLLOW_UP_QUESTION,

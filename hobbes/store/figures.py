@@ -9,7 +9,7 @@ from typing import Any
 from sqlite_utils import Database
 
 from hobbes.engine.answer import DECISIONS, NO_ANSWER
-from hobbes.engine.measuring import AgentTurn, WorkedOut, parts, ratio
+from hobbes.engine.measures import AgentTurn, WorkedOut, ratio
 from hobbes.engine.record import compact
 from hobbes.errors import DamagedError
 from hobbes.nodes.caps import Spent
@@ -207,7 +207,7 @@ class Figures:
                 for one in in_order
             ),
         )
-        if run.world.agent_turns is not None:
+        if run.world.measures.agent_turns is not None:
             ensure_agent_turns(self._db, run.world)
             table, columns = agent_turns_table(run.world), agent_turns_columns(run.world)
             connection.execute(f"delete from {table} where run = ?", [run.id])  # noqa: S608  names are ours
@@ -218,19 +218,20 @@ class Figures:
                     for one in found.agent_turns
                 ),
             )
-        update_run(connection, run.id, {"measures_version": run.world.measures_version})
+        update_run(connection, run.id, {"measures_version": run.world.measures.version})
 
     def agent_turns(self, run: Run) -> list[AgentTurn]:
         """Return the stored rows of a run in the plain table of its world, by turn and agent.
 
         There are none if the table is missing, or has other columns than today.
         """
-        if run.world.agent_turns is None or not has_agent_turns(self._db, run.world):
+        declared = run.world.measures.agent_turns
+        if declared is None or not has_agent_turns(self._db, run.world):
             return []
         table = agent_turns_table(run.world)
         rows = self._db.query(f"select * from {table} where run = ? order by turn, agent", [run.id])  # noqa: S608  names are ours
         return [
-            AgentTurn(row["turn"], row["agent"], {name: row[name] for name in run.world.agent_turns.columns})
+            AgentTurn(row["turn"], row["agent"], {name: row[name] for name in declared.columns})
             for row in rows
         ]
 
@@ -238,11 +239,12 @@ class Figures:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
         decided, failed = by_turn(self._calls.outcomes(run))
         ((played,),) = self._db.conn.execute("select turns from runs where id = ?", [run])
-        turns = range(played)
-        scopes = [*parts(turns), *((f"turn/{turn}", (turn,)) for turn in turns)]
+        half = played // 2
+        turns = {f"turn/{turn}": range(turn, turn + 1) for turn in range(played)}
+        halves = {"first-half": range(half), "second-half": range(half, played)}
         return {
             scope: (sum(decided[turn] for turn in within), sum(failed[turn] for turn in within))
-            for scope, within in scopes
+            for scope, within in {"run": range(played), **halves, **turns}.items()
         }
 
 

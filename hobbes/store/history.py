@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.reflection import REPORTS
 from hobbes.engine.turn import answer_fields
-from hobbes.engine.world import PlayedTurn
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.reading import read
 from hobbes.store.damage import damage_error
@@ -42,7 +42,7 @@ def _carry_over(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a worl
     """Return the state after a turn as the next turn begins with it, under the setting of that turn."""
     if not any(one.until == turn + 1 for one in run.earlier):
         return after
-    return run.world.load(run.at(turn + 1).setting, run.world.state.to_json(after))
+    return run.world.state.load(run.at(turn + 1).setting, run.world.state.to_json(after))
 
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]:  # noqa: ANN401  a world's own state
@@ -68,7 +68,7 @@ def load_state(run: Run, turn: int, state: JsonObject, at: int | None = None) ->
     Raise DamagedError if it cannot be read.
     """
     try:
-        return run.world.load(run.at(turn if at is None else at).setting, state)
+        return run.world.state.load(run.at(turn if at is None else at).setting, state)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise _damage(run, turn, "state", error) from error
 

@@ -34,7 +34,7 @@ def marks_in(
 
     Raise DamagedError at a damaged turn.
     """
-    landmarks: dict[str, Counter[TurnOfAgent]] = {mark.name: Counter() for mark in run.world.landmarks}
+    landmarks = {mark.name: Counter[TurnOfAgent]() for mark in run.world.telling.landmarks}
     found = Marks(Counter(), landmarks, {})
     for turn in store.turns.of(run, first, last):
         record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
@@ -53,9 +53,9 @@ def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable
     An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
     """
     by_event = defaultdict(list)
-    for mark in world.landmarks:
+    for mark in world.telling.landmarks:
         by_event[mark.event].append(mark)
-    causes = world.causes
+    causes = world.telling.causes
     caused = {(one["agent"], causes[one["type"]]) for one in events if one["type"] in causes}
     for event in events:
         for mark in by_event.get(event["type"], ()):

@@ -108,7 +108,7 @@ def play_purely(store: Store, run: Run) -> None:
     row = row_of(ended, last, counted, measuring.end(ended).measures, costs)
     columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {
-        "measures_version": run.world.measures_version,
+        "measures_version": run.world.measures.version,
         "turns": ended.turns,
         "digest": digest,
         "seconds": time.monotonic() - began,
@@ -174,5 +174,5 @@ def play_again(store: Store, run: Run) -> None:
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
     RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))
-    if run.versions.measures != run.world.measures_version:
+    if run.versions.measures != run.world.measures.version:
         keep_figures(store, run)

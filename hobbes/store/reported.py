@@ -11,9 +11,9 @@ from annotated_types import Len
 from pydantic import Json
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.measuring import WorkedOut, work_out
+from hobbes.engine.measures import Measure, PlayedTurn, WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
-from hobbes.engine.world import AnyWorld, Measure, PlayedTurn, won
+from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.players import parse_spec
 from hobbes.store.columns import Table
@@ -98,12 +98,12 @@ class Figures:
 
     def could_happen(self, world: AnyWorld) -> bool:
         """Return whether what a duration waits for could happen: where land is owned, somebody owned some."""
-        return world.spells is None or bool(self.row["spells"])
+        return world.measures.spells is None or bool(self.row["spells"])
 
 
 def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     """Return the measures of single turns that reports draw over time."""
-    return (*world.shares, *world.inequality)
+    return (*world.measures.shares, *world.measures.inequality)
 
 
 def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
@@ -175,15 +175,15 @@ class SpellsAndRatings:
     """The spells and the ratings of a run, as its row has them. Turns are added one by one, none is kept."""
 
     def __init__(self, world: AnyWorld) -> None:
-        self._world = world
-        self._spells = world.spells() if world.spells else None
+        self._ratings = world.measures.ratings
+        self._spells = world.measures.spells() if world.measures.spells else None
         self._truths: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def add(self, played: PlayedTurn[Any, Any]) -> None:
         """Add the next turn."""
         if self._spells:
             self._spells.add(played)
-        for one in self._world.ratings(played) if self._world.ratings else ():
+        for one in self._ratings(played):
             self._truths[one.kind, one.rating].append(one.truth)
 
     @property
@@ -220,7 +220,7 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
     run.check_versions()
     if run.status != "finished":
         raise HobbesError(f"run {run.id} is {run.status}: a run is measured when it has finished")
-    found = work_out(run.world, StoredHistory(store, run))
+    found = work_out(run.world.measures, StoredHistory(store, run))
     with store.playing(run.id), store.db.conn as connection:
         store.figures.keep_worked_out(run, found)
         if connection.execute("select 1 from reported where run = ?", [run.id]).fetchone():
@@ -236,7 +236,8 @@ def _stored_row_of(store: Store, run: Run) -> Row:
     told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
     counted = SpellsAndRatings(run.world)
-    for played in StoredHistory(store, run) if run.world.spells or run.world.ratings else ():
+    measures_of_world = run.world.measures
+    for played in StoredHistory(store, run) if measures_of_world.spells or measures_of_world.truths else ():
         counted.add(played)
     return row_of(
         run,

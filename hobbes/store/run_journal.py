@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS, ParsedAnswer
-from hobbes.engine.measuring import WorkedOut
+from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding

@@ -204,5 +204,5 @@ def _values(store: Store, option: str, name: str, runs: Sequence[Row]) -> Mappin
 def names() -> list[str]:
     """Return what runs can be chosen and sorted by: facts, and the settings and measures of all worlds."""
     settings = [name for world in WORLDS.values() for name in world.config.model_fields]
-    measures = [name for world in WORLDS.values() for name in world.formulas]
+    measures = [name for world in WORLDS.values() for name in world.measures.formulas]
     return [*dict.fromkeys((*FACTS, *settings, *measures))]

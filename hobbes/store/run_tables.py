@@ -11,14 +11,14 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.measuring import agent_turns_of
+from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.turn import TurnRecord
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 from hobbes.store.calls import by_turn
 from hobbes.store.history import StoredHistory, scores
 from hobbes.store.home import Store
+from hobbes.store.record_views import VIEWS
 from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import CALL_COLUMNS
 from hobbes.store.schema import agent_turns_columns, columns_of, kinds_of
@@ -30,9 +30,9 @@ QUERIES = {
     "turns": "select run, turn, digest, ended, state, ledgers from turns where run = ? order by turn",
     "calls": f"select {', '.join(CALL_COLUMNS)} from calls where run = ? order by turn, agent, attempt",  # noqa: S608  names are ours
     **{
-        table.name: f"select {', '.join(columns_of(table))} from {table.name} where run = ?"  # noqa: S608  names are ours
-        f" order by turn, {', '.join(table.key)}"
-        for table in TurnRecord.tables()
+        view.name: f"select {', '.join(columns_of(view))} from {view.name} where run = ?"  # noqa: S608  names are ours
+        f" order by turn, {', '.join(view.key)}"
+        for view in VIEWS
     },
     "measures": (
         "select run, name, scope, value, decisions, failures from measures where run = ? order by rowid"
@@ -48,17 +48,14 @@ AGENT_TURNS = "agent_turns"
 
 def tables_of(run: Run) -> tuple[str, ...]:
     """Return the names of the tables of a run."""
-    return TABLES if run.world.agent_turns is None else (*TABLES, AGENT_TURNS)
+    return TABLES if run.world.measures.agent_turns is None else (*TABLES, AGENT_TURNS)
 
 
 ADDRESS: Mapping[str, type] = {"run": str, "turn": int, "agent": str}
 """The first columns of the tables that are added."""
 
 JSON_COLUMNS = {("turns", "state"), ("turns", "ledgers"), ("calls", "usage")} | {
-    (table.name, column)
-    for table in TurnRecord.tables()
-    for column, kind in columns_of(table).items()
-    if kind == "json"
+    (view.name, column) for view in VIEWS for column, kind in columns_of(view).items() if kind == "json"
 }
 """The columns that hold JSON: values in jsonl, text in the other formats."""
 
@@ -139,7 +136,7 @@ def _agent_turns(store: Store, run: Run) -> RunTable:
     rows = (
         {"run": run.id, "turn": one.turn, "agent": one.agent, **one.values}
         for played in StoredHistory(store, run)
-        for one in agent_turns_of(run.world, played)
+        for one in agent_turns_of(run.world.measures, played)
     )
     return RunTable(AGENT_TURNS, agent_turns_columns(run.world), rows)
 

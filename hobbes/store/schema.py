@@ -1,7 +1,7 @@
 """The tables of the run database, made with sqlite-utils.
 
 The tables of a turn's record are views of the column `turns.record`. Their SQL follows from the declarations
-in `engine.turn`.
+in `record_views`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from hobbes.engine.turn import EACH, Column, Kind, Table, TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import HobbesError
 from hobbes.store.command_line import command
+from hobbes.store.record_views import EACH, VIEWS, Column, Kind, View
 
 RECORD = "iif(json_valid(record), record, '{}')"
 """SQL for the record of a turn; a damaged one is empty."""
@@ -71,8 +71,8 @@ def create(db: Database) -> None:
     """Create the tables and views of a new run database, all or nothing."""
     with db.atomic():
         _create_tables(db)
-        for table in TurnRecord.tables():
-            db.conn.execute(view_of(table))
+        for view in VIEWS:
+            db.conn.execute(view_of(view))
         db.conn.execute(f"pragma user_version = {SCHEMA_VERSION}")
 
 
@@ -231,20 +231,18 @@ def check_schema(db: Database, home: Path) -> bool:
     )
 
 
-def columns_of(table: Table) -> dict[str, Kind]:
-    """Return all columns of a table of the record with their types, in their order."""
-    return {"run": "text", "turn": "integer", **{name: column.kind for name, column in table.columns.items()}}
+def columns_of(view: View) -> dict[str, Kind]:
+    """Return all columns of a view of the record with their types, in their order."""
+    return {"run": "text", "turn": "integer", **{name: column.kind for name, column in view.columns.items()}}
 
 
-def view_of(table: Table) -> str:
-    """Return the SQL that creates the view for a table of the record.
+def view_of(view: View) -> str:
+    """Return the SQL that creates a view of the record.
 
     A damaged record has no rows. The rows of a run are found by the primary key of `turns`.
     """
-    (part,) = (name for name, part in TurnRecord.parts().items() if table in part.tables)
-    return f"CREATE VIEW {table.name} AS\n" + "\nunion all\n".join(
-        _rows_at(table, part, place) for place in table.places
-    )
+    rows = [_rows_at(view, place) for place in view.places]
+    return f"CREATE VIEW {view.name} AS\n" + "\nunion all\n".join(rows)
 
 
 def agent_turns_table(world: AnyWorld) -> str:
@@ -254,9 +252,10 @@ def agent_turns_table(world: AnyWorld) -> str:
 
 def agent_turns_columns(world: AnyWorld) -> dict[str, type]:
     """Return the columns of the plain table of a world, each with the type of its values."""
-    if world.agent_turns is None:
+    table = world.measures.agent_turns
+    if table is None:
         return {}
-    further = {name: SQL_KINDS[kind.upper()] for name, kind in world.agent_turns.columns.items()}
+    further = {name: SQL_KINDS[kind.upper()] for name, kind in table.columns.items()}
     return {**ADDRESS, "agent": str, **further}
 
 
@@ -271,7 +270,7 @@ def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
 
     Those rows were made by other formulas; `hobbes measure` makes them anew.
     """
-    if world.agent_turns is not None and not has_agent_turns(db, world):
+    if world.measures.agent_turns is not None and not has_agent_turns(db, world):
         db.table(agent_turns_table(world)).create(
             agent_turns_columns(world),
             pk=("run", "turn", "agent"),
@@ -281,9 +280,9 @@ def ensure_agent_turns(db: Database, world: AnyWorld) -> None:
         )
 
 
-def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
-    """Return the SQL that selects the rows of a table at one of its places."""
-    source, path = RECORD, f"$.{name}"
+def _rows_at(view: View, place: tuple[str, ...]) -> str:
+    """Return the SQL that selects the rows of a view at one of its places."""
+    source, path = RECORD, f"$.{view.part}"
     joined, steps = ["turns"], []
     for number, step in enumerate(place):
         if step == EACH:
@@ -294,9 +293,9 @@ def _rows_at(table: Table, name: str, place: tuple[str, ...]) -> str:
             steps.append(f"'{step}'")
             path += f".{step}"
     value = f"at{len(place) - 1}.value"
-    columns = [f"{_cell(column, value, steps)} as {name}" for name, column in table.columns.items()]
-    only = [f"{value} ->> '{path}' = '{told}'" for path, told in table.only.items()]
-    paths = any(str(column.source).startswith("$.") for column in table.columns.values())
+    columns = [f"{_cell(column, value, steps)} as {name}" for name, column in view.columns.items()]
+    only = [f"{value} ->> '{path}' = '{told}'" for path, told in view.only.items()]
+    paths = any(str(column.source).startswith("$.") for column in view.columns.values())
     objects = [f"at{len(place) - 1}.type = 'object'"] if paths else []
     where = " and ".join((*objects, *only))
     return f"select turns.run as run, turns.turn as turn, {', '.join(columns)}\nfrom {', '.join(joined)}" + (
@@ -322,9 +321,9 @@ SQL_KINDS: Mapping[str, type] = {"TEXT": str, "INTEGER": int, "REAL": float}
 
 def kinds_of(db: Database, name: str) -> dict[str, type]:
     """Return the columns of a table or a view, each with the type of its values."""
-    for table in TurnRecord.tables():
-        if table.name == name:
-            return {column: int if kind == "integer" else str for column, kind in columns_of(table).items()}
+    for view in VIEWS:
+        if view.name == name:
+            return {column: int if kind == "integer" else str for column, kind in columns_of(view).items()}
     return {
         column: SQL_KINDS[kind.upper()]
         for column, kind in db.execute("select name, type from pragma_table_xinfo(?)", [name])

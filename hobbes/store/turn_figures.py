@@ -3,8 +3,15 @@
 from math import inf
 from typing import Any
 
-from hobbes.engine.measuring import AgentTurn, WorkedOut, agent_turns_of, work_out
-from hobbes.engine.world import Measure, PlayedTurn
+from hobbes.engine.measures import (
+    AgentTurn,
+    Folding,
+    Measure,
+    PlayedTurn,
+    WorkedOut,
+    agent_turns_of,
+    work_out,
+)
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -24,10 +31,10 @@ class RunMeasuring:
 
     def __init__(self, store: Store, run: Run, *, keep_all: bool = False) -> None:
         self._store = store
-        self._world = run.world
+        self._measures = run.world.measures
         self._rounds = run.setting.config.rounds
         may_end_early = run.world.ending is not None
-        self._measuring = None if may_end_early else run.world.measures(self._rounds)
+        self._measuring = None if may_end_early else Folding[Any](self._measures, self._rounds)
         self._turn_measures: list[Measure] = []
         self._agent_turns: list[AgentTurn] = []
         self._kept_turns: list[PlayedTurn[Any, Any]] | None = [] if may_end_early else None
@@ -42,7 +49,7 @@ class RunMeasuring:
         self._next_turn += 1
         if self._measuring is not None:
             self._turn_measures += self._measuring.add(played)
-            self._agent_turns += agent_turns_of(self._world, played)
+            self._agent_turns += agent_turns_of(self._measures, played)
         if self._kept_turns is not None:
             self._kept_turns.append(played)
             if sum(len(turn.intents) for turn in self._kept_turns) > self._max_kept:
@@ -53,4 +60,4 @@ class RunMeasuring:
         if self._measuring is not None and self._next_turn == self._rounds == run.turns:
             return WorkedOut([*self._turn_measures, *self._measuring.end()], self._agent_turns)
         kept_turns = self._kept_turns if self._next_turn == run.turns else None
-        return work_out(run.world, kept_turns or StoredHistory(self._store, run))
+        return work_out(self._measures, kept_turns or StoredHistory(self._store, run))

@@ -129,7 +129,7 @@ class Turns:
         if turn:
             (last,) = self.of(run, turn - 1, turn - 1)
             state, memories = (
-                run_at_turn.world.load(run_at_turn.setting, last.record.state),
+                run_at_turn.world.state.load(run_at_turn.setting, last.record.state),
                 last.record.memories,
             )
         else:

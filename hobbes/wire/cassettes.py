@@ -26,7 +26,7 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from vcr.record_mode import RecordMode
 from vcr.request import Request
 
-from hobbes.nodes import calling, chat
+from hobbes.nodes import call_failures, chat
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.secrecy import without_secrets
 from hobbes.wire.cassette_files import CheckedPersister, save_cassette
@@ -92,7 +92,7 @@ def answer_from_cassette(path: Path) -> Iterator[Cassette]:
 
     Raise CassetteMissError for a request that is not in it.
     """
-    before = calling.wait.set(_no_wait)
+    before = call_failures.wait.set(_no_wait)
     try:
         with VCRPY.use_cassette(path, record_mode=RecordMode.NONE, persister=CheckedPersister) as cassette:
             yield cassette
@@ -100,7 +100,7 @@ def answer_from_cassette(path: Path) -> Iterator[Cassette]:
         request = miss.failed_request
         raise CassetteMissError(address_of(request), _difference(miss.cassette, request)) from None
     finally:
-        calling.wait.reset(before)
+        call_failures.wait.reset(before)
 
 
 def _difference(cassette: Cassette, request: Request) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import httpx2
 
 from hobbes.engine.telling import counted
-from hobbes.nodes.calling import IS_IT_RUNNING
+from hobbes.nodes.call_failures import IS_IT_RUNNING
+from hobbes.nodes.dialects import SHUTDOWN
 from hobbes.nodes.models import OPENAI, Models, ModelSettings
 from hobbes.nodes.secrecy import ADDRESS, safe_line
 
@@ -27,9 +28,6 @@ PACKAGES = (
 
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 """The variables that name a proxy, or the hosts that need none; each may be in small letters, too."""
-
-SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
-"""Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
 
 
 def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> dict[str, Any]:

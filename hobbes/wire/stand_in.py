@@ -22,10 +22,10 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.dialects import OPTIONAL_PARAMETERS
 from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import approximate_tokens, view_in
-from hobbes.nodes.responses import RESPONSES_NAMES
 from hobbes.wire.body_limits import body_of, no_response, server_config
 from hobbes.wire.listener import listener, url
 from hobbes.worlds import WORLDS, world_named
@@ -81,7 +81,7 @@ def chat_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request of the Responses API as one for a chat completion, with the parameters of that."""
     found = dict(body)
     found["messages"] = found.pop("input", None)
-    for name, said in RESPONSES_NAMES.items():
+    for name, said in OPTIONAL_PARAMETERS.items():
         outer, _, inner = said.partition(".")
         value = found.get(outer)
         if inner:

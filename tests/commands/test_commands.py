@@ -24,7 +24,6 @@ from typer.main import get_command
 from hobbes.cli import app, main
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.run import open_checkpoints as opened_checkpoints
-from hobbes.graphs.run import saver_on
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.show.terminal import MIN_WIDTH, console
@@ -500,8 +499,8 @@ def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
     together = Barrier(6, timeout=60)
 
     async def checkpointing(home: Path) -> None:
-        async with opened_checkpoints(home / "checkpoints.db") as connection:
-            await saver_on(connection).setup()
+        async with opened_checkpoints(home / "checkpoints.db") as checkpoints:
+            await checkpoints.saver().setup()
 
     def checkpointed(home: Path) -> None:
         together.wait()

@@ -65,6 +65,9 @@ def test_both_packages_of_one_name_are_imported(name):
 """
 
 
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+
+
 def call(*words: object, **options: Any) -> str:
     """Run a program, which must succeed, and return what it prints."""
     done = subprocess.run(
@@ -87,7 +90,6 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     The wheel is made as `python -m build` makes it: from the files of the sdist.
     """
     folder = tmp_path_factory.mktemp("installed")
-    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
     build = (sys.executable, "-m", "hatchling", "build", "--directory", folder)
     call(*build, "--target", "sdist", cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")
@@ -97,7 +99,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
     new = folder / "venv" / "bin" / "python"
     (wheel,) = folder.glob("*.whl")
-    call(*pip, "--python", new, "install", "--no-deps", "--no-index", wheel)
+    call(*PIP, "--python", new, "install", "--no-deps", "--no-index", wheel)
     site = Path(call(new, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     # Python reads no .pth files of a folder that a .pth file names: this checkout is not importable there.
     (site / "here.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -194,3 +196,18 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installe
 def test_two_processes_play_an_experiment_in_such_a_project(installed: Installed, project: Path) -> None:
     (project / "two.toml").write_text(EXPERIMENT)
     assert "2 runs, 2 of them played now" in installed.hobbes("experiment", "two.toml", "--jobs", 2)
+
+
+def test_a_world_of_another_package_is_found_by_its_entry_point(installed: Installed, project: Path) -> None:
+    target = ("--target", project, "--no-deps", "--no-index", "--no-build-isolation")
+    call(*PIP, "install", *target, ROOT / "tests" / "commons")
+    (project / "shared.toml").write_text(EXPERIMENT.replace("mining", "commons").replace("random", "greedy"))
+    told = installed.commands(
+        "run commons --agents 3 --rounds 3 --seed 1",
+        "trace last",
+        "verify last",
+        "replay last",
+        "experiment shared.toml",
+        "report two --json",
+    )
+    assert json.loads(told)["arms"]["small"]["measures"]["score"]["n"] == 1

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.measuring import work_out
+from hobbes.engine.measures import work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
 from hobbes.engine.turn import RECORD_VERSION, first_digest, link
@@ -138,8 +138,8 @@ def faults(world: AnyWorld, entry: Entry) -> Iterator[str]:
 def figures(world: AnyWorld) -> tuple[str, str]:
     """Return the versions of a world, and a hash of the figures of its golden runs by today's formulas."""
     runs = read()[world.name][str(world.rules_version)]["runs"]
-    found = [work_out(world, [turn.played for turn in played(world, run)]) for run in runs]
-    versions = f"rules {world.rules_version}, measures {world.measures_version}"
+    found = [work_out(world.measures, [turn.played for turn in played(world, run)]) for run in runs]
+    versions = f"rules {world.rules_version}, measures {world.measures.version}"
     return versions, sha256(canonical([[*measures, *rows] for measures, rows in found]))
 
 

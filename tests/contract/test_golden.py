@@ -49,7 +49,7 @@ def test_the_formulas_are_those_of_their_version(world: AnyWorld) -> None:
     versions, figured = golden.figures(world)
     kept = golden.read_figures().get(world.name, {})
     assert versions in kept, f"{world.name} has no figures of {versions}: run `{golden.COMMAND}`"
-    bump = f"bump measures_version in engine/{world.name}/world.py and run `{golden.COMMAND}`"
+    bump = f"bump the version in engine/{world.name}/metrics.py and run `{golden.COMMAND}`"
     assert kept[versions] == figured, f"{world.name}: the same turns give other figures: {bump}"
 
 

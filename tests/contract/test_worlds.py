@@ -13,10 +13,12 @@ from typing import Any, get_args
 
 import pytest
 
+from hobbes.engine import reflection
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.contract import faults_of
+from hobbes.engine.measures import PlayedTurn, work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
@@ -26,16 +28,12 @@ from hobbes.engine.world import (
     OBSERVER,
     VIEW_KEYS,
     AnyWorld,
-    Config,
     Percent,
-    PlayedTurn,
     Ruled,
     Validated,
-    board_of,
-    deeds_told,
     make_setting,
 )
-from hobbes.play.step import MEMORY
+from hobbes.nodes.state import memories_from
 from hobbes.show.boards import svg
 from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out
@@ -61,7 +59,7 @@ each_world = pytest.mark.parametrize("world", ALL_WORLDS, ids=lambda world: worl
 
 pytestmark = pytest.mark.usefixtures("with_fishery")
 
-READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES}
+READ_CODES = {*READING_CODES, *FAILURE_CODES, *FOLLOW_UP_CODES, *reflection.CODES}
 HOSTILE = 250
 """Hostile answers in each world; tests/nodes/test_fuzz.py and the soak try many more."""
 NOT_DONE_TO_OTHERS = {MESSAGE, "replicate", "ally"}
@@ -75,7 +73,9 @@ OTHER_DEEDS = 6
 
 def reloaded(world: AnyWorld, state: Any) -> Any:
     """Return a state that went to text and back."""
-    return world.load(state.setting, json.loads(json.dumps(world.state.to_json(state), allow_nan=False)))
+    return world.state.load(
+        state.setting, json.loads(json.dumps(world.state.to_json(state), allow_nan=False))
+    )
 
 
 def copied(told: Any) -> Any:
@@ -124,10 +124,12 @@ def functions_of(world: AnyWorld, state: Any, moment: Moment, answers: Mapping[s
             "mends": turns.as_list(resolved.mends),
             "over": world.over(state),
             "scores": world.scores(state),
-            "picture": world.picture(state),
-            "board": asdict(board_of(world, played)),
-            "arithmetic": world.arithmetic(played),
-            "measures": [[one.name, one.scope, one.value] for one in measure_history(world, [played])],
+            "picture": world.picture.rows(state),
+            "board": asdict(world.picture.board_of(played)),
+            "arithmetic": world.measures.arithmetic(played),
+            "measures": [
+                [one.name, one.scope, one.value] for one in work_out(world.measures, [played]).measures
+            ],
         }
     )
 
@@ -159,7 +161,7 @@ def test_every_function_gives_the_same_again_and_after_json_and_changes_nothing(
 def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
     """Agents own what is theirs, arrows lead to places, signs are explained, and all is said in words."""
     for moment in game(case):
-        board = board_of(case.world, moment.played.played)
+        board = case.world.picture.board_of(moment.played.played)
         places = {place.name: place for place in board.places}
         assert len(places) == len(board.places) > 0
         assert f"turn {moment.state.turn}" in board.title
@@ -179,21 +181,21 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
         for place in board.places:
             assert 0 <= place.x <= board.width
             assert 0 <= place.y <= board.height
-        assert svg(board) == svg(board_of(case.world, moment.played.played))
+        assert svg(board) == svg(case.world.picture.board_of(moment.played.played))
 
 
 @each_world
 def test_a_world_that_is_told_in_words_has_words_for_everything(world: AnyWorld) -> None:
     """Every type of event, every view and every intent is told, and no value of JSON shows in the words."""
     telling = world.telling
-    assert not telling.deeds or telling.deeds.keys() == world.events.keys() - {MESSAGE}
+    assert not telling.deeds or telling.deeds.keys() == world.telling.events.keys() - {MESSAGE}
     assert telling.between.keys() <= telling.deeds.keys()
     for _, played in games(world):
         for moment in played:
             before, intents, _, events, _ = moment.played.played
             for agent in dict.fromkeys(event.agent for event in events):
                 of_agent = [event for event in events if event.agent == agent]
-                told = deeds_told(world, of_agent, events)
+                told = world.telling.deeds_told(of_agent, events)
                 done = [event for event in of_agent if event.type != MESSAGE]
                 assert sorted(map(str, done)) == sorted(str(one) for deed in told for one in deed.events)
                 assert_words(telling.deeds, [deed.words for deed in told])
@@ -233,7 +235,7 @@ def assert_words(deeds: Mapping[str, object], told: Sequence[str]) -> None:
 
 def test_an_event_of_another_version_is_told_by_its_names_and_values() -> None:
     old = Event("attack", "A", {"target": "B", "strength": 3})
-    assert [one.words for one in deeds_told(WORLDS["nations"], [old], [old])] == [
+    assert [one.words for one in WORLDS["nations"].telling.deeds_told([old], [old])] == [
         "attack target B, strength 3"
     ]
 
@@ -259,7 +261,7 @@ def test_what_a_turn_is_made_of_is_the_same_after_json(case: Case) -> None:
 
 
 def loaded(case: Case, told: Any) -> Any:
-    return case.world.load(case.setting, told)
+    return case.world.state.load(case.setting, told)
 
 
 def _parsed_again(told: Any) -> Any:
@@ -267,7 +269,7 @@ def _parsed_again(told: Any) -> Any:
 
 
 def _remembered_again(told: Any) -> Any:
-    assert Memory.from_json(told) == MEMORY.from_json(told)
+    assert Memory.from_json(told) == memories_from({"A": told})["A"]
     return Memory.from_json(told).to_json()
 
 
@@ -277,7 +279,7 @@ def test_a_game_goes_on_from_json_as_if_it_had_never_left(case: Case) -> None:
     state, memories = start(world, case.setting), dict[str, Memory]()
     for moment in game(case):
         state = reloaded(world, state)
-        memories = {agent: MEMORY.from_json(memory.to_json()) for agent, memory in memories.items()}
+        memories = memories_from({agent: memory.to_json() for agent, memory in memories.items()})
         answers = {agent: ParsedAnswer.from_json(one.to_json()) for agent, one in moment.answers.items()}
         judged = turns.rule(world, state, turns.judge(world, state, answers), moment.ruling)
         judged = Judged.from_json(world, json.loads(json.dumps(judged.to_json())))
@@ -378,13 +380,13 @@ def test_every_code_that_occurs_is_declared_and_has_one_stage(world: AnyWorld) -
     for _, played in games(world):
         for moment in played:
             for code, stage in own_codes(world, moment):
-                assert code in world.codes
+                assert code in {*reflection.CODES, *world.telling.codes}
                 assert stages.setdefault(code, stage) == stage
             record = moment.played.record
-            assert codes_of(record) <= READ_CODES | {*world.codes}
+            assert codes_of(record) <= READ_CODES | {*world.telling.codes}
     assert stages
-    assert READ_CODES.isdisjoint(world.codes)
-    assert all(meaning.strip() for meaning in world.codes.values())
+    assert READ_CODES.isdisjoint(world.telling.codes)
+    assert all(meaning.strip() for meaning in world.telling.codes.values())
 
 
 ACTS: Mapping[str, set[str]] = {
@@ -401,7 +403,7 @@ def test_every_act_occurs_and_one_on_somebody_stands_beside_the_act_itself(world
     for _, played in games(world):
         for moment in played:
             for intent in intents_of(moment).values():
-                acts = world.acts(intent)
+                acts = world.telling.acts(intent)
                 assert len(set(acts)) == len(acts)
                 for act in acts:
                     whole, _, by = act.rpartition(" ")
@@ -412,7 +414,7 @@ def test_every_act_occurs_and_one_on_somebody_stands_beside_the_act_itself(world
 
 @each_world
 def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(world: AnyWorld) -> None:
-    fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.events.items()}
+    fields = {type_: told.partition(":")[0].split(", ") for type_, told in world.telling.events.items()}
     seen: set[str] = set()
     for case, played in games(world):
         for moment in played:
@@ -422,7 +424,9 @@ def test_every_declared_type_of_event_occurs_with_the_fields_that_it_declares(wo
                 assert list(event.facts) == declared
                 assert event.agent in {*world.actors(moment.state), *case.setting.agents}
                 seen.add(event.type)
-    assert seen == {*world.events}, "add settings to tests.contract.games.EXTRA in which the others happen"
+    assert seen == {*world.telling.events}, (
+        "add settings to tests.contract.games.EXTRA in which the others happen"
+    )
     assert MESSAGE not in fields or {"text", *fields[MESSAGE]} <= {"to", "text"}
 
 
@@ -503,7 +507,7 @@ def changed_states(case: Case, data: Any, path: str, agent: str, seen: list[Any]
             at, key = places(changed, path, agent)[place]
             at[key] = value
             try:
-                state = case.world.load(case.setting, changed)
+                state = case.world.state.load(case.setting, changed)
             except ValueError:  # no state of the world: another value is tried
                 continue
             if case.world.state.to_json(state) != data:
@@ -582,7 +586,7 @@ def test_scores_and_pictures_are_what_the_contract_says(case: Case) -> None:
         scores = world.scores(moment.played.resolved.state)
         assert [*sorted(scores)] == [*case.setting.agents]
         assert {type(score) for score in scores.values()} == {int}
-        picture = world.picture(moment.played.resolved.state)
+        picture = world.picture.rows(moment.played.resolved.state)
         assert picture
         assert {type(word) for row in picture for word in row} == {str}
 
@@ -591,7 +595,7 @@ def test_scores_and_pictures_are_what_the_contract_says(case: Case) -> None:
 def test_an_agents_arithmetic_comes_out(case: Case) -> None:
     world = case.world
     for moment in game(case):
-        told = world.arithmetic(moment.played.played)
+        told = world.measures.arithmetic(moment.played.played)
         assert told.keys() <= {*world.actors(moment.played.resolved.state), *world.actors(moment.state)} | {
             *case.setting.agents
         }
@@ -602,7 +606,7 @@ def test_an_agents_arithmetic_comes_out(case: Case) -> None:
 def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> None:
     world, history = case.world, [moment.played.played for moment in game(case)]
     for length in range(len(history) + 1):
-        found = measure_history(world, history[:length])
+        found = work_out(world.measures, history[:length]).measures
         names = [(one.name, one.scope) for one in found]
         assert len(set(names)) == len(names)
         for one in found:
@@ -610,7 +614,7 @@ def test_measures_are_figures_of_the_run_its_halves_and_turns(case: Case) -> Non
             assert turn is not None
             assert turn[1] is None or int(turn[1]) < length
             assert one.value is None or math.isfinite(one.value)
-            assert re.sub("/.*", "/AGENT", one.name) in world.formulas
+            assert re.sub("/.*", "/AGENT", one.name) in world.measures.formulas
 
 
 class ReadOnce:
@@ -630,45 +634,41 @@ class ReadOnce:
 @each_case
 def test_measures_read_each_turn_once(case: Case) -> None:
     history = [moment.played.played for moment in game(case)]
-    assert list(measure_history(case.world, ReadOnce(history))) == list(measure_history(case.world, history))
+    measures = case.world.measures
+    assert [*work_out(measures, ReadOnce(history)).measures] == [*work_out(measures, history).measures]
 
 
 @each_world
 def test_every_formula_gives_a_measure(world: AnyWorld) -> None:
     histories = [[moment.played.played for moment in game(case)] for case in CASES if case.world is world]
-    found = {one.name for history in histories for one in measure_history(world, history)}
-    assert {re.sub("/.*", "/AGENT", name) for name in found} == world.formulas.keys()
+    found = {one.name for history in histories for one in work_out(world.measures, history).measures}
+    assert {re.sub("/.*", "/AGENT", name) for name in found} == world.measures.formulas.keys()
 
 
 @each_world
-def test_the_headline_measures_are_figures_of_the_whole_run(world: AnyWorld) -> None:
-    assert world.headline
-    assert set(world.headline) <= {name for name in world.formulas if not name.endswith("/AGENT")}
-
-
-@each_world
-def test_units_are_those_of_measures_and_no_share_has_one(world: AnyWorld) -> None:
-    assert world.units.keys() <= world.formulas.keys()
-    assert not {*world.units} & {*world.shares, *world.inequality}
+def test_no_share_has_a_unit(world: AnyWorld) -> None:
+    assert not {*world.measures.units} & {*world.measures.shares, *world.measures.inequality}
 
 
 @each_case
 def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) -> None:
     played = [moment.played.played for moment in game(case)]
-    of_turns = {one.name for one in measure_history(case.world, played) if one.scope.startswith("turn/")}
-    assert {*case.world.shares, *case.world.inequality} <= of_turns
+    of_turns = {
+        one.name for one in work_out(case.world.measures, played).measures if one.scope.startswith("turn/")
+    }
+    assert {*case.world.measures.shares, *case.world.measures.inequality} <= of_turns
 
 
 @each_case
 def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
-    world, played = case.world, [moment.played.played for moment in game(case)]
-    spells = world.spells() if world.spells else None
+    measures, played = case.world.measures, [moment.played.played for moment in game(case)]
+    spells = measures.spells() if measures.spells else None
     for turn in played:
         if spells:
             spells.add(turn)
-        for rated in world.ratings(turn) if world.ratings else ():
+        for rated in measures.ratings(turn):
             assert MIN_RATING <= rated.rating <= MAX_RATING
-            assert world.truths[rated.kind]
+            assert measures.truths[rated.kind]
     for spell, count in spells.lasted.items() if spells else ():
         assert 0 <= spell.turns <= len(played)
         assert count > 0
@@ -684,7 +684,7 @@ def test_validation_never_raises_and_what_is_left_can_be_resolved_and_written_do
         judged = turns.judge(world, on.state, {agent: heard(agent, text)})
         played = turns.resolve(world, on.state, {}, judged)
         assert TurnRecord.from_json(json.loads(played.record.text)).text == played.record.text
-        assert codes_of(played.record) <= READ_CODES | {*world.codes}
+        assert codes_of(played.record) <= READ_CODES | {*world.telling.codes}
     silent = world.validate(on.state, on.actors[0], None)
     assert (silent.drops, silent.mends) == ((), ())
 
@@ -741,7 +741,7 @@ def test_no_ruling_raises(case: Case) -> None:
             ruling = heard(OBSERVER, json.dumps(words))
             ruled = observer.rule(moment.state, intents, ruling.said)
             assert ruled.intents.keys() == intents.keys()
-            assert codes_of(ruled) <= {*world.codes}
+            assert codes_of(ruled) <= {*world.telling.codes}
             world.resolve(moment.state, ruled.intents)
             canonical(observer.ruled(ruled.intents))
 
@@ -765,17 +765,11 @@ def test_a_world_that_comes_with_hobbes_has_all_its_parts(world: str) -> None:
 @each_world
 def test_a_world_can_be_played_as_it_is(world: AnyWorld) -> None:
     assert WORLDS[world.name] is world
+    assert faults_of(world) == []
     for n in (1, 2, 30):
         names = world.names(n)
-        assert len({*names}) == n
-        assert OBSERVER not in names
-    assert world.policies.default in world.policies.by_name
-    assert {*Config.model_fields} <= {*world.config.model_fields}
-    setting = make_setting(world, world.names(world.default_agents), 1, {})
-    state = start(world, setting)
-    assert world.actors(state) == setting.agents
-    assert world.prompts(setting.config)
-    assert "reasoning" in world.action(setting).model_json_schema()["properties"]
+        assert len({*names} - {OBSERVER}) == n
+    assert world.prompts(make_setting(world, names, 1, {}).config)
 
 
 @each_world
@@ -802,7 +796,7 @@ def test_a_state_that_is_none_is_refused_in_one_line(world: AnyWorld) -> None:
     wrongs: list[dict[str, Any]] = [{}, {**told, "turn": "soon"}, {name: [[]] for name in told}]
     for wrong in wrongs:
         with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-            world.load(setting, wrong)
+            world.state.load(setting, wrong)
 
 
 def test_there_is_a_game_for_each_world() -> None:

@@ -118,7 +118,7 @@ def test_two_games_have_a_survival_curve_without_a_band() -> None:
 def over(**values: Any) -> dict[str, Any]:
     """Return the measures over time of a game; those that are not given are 0.5."""
     (length,) = {len(of_measure) for of_measure in values.values()}
-    return dict.fromkeys((*MINING.shares, *MINING.inequality), [0.5] * length) | values
+    return dict.fromkeys((*MINING.measures.shares, *MINING.measures.inequality), [0.5] * length) | values
 
 
 def test_curves_over_time_are_means_of_stretches_and_leave_out_what_is_undefined() -> None:
@@ -147,7 +147,7 @@ def test_ratings_stand_beside_the_mean_truth_of_the_games() -> None:
     games = [[("aggressor", 9, 30, 2.0)], [("aggressor", 2, 5, 0.0), ("aggressor", 9, 1, 4.0)]]
     (curve,) = ratings({"a": arm(*({"ratings": of_game} for of_game in games))})
     assert [(p.rating, p.count, p.mean.n, p.mean.mean) for p in curve.points] == [(2, 5, 1, 0), (9, 31, 2, 3)]
-    assert NATIONS.truths[curve.kind]
+    assert NATIONS.measures.truths[curve.kind]
 
 
 def test_a_player_is_called_without_its_parameters_unless_they_tell_two_apart() -> None:

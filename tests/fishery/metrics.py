@@ -3,17 +3,11 @@
 from typing import TypeAlias
 
 from hobbes.engine.arithmetic import as_sum
-from hobbes.engine.measuring import Folding, Formulas, at_end, rest, share, total
-from hobbes.engine.world import PlayedTurn
+from hobbes.engine.measures import Formulas, Measures, PlayedTurn, at_end, rest, share, total
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
-
-
-def measures(turns: int) -> Folding[PlayedRound]:
-    """Return what works out the figures of the run and of its halves, and the stock after each turn."""
-    return Folding(turns, each=OF_ROUNDS, parts=FORMULAS)
 
 
 @total
@@ -46,8 +40,6 @@ FORMULAS: Formulas[PlayedRound] = {"landed": landed, "restraint": restraint, "re
 
 OF_ROUNDS: Formulas[PlayedRound] = {"stock": stock}
 
-BY_NAME: Formulas[PlayedRound] = {**FORMULAS, **OF_ROUNDS}
-
 
 def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
     """Return what each boat has landed, as what it had landed before and its catch."""
@@ -56,3 +48,9 @@ def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
         boat: {"landed": as_sum((("before", before[boat]), ("catch", after[boat] - before[boat])))}
         for boat in after
     }
+
+
+MEASURES: Measures[State, Intent] = Measures(
+    each=OF_ROUNDS, parts=FORMULAS, headline=("landed", "restraint"), arithmetic=arithmetic
+)
+"""The figures of the run and of its halves, and the stock after each turn."""

@@ -5,10 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import Field, SkipValidation, field_validator
+from pydantic import Field, field_validator
 
 from hobbes.engine.record import JsonObject
-from hobbes.engine.world import ALL_PLAYED, NOT_HASHED, OBSERVER, Codec, Config, Percent, Setting
+from hobbes.engine.world import (
+    ALL_PLAYED,
+    NOT_HASHED,
+    OBSERVER,
+    Config,
+    Percent,
+    RunSetting,
+    Setting,
+    StateCodec,
+)
 
 MAX_TONNES = 1_000_000
 """The most tonnes that anything can be."""
@@ -53,7 +62,7 @@ class Ruling:
 class State:
     """The fishery at the start of round `turn`, counted from 0."""
 
-    setting: Annotated[Setting[FisheryConfig], SkipValidation, Field(exclude=True)]
+    setting: RunSetting[FisheryConfig]
     turn: Annotated[int, Field(ge=0)]
     stock: Tonnes
     quota: Tonnes
@@ -70,9 +79,6 @@ class State:
         return self.setting.config
 
 
-CODEC = Codec(State)
-
-
 def setup(config: FisheryConfig, agents: tuple[str, ...], seed: int) -> State:
     """Return the first state: boats that have landed nothing. ValueError: a boat has the observer's name."""
     if OBSERVER in agents:
@@ -86,6 +92,9 @@ def load(setting: Setting[FisheryConfig], data: JsonObject) -> State:
     if set(state.landed) != set(setting.agents) or not set(state.messages) <= set(setting.agents):
         raise ValueError("landed, messages: must name the run's agents")
     return state
+
+
+CODEC = StateCodec(State, load)
 
 
 def over(state: State) -> bool:

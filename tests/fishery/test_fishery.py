@@ -65,7 +65,7 @@ def test_a_round_lands_the_catches_and_regrows_what_is_left() -> None:
     assert after.landed == {"boat-01": 30, "boat-02": 10, "boat-03": 0}
     assert after.stock == 600 - 40 + 98
     assert codes(turn) == [("boat-01", "fishery/cut-to-quota")]
-    assert FISHERY.arithmetic(turn.played)["boat-02"]["landed"] == "before 0 + catch 10 = 10"
+    assert FISHERY.measures.arithmetic(turn.played)["boat-02"]["landed"] == "before 0 + catch 10 = 10"
 
 
 def test_boats_that_want_more_than_there_is_share_it() -> None:
@@ -176,7 +176,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     for boat, figures in turn["arithmetic"].items():
         assert comes_out(figures["landed"])
         assert figures["landed"].endswith(f" = {landed[boat]}")
-    assert {event["type"] for event in turn["events"]} <= FISHERY.events.keys()
+    assert {event["type"] for event in turn["events"]} <= FISHERY.telling.events.keys()
     card = json.loads(say("trace", run.id, "2", "boat-01", "--json"))
     assert (card["view"]["world"], card["view"]["you"]) == ("fishery", "boat-01")
     assert " sea " in say("trace", run.id, "0"), "the picture"

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from hobbes.engine import reflection
+from hobbes.engine.picture import Picture
+from hobbes.engine.telling import Telling
 from hobbes.engine.world import World
 from tests.fishery import observer, rules, state, validation
 from tests.fishery.actions import FisheryAction
-from tests.fishery.metrics import BY_NAME, arithmetic, measures
+from tests.fishery.metrics import MEASURES
 from tests.fishery.observer import REGULATOR
 from tests.fishery.policies import POLICIES
 from tests.fishery.rules import EVENTS, resolve
@@ -22,28 +23,21 @@ FISHERY: World[FisheryConfig, State, Intent] = World(
     config=FisheryConfig,
     action=lambda _: FisheryAction,
     setup=state.setup,
-    actors=lambda state: state.setting.agents,
-    owner=lambda _, boat: boat,
     observe=observe,
     private=lambda _: PRIVATE,
     validate=validation.validate,
     resolve=resolve,
     over=state.over,
     scores=lambda state: state.landed,
-    measures=measures,
+    measures=MEASURES,
     ending=state.ending,
-    formulas=BY_NAME,
-    headline=("landed", "restraint"),
-    arithmetic=arithmetic,
-    load=state.load,
     state=state.CODEC,
     intent=validation.CODEC,
     policies=POLICIES,
     names=lambda n: tuple(f"boat-{k:02}" for k in range(1, n + 1)),
     default_agents=3,
-    picture=picture,
+    picture=Picture(picture),
     prompts=lambda _: str(PROMPTS),
-    events=EVENTS,
-    codes={**validation.CODES, **observer.CODES, **rules.CODES, **reflection.CODES},
+    telling=Telling(events=EVENTS, codes={**validation.CODES, **observer.CODES, **rules.CODES}),
     observer=REGULATOR,
 )

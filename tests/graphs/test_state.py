@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Overwrite
 
 import hobbes
 from hobbes.graphs import mining as mining_graph
@@ -60,6 +61,31 @@ def test_a_unit_that_has_died_leaves_no_answer_behind() -> None:
             assert {*answers} == {*state["calls"]} == acting[state["turn"]]
 
 
+def test_a_unit_that_has_died_leaves_no_answer_in_the_checkpoints_of_its_run(
+    opened: Store, home: Path
+) -> None:
+    """Neither between two turns, nor within those that are played on from a checkpoint."""
+    values: Any = {"rounds": 6, "start": 1}
+    run = go(opened, begin(opened, RunOptions("trust", 4, 2, models="policy:random", values=values)))
+
+    async def played_on() -> None:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            first = [one async for one in graph.aget_state_history(config)][-1]
+            await graph.ainvoke(None, first.config)
+
+    asyncio.run(played_on())
+    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
+        kept = [
+            one.checkpoint["channel_values"] for one in saver.list({"configurable": {"thread_id": run.id}})
+        ]
+    answering = [(state["turn"], {*state["answers"]}) for state in kept if state["answers"]]
+    assert {turn: len(agents) for turn, agents in answering} == {0: 4, 1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
+    assert all({*state["answers"]} <= {*state["views"]} for state in kept)
+    between = [state for state in kept if not state["views"]]
+    assert {state["turn"] for state in between} == {*range(7)}
+    assert all((state["answers"], state["calls"]) == ({}, {}) for state in between)
+
+
 def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others(
     opened: Store, home: Path
 ) -> None:
@@ -81,6 +107,73 @@ def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others
     assert after["models"] == {**before["models"], "miner-02": "policy:random"}
 
 
+@pytest.mark.parametrize(
+    ("update", "told"),
+    [
+        (
+            {"memories": {"miner-1": {"notes": ""}}},
+            "memories: there is no agent miner-1; the agents are miner-01, ",
+        ),
+        ({"memories": {"miner-01": {"note": ""}}}, "memories: miner-01.note: Extra .*; a memory has notes, "),
+        (
+            {"memories": {"miner-01": {"notes": 1}}},
+            "memories: miner-01.notes: Input should be a valid string",
+        ),
+        (
+            {"memories": {"miner-01": {"keeps_word_report": {"miner-02": "no"}}}},
+            "memories: miner-01.keeps_word",
+        ),
+        ({"memories": {"miner-01": "Raid nobody."}}, "memories: miner-01: Input should be a valid dict"),
+        (
+            {"models": {"miner-1": "policy:random"}},
+            "models: there is no agent miner-1; the agents are miner-01, ",
+        ),
+    ],
+)
+def test_a_change_that_no_agent_could_have_is_refused_in_one_line(
+    update: Any, told: str, opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+
+    async def edited() -> tuple[Any, Any]:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            before = await graph.aget_state(config)
+            with pytest.raises(ValueError, match=rf"^{told}[^\n]*$"):
+                await graph.aupdate_state(config, update)
+            return before, await graph.aget_state(config)
+
+    before, after = asyncio.run(edited())
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("node", "update", "told"),
+    [
+        ("observe", {"memories": Overwrite({"miner-01": {"note": ""}})}, "memories: miner-01.note: Extra"),
+        (
+            "validate",
+            {"answers": {"miner-1": {}}},
+            "answers: there is no agent miner-1; the agents are miner-01,",
+        ),
+    ],
+)
+def test_a_change_that_no_agent_could_have_is_refused_in_one_line_where_it_is_played(
+    node: str, update: Any, told: str, opened: Store, home: Path
+) -> None:
+    run = mining(opened)
+
+    async def played() -> None:
+        async with hobbes.graph(run.id, home) as (graph, config):
+            first = [one async for one in graph.aget_state_history(config)][-1]
+            await graph.ainvoke(None, first.config, interrupt_before=[node])
+            await graph.aupdate_state(config, update)
+            await graph.ainvoke(None, config)
+
+    with pytest.raises(ValueError, match=told) as refused:
+        asyncio.run(played())
+    assert "\n" not in str(refused.value)
+
+
 def test_between_two_turns_nothing_of_a_turn_is_left_also_where_one_was_begun_again(
     opened: Store, home: Path
 ) -> None:
@@ -95,5 +188,6 @@ def test_between_two_turns_nothing_of_a_turn_is_left_also_where_one_was_begun_ag
         ]
     between = [values for values in kept if not values.get("views")]
     assert {values["turn"] for values in between} == {0, 1, 2, 3}
-    assert all({name: values.get(name, PASSING[name]) for name in PASSING} == PASSING for values in between)
+    empty = dict(PASSING)
+    assert all({name: values.get(name, empty[name]) for name in empty} == empty for values in between)
     assert len(kept) - len(between) == 3, "each turn waits once"

@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from hobbes.engine.record import Json
 from hobbes.errors import HaltedRunError
-from hobbes.graphs.run import open_checkpoints, saver_on
+from hobbes.graphs.run import open_checkpoints
 from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
@@ -49,8 +49,8 @@ def test_the_saver_of_a_run_passes_the_conformance_suite_of_langgraph() -> None:
     @checkpointer_test(name="the saver of a run")
     async def saver() -> AsyncIterator[AsyncSqliteSaver]:
         with TemporaryDirectory() as folder:
-            async with open_checkpoints(Path(folder) / "checkpoints.db") as connection:
-                yield saver_on(connection)
+            async with open_checkpoints(Path(folder) / "checkpoints.db") as checkpoints:
+                yield checkpoints.saver()
 
     report = asyncio.run(validate(saver))
     assert report.passed_all_base(), report.to_dict()

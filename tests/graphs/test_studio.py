@@ -12,11 +12,14 @@ from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
 from pydantic import ValidationError
 
+from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.graphs.mining import graph
+from hobbes.graphs.trust import graph as trust_graph
+from hobbes.nodes.journal import KEPT, TURN_QUESTION, Address, Call, MemoryJournal, Prompt, Reply
 from hobbes.nodes.prompting import ROOT
 from tests.play.test_second_question import answering
 
-ROUNDS, NODES = 3, 5
+ROUNDS = 3
 
 
 def thread(name: str = "1") -> Any:
@@ -73,6 +76,21 @@ def test_a_thread_goes_on_without_its_context_and_refuses_another(saved: Any) ->
     assert ended["digest"] == play(saved, {}, context=context, config=thread("2"))["digest"]
 
 
+@pytest.mark.parametrize("node", ["validate", "log", None], ids=str)
+def test_another_context_is_refused_wherever_a_thread_stands(saved: Any, node: str | None) -> None:
+    """In its last round, after its last answers, and at its end."""
+    context = {"seed": 7, "config": {"rounds": 1}}
+    play(saved, {}, context=context, interrupt_before=[node] if node else None)
+    before = values(saved)
+    given: Any = None if node else {}
+    with pytest.raises(ValueError, match="begun with another context; begin a new thread") as refused:
+        play(saved, given, context={**context, "seed": 8})
+    assert "\n" not in str(refused.value)
+    assert values(saved) == before
+    play(saved, given, context=context)
+    assert values(saved)["over"]
+
+
 def test_a_thread_keeps_its_prompts_and_refuses_texts_that_have_changed(saved: Any, tmp_path: Path) -> None:
     mine = Path(shutil.copytree(ROOT / "mining" / "guided", tmp_path / "mining" / "mine"))
     for shared in (ROOT / "mining").glob("*.*"):
@@ -105,17 +123,49 @@ def test_two_threads_have_calls_of_their_own(saved: Any) -> None:
     assert sorted(asked) == ["0/miner-01/1", "0/miner-01/1", "0/miner-02/1", "0/miner-02/1"]
 
 
-def test_a_model_that_has_answered_is_not_asked_again_where_a_turn_was_broken_off(saved: Any) -> None:
+@pytest.mark.parametrize("durability", ["exit", "async", "sync"])
+def test_a_model_that_has_answered_is_not_asked_again_where_a_turn_was_broken_off(
+    saved: Any, durability: str
+) -> None:
     """One of two models fails, and the run halts."""
     context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
     texts = {"0/miner-01/1": "{}", "0/miner-02/1": "no JSON"}
     with answering(lambda address: texts.get(address, "{}")) as asked:
         with pytest.raises(RuntimeError, match="turn 0, miner-02"):
-            play(saved, {}, context=context)
+            play(saved, {}, context=context, durability=durability)
         assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
         with pytest.raises(RuntimeError, match="turn 0, miner-02"):
-            play(saved, None)
+            play(saved, None, durability=durability)
     assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
+
+
+def test_a_thread_takes_no_answer_from_one_of_the_same_id_in_another_saver() -> None:
+    """Both ask the same, and the first is broken off."""
+    context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
+    with answering(lambda _: "no JSON") as asked:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="turn 0, miner-01"):
+                play(graph.copy(update={"checkpointer": InMemorySaver()}), {}, context=context)
+    assert sorted(asked) == ["0/miner-01/1"] * 2 + ["0/miner-02/1"] * 2
+
+
+def test_the_answers_of_abandoned_turns_are_forgotten_in_time() -> None:
+    place = ["0"]
+    journal = MemoryJournal(lambda: place[0])
+    prompt = Prompt("", "{}")
+    call = Call(Address(0, "A"), prompt, Reply("{}", "m"), Outcome.ANSWERED, FoundAs.JSON)
+
+    async def abandoning() -> list[bool]:
+        known = []
+        for number in range(KEPT + 1):
+            place[0] = str(number)
+            await journal.keep(call)
+        for number in range(KEPT + 1):
+            place[0] = str(number)
+            known.append(journal.answered(0, "A", TURN_QUESTION, prompt) is not None)
+        return known
+
+    assert asyncio.run(abandoning()) == [False] + [True] * KEPT
 
 
 def test_each_answer_is_told_as_it_arrives() -> None:
@@ -128,11 +178,21 @@ def test_each_answer_is_told_as_it_arrives() -> None:
     assert all(one["outcome"] == "answered" and json.loads(one["answer"]) for one in found)
 
 
-def test_a_game_needs_one_step_for_each_node_of_each_round_and_one_for_its_end(saved: Any) -> None:
-    enough = {**thread(), "recursion_limit": NODES * ROUNDS + 1}
-    assert play(saved, {}, config=enough)["over"]
+@pytest.mark.parametrize(
+    ("world", "context", "limit"),
+    [
+        ("mining", {"agents": 1, "config": {"rounds": 200}}, 1001),
+        ("trust", {"models": "policy:beggar", "config": {"rounds": 200, "observer": "always"}}, 1201),
+    ],
+)
+def test_200_rounds_need_one_step_for_each_node_of_each_round_and_one_for_their_end(
+    world: str, context: Any, limit: int
+) -> None:
+    """In trust somebody begs in every round, so the observer rules in every round."""
+    played: Any = {"mining": graph, "trust": trust_graph}[world]
+    assert play(played, {}, context=context, config={"recursion_limit": limit})["turn"] == 200
     with pytest.raises(GraphRecursionError):
-        play(saved, {}, config={**thread("2"), "recursion_limit": NODES * ROUNDS})
+        play(played, {}, context=context, config={"recursion_limit": limit - 1})
 
 
 def test_people_are_asked_with_their_thread_waiting_and_go_on_by_a_command(saved: Any) -> None:

@@ -123,6 +123,25 @@ def test_each_of_two_people_gives_an_answer_of_their_own(opened: Store, home: Pa
     assert traveled(home, run, answered) == [["miner-01", None], [None, "miner-02"]]
 
 
+def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, home: Path) -> None:
+    values: Any = {"rounds": 1, "observer": "human", "miss": 0}
+    run = begin(opened, RunOptions("trust", 2, models="policy:beggar", values=values))
+    assert go(opened, run).status == "waiting"
+
+    async def ruled(graph: Any, config: Any) -> Any:
+        first = [one async for one in graph.aget_state_history(config)][-1]
+        (question,) = (await graph.ainvoke(None, first.config))["__interrupt__"]
+        assert question.value["address"] == "0/observer/1"
+        assert question.response_schema["properties"].keys() == {"rulings"}
+        asked = question.value["asked"]["requests"]
+        rulings = {one["unit"]: {"grant": 1, "reason": "here"} for one in asked}
+        state = await graph.ainvoke(Command(resume={question.id: {"rulings": rulings}}), config)
+        assert len(rulings) == len(state["world"]["units"])
+        return [unit["granted"] for unit in state["world"]["units"]]
+
+    assert traveled(home, run, ruled) == [1, 1]
+
+
 def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent(
     opened: Store, home: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import hobbes
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
-from hobbes.play.start import RunOptions, begin
+from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.graphs.test_stock_saver import is_one_line, kept, turns_in
@@ -85,6 +86,43 @@ def test_checkpoints_that_were_deleted_are_written_anew(opened: Store, home: Pat
     go(opened, stopped)
     checkpoints = kept(home, stopped.id)
     assert turns_in(checkpoints) == [0, 1, 2, 3, 4]
+    assert is_one_line(checkpoints)
+
+
+def test_two_who_open_an_empty_thread_at_once_write_its_history_once(opened: Store, home: Path) -> None:
+    run = mining(opened)
+    (home / "checkpoints.db").unlink()
+
+    async def opening() -> None:
+        async with hobbes.graph(run.id, home):
+            pass
+
+    async def twice() -> None:
+        await asyncio.gather(opening(), opening())
+
+    with ThreadPoolExecutor() as loops:
+        for done in [loops.submit(asyncio.run, twice()) for _ in range(2)]:
+            done.result()
+    checkpoints = kept(home, run.id)
+    assert turns_in(checkpoints) == [0, 1, 2, 3, 4]
+    assert is_one_line(checkpoints)
+
+
+def test_a_run_that_begins_while_its_graph_is_opened_has_its_first_checkpoint_once(
+    opened: Store, home: Path
+) -> None:
+    run = begin(opened, RunOptions("mining", 2, values={"rounds": 2}))
+
+    async def opening() -> None:
+        async with hobbes.graph(run.id, home):
+            pass
+
+    async def both() -> None:
+        await asyncio.gather(opening(), go_on(opened, run, lambda _: None))
+
+    asyncio.run(both())
+    checkpoints = kept(home, run.id)
+    assert turns_in(checkpoints) == [0, 1, 2]
     assert is_one_line(checkpoints)
 
 

@@ -15,25 +15,23 @@ from pydantic import BaseModel
 from hobbes.engine.mining.actions import action_model
 from hobbes.engine.world import make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     about,
     approximate_tokens,
     bound,
-    check_prompts,
     fit_to_setting,
     fixed_words,
     languages,
     load_prompts,
-    one_line_json,
     replace_codes,
     schema_of,
     system_text,
     turn_text,
     variants,
 )
+from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.worlds import WORLDS
 
 MINING = WORLDS["mining"]
@@ -330,7 +328,7 @@ def test_feedback_is_told_in_the_language_of_the_prompts(write: Write, tmp_path:
     prompts = load_prompts(MINING, "plain", "zh")
     view = replace_codes(prompts, {"memory": {"notes": "", "feedback": [*entries, {"more": 1}]}})
     first = {"rejected": [9, 99], "why": "地块不在土地上"}
-    other = {"rejected": [9, 99], "why": MINING.codes["mining/own-plot"]}
+    other = {"rejected": [9, 99], "why": MINING.telling.codes["mining/own-plot"]}
     assert view == {"memory": {"notes": "", "feedback": [first, other, {"more": 1}]}}
     assert replace_codes(prompts, view) == view, "a view that was read in a prompt is in words already"
 

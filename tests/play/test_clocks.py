@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.status import HTTP_200_OK
 
 from hobbes.errors import HaltedRunError
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on, recap
@@ -134,7 +134,7 @@ def test_max_seconds_is_kept_while_a_call_waits(opened: Store, clocks: Clocks, s
         waits.append(seconds)
         clocks.monotonic += seconds
 
-    calling.wait.set(wait)
+    call_failures.wait.set(wait)
     server = in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])]))
     with server as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
         run = begin(opened, RunOptions("mining", 1, models="openai:m"), Caps(seconds=5))

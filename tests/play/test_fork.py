@@ -501,7 +501,7 @@ def test_several_forks_end_with_a_tally_beside_their_parent(cli: Cli, opened: St
     figures = {row.split()[0]: row.split()[1:] for row in rows}
     score = str(json.loads(opened.runs.row(parent.id)["scores"])["miner-01"])
     assert figures["●miner-01"] == [score] * 4 + ["2"], "scripted policies answer alike"
-    assert parent.world.headline[0] in figures
+    assert parent.world.measures.headline[0] in figures
 
 
 @pytest.mark.parametrize(("asked", "wrong"), WRONG)

@@ -87,6 +87,17 @@ def test_a_run_is_uploaded_where_somebody_asks_for_it(home: Path) -> None:
     assert uploads_of('hobbes(*SMALL, "--trace-langsmith")', home)[0]
 
 
+def test_the_graphs_of_studio_follow_the_environment(home: Path) -> None:
+    studio = """
+import asyncio
+from hobbes.graphs.mining import graph
+
+asyncio.run(graph.ainvoke({}, context={"agents": 1, "config": {"rounds": 1}}))
+wait_for_all_tracers()
+"""
+    assert uploads_of(studio, home)[0]
+
+
 def test_hobbes_graph_follows_the_environment(home: Path) -> None:
     travel = """
 hobbes(*SMALL)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from hobbes.graphs import run as graphs_run
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import ON_THE_WAY, Limits, OwnRateLimiter, Window
+from hobbes.nodes.limits import ON_THE_WAY, Limits, RateLimiter, Window
 from hobbes.play.side_by_side import most_at_once, play_runs
 from hobbes.play.start import RunOptions, Shared, begin
 from hobbes.store.home import Store
@@ -82,7 +82,7 @@ def test_a_server_never_sees_more_calls_at_once_than_the_limit_from_four_runs_th
         write(opened.home, alice=table(base, more=f"parallel = {AT_ONCE}\ntimeout = 60"))
         options = RunOptions("mining", AGENTS, models="alice", values={"rounds": ROUNDS})
         runs = [begin(opened, options) for _ in range(RUNS)]
-        play_runs(opened, runs, RUNS, Shared(limiter=OwnRateLimiter()), Quiet())
+        play_runs(opened, runs, RUNS, Shared(limiter=RateLimiter()), Quiet())
     assert most_at_once(runs) == 1
     assert counting.most == AT_ONCE
     assert counting.failed == {503: AGENTS * ROUNDS, 500: AGENTS * ROUNDS}
@@ -95,7 +95,7 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
     """Calls are made at all times: 60 that reach the server late, then 60 that do not, and so on."""
     clock = 0.0
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: clock)
-    limiter, limits = OwnRateLimiter(), Limits(20, 60)
+    limiter, limits = RateLimiter(), Limits(20, 60)
     seen, under_way = list[float](), list[tuple[float, int]]()
     for number in range(400):
         while (place := limiter.begin("alice", limits, 0)) is None:
@@ -113,7 +113,7 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 
 def test_a_process_that_shares_a_model_may_always_make_one_request() -> None:
     """A server may want so few requests at once that there is less than one for each process."""
-    limiter = OwnRateLimiter(2)
+    limiter = RateLimiter(2)
     assert limiter.begin("m", Limits(1), 10) is not None
     assert limiter.begin("m", Limits(1), 10) is None
 

@@ -19,12 +19,12 @@ from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json
 from hobbes.engine.world import make_setting
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes import calling
+from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import OwnRateLimiter
+from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import schema_of
 from hobbes.play.models_file import VALUES, read_models
 from hobbes.play.start import RunOptions, begin, go_on, recap
@@ -231,7 +231,7 @@ def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
-        pace = Pace(OwnRateLimiter(), "m", limits, calling.wait.get())
+        pace = Pace(RateLimiter(), "m", limits, call_failures.wait.get())
         for count in tokens:
             async with pace.slot(count):
                 pass

@@ -35,6 +35,7 @@ def test_an_experiment_is_not_a_run_file_and_is_ready_to_be_played(cli: Cli) -> 
     with pytest.raises(UsageError, match=f"{path.name} is an experiment; play it with `hobbes experiment "):
         read_run_file(path)
     told = cli("experiment", str(path), "--dry-run", "--json")
+    assert told.exit_code == 0, repr(told.exception)
     assert json.loads(told.stdout)["runs"] == 60
 
 

@@ -184,7 +184,7 @@ def test_it_touches_no_file(cli: Cli, home: Path) -> None:
     ("memories", "told"),
     [
         ({"stranger": {}}, "memories: there is no agent stranger"),
-        ({"A": {"note": "x"}}, "memories: A: unknown note; a memory has notes, previous_turn_summary"),
+        ({"A": {"note": "x"}}, "memories: A.note: Extra inputs are not permitted; a memory has notes, "),
     ],
 )
 def test_a_memory_that_nobody_has_is_an_error(memories: Any, told: str) -> None:

@@ -234,7 +234,7 @@ def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
     with heeding():
         told = asked(opened, name="alone", situation=five, times=1)
         both = asked(opened, name="both", situation=five[:2], model=["openai:a", "openai:b"], times=1)
-    recorded = [opened.runs.find("duel").world.acts(intent) for intent in intents(opened)]
+    recorded = [opened.runs.find("duel").world.telling.acts(intent) for intent in intents(opened)]
     assert list(told.recorded) == recorded
     assert told.differences == ()
     shown = "\n".join(" ".join(row) for section in sections(told) for row in section.rows)
@@ -450,7 +450,10 @@ def test_an_answer_is_played_on_as_a_fork(opened: Store, five: list[Situation], 
     told = cli("fork", "duel", "--turn", "1", "--answer", f"unit-a={answer['answer']}", "--json")
     run = opened.runs.find(json.loads(told.stdout)["run"])
     (turn,) = opened.turns.of(run, 1, 1)
-    assert list(run.world.acts(run.world.intent.from_json(turn.record.intents["unit-a"]))) == answer["acts"]
+    assert (
+        list(run.world.telling.acts(run.world.intent.from_json(turn.record.intents["unit-a"])))
+        == answer["acts"]
+    )
 
 
 def test_each_answer_is_kept_as_it_arrives_with_the_prompt_that_was_sent(
@@ -527,7 +530,9 @@ def test_a_column_alone_is_told_before_it_is_asked(opened: Store, five: list[Sit
 def test_without_acts_nothing_is_counted(
     opened: Store, five: list[Situation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(WORLDS, "trust", replace(WORLDS["trust"], acts=lambda _: ()))
+    trust = WORLDS["trust"]
+    mute = replace(trust, telling=replace(trust.telling, acts=lambda _: ()))
+    monkeypatch.setitem(WORLDS, "trust", mute)
     with heeding():
         told = asked(opened, name="p", situation=five[:1], times=1)
     assert [*sentences(told)] == ["No answer has an act that is counted."]

@@ -52,17 +52,16 @@ from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
+from hobbes.nodes.prompt_templates import PromptError
 from hobbes.nodes.prompting import (
-    PromptError,
     PromptSet,
     approximate_tokens,
-    check_prompts,
     load_prompts,
     replace_codes,
     system_text,
     turn_text,
 )
+from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.render import question_in_new_run, token_counts
 from hobbes.play.start import RunOptions
 from hobbes.worlds import WORLDS

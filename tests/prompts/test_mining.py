@@ -24,7 +24,7 @@ from hobbes.engine.reflection import Reflection
 from hobbes.engine.said import TEXT_LIMIT
 from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompting import PromptError
+from hobbes.nodes.prompt_templates import PromptError
 from tests.prompts.plays import (
     Numbers,
     PromptTests,

@@ -61,7 +61,8 @@ def test_it_passes_offline_and_fails_when_rules_judge_the_answers_otherwise(
     said = session()
     assert "1 passed" in said
     assert "another prompt" not in said
-    monkeypatch.setitem(WORLDS, "trust", replace(TRUST, acts=lambda _: ("attack",)))
+    always = replace(TRUST.telling, acts=lambda _: ("attack",))
+    monkeypatch.setitem(WORLDS, "trust", replace(TRUST, telling=always))
     said = session()
     assert "unit-a, turn 0 of duel: no attack in 0 of 10 answers, expected in at least 5" in said
     assert "unit-a, turn 1 of duel: no attack in 0 of 10 answers, expected in at least 5" in said

@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from hobbes.engine import turn as turns
-from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, of_picture, spread
+from hobbes.engine.board import Arrow, Badge, Bar, Board, Kind, Place, spread
 from hobbes.engine.chance import RngStream
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.board import board as mining_board
 from hobbes.engine.nations.board import board as nations_board
+from hobbes.engine.picture import of_picture
 from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
-from hobbes.engine.world import OBSERVER, AnyWorld, PlayedTurn, board_of, make_setting
+from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions
 from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, MAX_SQUARE, svg, text
@@ -531,7 +533,7 @@ def test_any_reachable_turn_is_drawn_as_xml_in_which_all_texts_are_escaped(data:
     values = data.draw(st.sampled_from(VALUES[world.name]), label="settings")
     seed = data.draw(st.integers(0, 99), label="seed")
     for one in some_turns(world, names, values, data.draw(st.integers(1, 4)), seed):
-        drawn = svg(board_of(world, one))
+        drawn = svg(world.picture.board_of(one))
         for element in elements(drawn):
             assert element.tag.removeprefix(SVG) in TAGS
             assert set(element.attrib) <= ATTRIBUTES

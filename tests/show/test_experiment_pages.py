@@ -128,7 +128,7 @@ def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
     on_page = [re.findall(of_dots, plot) for plot in page.split('class="points"')[1:]]
     drawn = [re.findall(of_dots, chart.svg()) for chart in charts_of_differences(report(opened, "small"))]
     assert on_page == drawn
-    assert len(drawn) == len(MINING.headline)
+    assert len(drawn) == len(MINING.measures.headline)
     assert drawn == [drawn[0]] * len(drawn)
     coloured = [colour for colour in drawn[0] if colour != "currentColor"]
     assert sorted({*coloured}) == sorted(coloured)

@@ -108,7 +108,7 @@ def test_only_agents_have_a_look(opened: Store) -> None:
         "AgentC",
     }
     dug = mining(opened)
-    looks, rows = looks_in(opened, dug), dug.world.picture(state_before(opened, dug, dug.turns))
+    looks, rows = looks_in(opened, dug), dug.world.picture.rows(state_before(opened, dug, dug.turns))
     drawn = {(word.strip(), look) for row in style_picture(words_of(dug, looks), rows) for word, look in row}
     assert {one for one in drawn if one[1]} == {
         (f"{looks[agent].mark}{agent[-2:]}", looks[agent]) for agent in dug.setting.agents

@@ -50,7 +50,7 @@ def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> 
     counted = {"rejections": [(k, d.agent) for k, r in enumerate(records) for d in r.drops]}
     missed = {(k, e.agent) for k, record in enumerate(records) for e in record.events if e.type == "miss"}
     assert missed or world != "trust"
-    for mark in run.world.landmarks:
+    for mark in run.world.telling.landmarks:
         counted[mark.name] = [
             (k, event.agent)
             for k, record in enumerate(records)
@@ -58,7 +58,7 @@ def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> 
             if event.type == mark.event and mark.facts.items() <= event.facts.items()
             if mark.event != "attack" or (k, event.agent) not in missed
         ]
-    assert any(counted[mark.name] for mark in run.world.landmarks)
+    assert any(counted[mark.name] for mark in run.world.telling.landmarks)
     for lane in found.lanes[1:]:
         places = counted.pop(lane.name)
         assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
@@ -68,17 +68,17 @@ def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
 def test_a_landmark_is_an_event_of_its_world(world: Any) -> None:
-    names = [mark.name for mark in world.landmarks]
+    names = [mark.name for mark in world.telling.landmarks]
     assert len(names) == len(set(names))
-    for mark in world.landmarks:
-        fields = world.events[mark.event].partition(":")[0]
+    for mark in world.telling.landmarks:
+        fields = world.telling.events[mark.event].partition(":")[0]
         assert mark.facts.keys() <= {field.strip() for field in fields.split(",")}
 
 
 def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store) -> None:
     run = mining(opened)
     found = {graph.name: graph for graph in shown(opened, run).graphs}
-    assert list(found) == [name for name in run.world.headline if name in found] + ["scores"]
+    assert list(found) == [name for name in run.world.measures.headline if name in found] + ["scores"]
     sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
     figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
     assert found["efficiency"].most == round(max(figures), 2)
@@ -94,7 +94,6 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
     page = unescape(pages.get("/last").text)
     assert "miss 2, attack 2" in page
     assert '<p class="about">Each missed high five is counted twice: as miss and as attack.</p>' in page
-    assert "end (<b" in page  # each unit with how the game ended for it
     assert 'title="miss">miss</div>' in page
     meaning = "Intended high fives / actions that were chosen; to replicate is such an action."
     assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.nodes.calling import TRIES
+from hobbes.nodes.call_failures import TRIES
 from hobbes.play.start import RunOptions
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS

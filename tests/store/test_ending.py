@@ -8,7 +8,7 @@ from weakref import ref
 
 import pytest
 
-from hobbes.engine.world import PlayedTurn
+from hobbes.engine.measures import PlayedTurn
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove import verification
 from hobbes.prove.verification import faults

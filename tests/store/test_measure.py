@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.measuring import Folding, total
-from hobbes.engine.mining.metrics import FORMULAS, OF_PARTS, PlayedRound, first_raid
+from hobbes.engine.measures import AgentTurns, PlayedTurn, total
+from hobbes.engine.mining.metrics import PlayedRound
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import AgentTurns, AnyWorld, PlayedTurn
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.experiment.report import report
 from hobbes.play.start import RunOptions, begin
@@ -37,13 +37,13 @@ def richest(played: PlayedTurn[Any, Any]) -> Mapping[str, Mapping[str, int]]:
 
 LATER: AnyWorld = replace(
     MINING,
-    measures=lambda turns: Folding(
-        turns, each=FORMULAS, parts={**OF_PARTS, "claims": claims}, run={"first_raid": first_raid}
+    measures=replace(
+        MINING.measures,
+        parts={**MINING.measures.parts, "claims": claims},
+        headline=(*MINING.measures.headline, "claims"),
+        agent_turns=AgentTurns({"coins": "integer"}, richest),
+        version=2,
     ),
-    formulas={**MINING.formulas, "claims": claims},
-    headline=(*MINING.headline, "claims"),
-    agent_turns=AgentTurns({"coins": "integer"}, richest),
-    measures_version=2,
 )
 """mining as a later hobbes may have it: with a new measure, and a plain table of other columns."""
 
@@ -78,7 +78,8 @@ def test_measures_that_are_worked_out_anew_are_those_of_todays_formulas(
 
 def test_measures_of_the_same_version_have_to_be_what_the_turns_give(opened: Store) -> None:
     run = mining(opened)
-    (found,) = verify(opened, replace(run, world=replace(LATER, measures_version=1, agent_turns=None)))
+    measures = replace(LATER.measures, version=1, agent_turns=None)
+    (found,) = verify(opened, replace(run, world=replace(LATER, measures=measures)))
     assert found == Fault(None, "the table measures differs from what the turns give")
 
 

@@ -42,7 +42,7 @@ def client(opened: Store, home: Path) -> Iterator[sqlite3.Connection]:
 
 def test_every_table_and_view_is_listed_and_answers_in_plain_sqlite3(client: sqlite3.Connection) -> None:
     listed = client.execute("select name from sqlite_master where type in ('table', 'view')")
-    plain = {f"agent_turns_{world.name}" for world in [WORLDS["nations"]] if world.agent_turns}
+    plain = {f"agent_turns_{world.name}" for world in [WORLDS["nations"]] if world.measures.agent_turns}
     assert {name for (name,) in listed} == {*NAMES, *plain}
     empty = {name for name in NAMES if not client.execute(f"select * from {name}").fetchall()}  # noqa: S608  ours
     assert empty == {"draws", "reported", "experiments", "cells", "plans", *PROBES}
@@ -61,14 +61,14 @@ def test_every_table_and_view_answers_in_the_shell(client: sqlite3.Connection, h
 
 
 @pytest.mark.parametrize(
-    "world", [world for world in WORLDS.values() if world.agent_turns], ids=lambda w: w.name
+    "world", [world for world in WORLDS.values() if world.measures.agent_turns], ids=lambda w: w.name
 )
 def test_a_plain_table_has_a_row_for_each_agent_and_turn(opened: Store, home: Path, world: AnyWorld) -> None:
     run = played(opened, RunOptions(world.name, 4, models="policy:random", values={"rounds": 6}))
-    assert world.agent_turns is not None
+    assert world.measures.agent_turns is not None
     with closing(sqlite3.connect(home / "runs.db")) as client:
         rows = pd.read_sql(f"select * from agent_turns_{world.name}", client)  # noqa: S608  ours
-    assert list(rows) == ["run", "turn", "agent", *world.agent_turns.columns]
+    assert list(rows) == ["run", "turn", "agent", *world.measures.agent_turns.columns]
     asked = opened.db.execute("select turn, agent from calls order by turn, agent").fetchall()
     assert sorted(zip(rows["turn"], rows["agent"], strict=True)) == asked
     assert rows.notna().all().all()

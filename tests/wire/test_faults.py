@@ -21,7 +21,7 @@ import pytest
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.errors import HobbesError
-from hobbes.nodes import calling, chat
+from hobbes.nodes import call_failures, chat
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
@@ -160,8 +160,8 @@ def test_each_fault_ends_its_call_as_what_it_was(
         return names[int(address.split("/")[1].removeprefix("miner-")) - 1]
 
     monkeypatch.setattr(faults, "draw_fault", by_agent)
-    monkeypatch.setattr(calling, "GONE_AFTER", len(names))
-    monkeypatch.setattr(calling, "REFUSED_AFTER", len(names))
+    monkeypatch.setattr(call_failures, "GONE_AFTER", len(names))
+    monkeypatch.setattr(call_failures, "REFUSED_AFTER", len(names))
     with served({}) as base:
         request = RunOptions("mining", len(names), models=f"{player}:policy/guided", values={"rounds": 1})
         run = played(opened, request)
@@ -286,7 +286,7 @@ def test_an_overflow_that_names_a_parameter_refuses_none(fault: str) -> None:
 
 def test_transient_errors_leave_no_trace_in_a_run(opened: Store) -> None:
     """A share of 0.3 of failures that pass: 0.3^5 is a call in 400, and none of these 48."""
-    passing = [name for name, (_, tries) in OUTCOMES.items() if tries == calling.TRIES]
+    passing = [name for name, (_, tries) in OUTCOMES.items() if tries == call_failures.TRIES]
     request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
     with served({}):
         whole = played(opened, request)

@@ -19,7 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes import calling, chat, prompting, secrecy
+from hobbes.nodes import call_failures, chat, prompting, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.models import ModelSettings, server_address
 from hobbes.nodes.reading import MAX_LENGTH
@@ -178,7 +178,7 @@ def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> 
 def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
     opened: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calling, "GONE_AFTER", len(BODIES))
+    monkeypatch.setattr(call_failures, "GONE_AFTER", len(BODIES))
     answers = [Response(body, media_type="application/json") for body, _ in BODIES]
     ended = outcomes(opened, answers)
     wrong = [(*case, end) for case, end in zip(BODIES, ended, strict=True) if case[1] != end]
@@ -285,7 +285,7 @@ def test_a_server_that_sends_blanks_while_it_thinks_times_out(
             yield b" "
             await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(calling, "TRIES_AFTER_TIMEOUT", 1)
+    monkeypatch.setattr(call_failures, "TRIES_AFTER_TIMEOUT", 1)
     (opened.home / "models.toml").write_text('quick = { model = "m", timeout = 0.2 }')
     answers = [StreamingResponse(blanks()), Response(choice(content="{}"))]
     assert outcomes(opened, answers, "quick") == ["timed-out", "answered"]

@@ -146,7 +146,8 @@ class RunPages(Pages):
             "meanings": {
                 name: meaning_of_measure(run.world, name)
                 for name, *_ in measures
-                if of_anybody(name) in run.world.formulas  # not if an older version measured something else
+                # Not if an older version measured something else.
+                if of_anybody(name) in run.world.measures.formulas
             },
         }
 

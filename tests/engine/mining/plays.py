@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.state import MiningConfig, State, setup
 from hobbes.engine.mining.validation import Intent, as_answer
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.record import Json, JsonObject
-from hobbes.engine.world import PlayedTurn, Resolved, Validated
+from hobbes.engine.world import Resolved, Validated
 from tests import turns
 
 Answer: TypeAlias = Mapping[str, Any]

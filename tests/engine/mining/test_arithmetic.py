@@ -1,8 +1,8 @@
 """Each miner's gold as a sum."""
 
 from hobbes.engine.chance import RngStream
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import PlayedTurn
 from tests.arithmetic import comes_out, in_ascii
 from tests.engine.mining.plays import board
 
@@ -19,7 +19,7 @@ def test_gold_is_what_was_there_and_what_was_booked() -> None:
             for agent in "AB"
         }
         resolved = MINING.resolve(state, intents)
-        written = MINING.arithmetic(
+        written = MINING.measures.arithmetic(
             PlayedTurn(state, intents, resolved.state, resolved.events, resolved.draws)
         )
         for agent, sums in written.items():

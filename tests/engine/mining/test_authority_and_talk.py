@@ -55,7 +55,10 @@ def test_a_private_message_is_read_by_its_receiver_alone() -> None:
         [],
     ]
     assert said.events("message") == [{"type": "message", "agent": "A", "to": "B", "text": "you and I?"}]
-    assert MINING.load(said.after.setting, MINING.state.to_json(said.after)).messages == said.after.messages
+    assert (
+        MINING.state.load(said.after.setting, MINING.state.to_json(said.after)).messages
+        == said.after.messages
+    )
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def states(draw: st.DrawFn) -> State:
     purses = draw(st.text("0123456789", min_size=8, max_size=8))
     owners = _grid([None if plot == "." else plot for plot in land], cols)
     since = _grid([None if plot == "." else int(age) for plot, age in zip(land, ages, strict=True)], cols)
-    return MINING.load(
+    return MINING.state.load(
         setting,
         {
             "turn": 4,
@@ -213,7 +213,7 @@ def test_the_laws_of_a_round(turn: tuple[State, dict[str, dict[str, Json] | None
 
     # A state goes to JSON and back.
     written = MINING.state.to_json(after)
-    assert MINING.state.to_json(MINING.load(state.setting, json.loads(json.dumps(written)))) == written
+    assert MINING.state.to_json(MINING.state.load(state.setting, json.loads(json.dumps(written)))) == written
 
 
 @settings(LAWS, max_examples=examples(100, 1_000))
@@ -245,7 +245,7 @@ def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
     for agent in state.setting.agents:
         view = observe(after, agent)
         assert json.loads(json.dumps(view)) == view
-        richer = MINING.load(
+        richer = MINING.state.load(
             state.setting,
             {
                 **MINING.state.to_json(after),

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.measures import Spell, work_out
 from hobbes.engine.mining import metrics
 from hobbes.engine.mining.metrics import PlayedRound
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.world import Spell
 from tests.engine.mining.plays import Answer, board, history, mine, play
 
 QUIET: dict[str, Answer] = {}
@@ -277,7 +276,9 @@ def test_respect_for_first_possession_is_1_less_the_share_of_first_owners_plots_
 
 def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
     played = history(board("AB."), RAID, QUIET, QUIET)
-    found = {(measure.name, measure.scope): measure.value for measure in measure_history(MINING, played)}
+    found = {
+        (measure.name, measure.scope): measure.value for measure in work_out(MINING.measures, played).measures
+    }
     assert {scope for _, scope in found} == {
         "run",
         "first-half",
@@ -293,8 +294,11 @@ def test_every_figure_is_given_for_the_run_each_half_and_each_round() -> None:
 
 
 def test_a_run_of_one_round_has_no_halves_and_one_of_none_no_measures() -> None:
-    assert {measure.scope for measure in measure_history(MINING, one(board("AB.")))} == {"run", "turn/10"}
-    assert list(measure_history(MINING, [])) == []
+    assert {measure.scope for measure in work_out(MINING.measures, one(board("AB."))).measures} == {
+        "run",
+        "turn/10",
+    }
+    assert list(work_out(MINING.measures, []).measures) == []
 
 
 def test_measures_read_a_history_in_which_an_agent_said_nothing() -> None:

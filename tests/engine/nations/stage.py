@@ -8,13 +8,14 @@ from typing import Any
 
 from hobbes.engine import turn as steps
 from hobbes.engine.chance import RngStream
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.policy import speak
 from hobbes.engine.record import Drop, Event, Mend, canonical
-from hobbes.engine.world import PlayedTurn, Setting, make_setting
+from hobbes.engine.world import Setting, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
 from tests.turns import play

@@ -125,7 +125,7 @@ def test_only_what_fell_stands_under_lost_in_combat() -> None:
 def test_every_sum_of_a_long_run_comes_out(treatment: dict[str, Any]) -> None:
     state, shown = board(6, **treatment), set[str]()
     for played in run(state, list(NATIONS.policies.by_name), turns=30, noise=0.05):
-        for written in NATIONS.arithmetic(played.played()).values():
+        for written in NATIONS.measures.arithmetic(played.played()).values():
             shown |= written.keys()
             assert [text for text in written.values() if not comes_out(text)] == []
     assert shown >= {

@@ -106,6 +106,8 @@ def test_an_answer_that_is_wrong_everywhere_leaves_a_run_unharmed() -> None:
         assert len(played.drops) == 4 * 12
         text = canonical([drop.to_json() for drop in played.drops])
         assert "NaN" not in text
-        state = NATIONS.load(setting(4, rounds=3), json.loads(canonical(NATIONS.state.to_json(played.after))))
+        state = NATIONS.state.load(
+            setting(4, rounds=3), json.loads(canonical(NATIONS.state.to_json(played.after)))
+        )
     assert NATIONS.over(state)
     assert NATIONS.scores(state) == dict.fromkeys(state.setting.agents, 90)

@@ -78,7 +78,7 @@ def turns(draw: st.DrawFn) -> tuple[State, Answers]:
     owners = draw(st.lists(st.sampled_from([*agents, None]), min_size=len(LAND), max_size=len(LAND)))
     held = {agent: [t for t, owner in zip(LAND, owners, strict=True) if owner == agent] for agent in agents}
     config = draw(configs)
-    board = NATIONS.load(
+    board = NATIONS.state.load(
         setting(agents, territories=held, **config),
         {
             "turn": draw(st.integers(0, 9)),
@@ -250,7 +250,7 @@ def test_the_order_of_agents_in_the_input_does_not_matter(drawn: tuple[State, An
         for agent, answer in shuffled(said, rng).items()
     }
     one = turn(state, said)
-    again = NATIONS.load(settled, data)
+    again = NATIONS.state.load(settled, data)
     intents = {
         agent: validate(again, agent, mixed.get(agent)).intent for agent in shuffled(data["army"], rng)
     }

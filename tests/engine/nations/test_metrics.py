@@ -5,17 +5,16 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine import measuring
+from hobbes.engine.measures import Rated, work_out
 from hobbes.engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
-from hobbes.engine.world import Rated
 from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
 
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
     """Return all measures of some turns, by name and scope."""
-    found = list(measuring.measure_history(NATIONS, [done.played() for done in played]))
+    found = list(work_out(NATIONS.measures, [done.played() for done in played]).measures)
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
     return by_name

@@ -164,7 +164,7 @@ def test_a_default_run_shows_the_whole_machinery() -> None:
 
 def test_all_comparators_together_show_every_kind_of_event() -> None:
     played = run(board(7, resources=True), POLICIES, turns=50)
-    assert {event.type for done in played for event in done.events} == set(NATIONS.events)
+    assert {event.type for done in played for event in done.events} == set(NATIONS.telling.events)
 
 
 def test_noise_spoils_answers_as_a_model_would() -> None:

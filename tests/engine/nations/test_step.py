@@ -50,7 +50,7 @@ def test_the_node_adds_what_the_turn_mends_to_what_the_answers_mended() -> None:
     repaired = Mend(A, "read", "read/repaired", "{", {})
     said = ParsedAnswer(Outcome.REPAIRED, FoundAs.REPAIRED, {"purchase_mils": 9}, mends=(repaired,))
     cache = TurnCache(NATIONS)
-    judged = validate(cache, {**state, "answers": {A: said.to_json()}})["judged"]
+    judged = validate(cache, {**state, "views": {A: {}}, "answers": {A: said.to_json()}})["judged"]
     mends = resolve(cache, {**state, "judged": judged})["resolved"]["record"]["mends"]
     assert [mend["code"] for mend in mends] == ["read/repaired", "nations/purchase-cut"]
 

@@ -71,7 +71,7 @@ def test_territories_are_sorted_by_number_wherever_they_are_listed() -> None:
     assert played.after.accounts[A].ceded_to == {B: ("T9", "T10")}
     assert [event.facts["territory"] for event in played.events if event.type == "cede"] == ["T9", "T10"]
     data = NATIONS.state.to_json(played.after)
-    loaded = NATIONS.load(state.setting, {**data, "territories": {A: names[2:], B: names[:2], C: []}})
+    loaded = NATIONS.state.load(state.setting, {**data, "territories": {A: names[2:], B: names[:2], C: []}})
     assert loaded.territories[B] == ("T9", "T10")
 
 
@@ -226,7 +226,7 @@ def test_a_state_with_only_the_named_fields_is_accepted() -> None:
         "army": {B: 3, A: 4},
         "welfare": {A: 1, B: 2},
     }
-    state = NATIONS.load(setting(2), data)
+    state = NATIONS.state.load(setting(2), data)
     assert state.territories == {A: ("x1", "x2"), B: ("y",)}
     assert NATIONS.observe(state, A)["account"] == {}
     # A: 1 + 20 - 4 x 2; B: 2 + 10 - 5 damage - 2 x 2, since it can pay for two of its three mils.
@@ -254,6 +254,6 @@ def test_a_state_that_is_none_is_refused(wrong: dict[str, Any]) -> None:
         "army": {A: 1, B: 1},
         "welfare": {A: 0, B: 0},
     }
-    assert NATIONS.load(setting(2), good).turn == 0
+    assert NATIONS.state.load(setting(2), good).turn == 0
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        NATIONS.load(setting(2), {**good, **wrong})
+        NATIONS.state.load(setting(2), {**good, **wrong})

@@ -137,13 +137,13 @@ def test_the_order_of_an_answer_is_not_seen_where_it_does_not_count() -> None:
         "aggressor_report": {C: 1, B: 2},
     }
     after = turn(board(), {A: answer}).after
-    again = NATIONS.load(setting(3), json.loads(canonical(NATIONS.state.to_json(after))))
+    again = NATIONS.state.load(setting(3), json.loads(canonical(NATIONS.state.to_json(after))))
     for agent in (A, B, C):
         assert json.dumps(NATIONS.observe(again, agent)) == json.dumps(NATIONS.observe(after, agent))
 
 
 def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
-    assert NATIONS.picture(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
+    assert NATIONS.picture.rows(turn(board(2), {A: {"cede_territories": {B: ["T1"]}}}).after) == [
         ["", "land", "mils", "welfare"],
         ["AgentA", "4", "10", "30"],
         ["AgentB", "6", "10", "30"],

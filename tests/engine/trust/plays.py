@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hobbes.engine.chance import happens
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import JsonObject
 from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.world import TRUST
-from hobbes.engine.world import PlayedTurn, Resolved, Validated, make_setting
+from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.store.policy_games import pure_turns
 from tests import turns
 

@@ -133,7 +133,7 @@ def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
 def test_a_state_that_cannot_be_is_refused_in_one_line(changed: dict[str, Any], says: str) -> None:
     setting = make_setting(TRUST, ["a", "b"], 1, {})
     with pytest.raises(ValueError, match=says):
-        TRUST.load(setting, {"turn": 0, "units": UNITS, "winner": None, **changed})
+        TRUST.state.load(setting, {"turn": 0, "units": UNITS, "winner": None, **changed})
 
 
 def test_every_type_of_event_is_described() -> None:
@@ -148,4 +148,4 @@ def test_every_type_of_event_is_described() -> None:
     found = {e.type for e in play(state, a="replicate", b="send 5 to a", c="beg 1 for x").resolved.events}
     found |= {e.type for e in play(game(miss=100, turn=29), a="high_five", b="block").resolved.events}
     assert {"replicate", "send", "beg", "shock", "miss", "attack", "block", "end", "do_nothing"} <= found
-    assert found <= set(TRUST.events)
+    assert found <= set(TRUST.telling.events)

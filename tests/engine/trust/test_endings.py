@@ -63,7 +63,7 @@ def test_two_of_a_team_replicate_in_one_round_under_two_names() -> None:
     state = play(state, a="replicate").after
     data = TRUST.state.to_json(state)
     data["units"] = [{**unit, "sats": 100} for unit in data["units"]]
-    state = TRUST.load(state.setting, data)
+    state = TRUST.state.load(state.setting, data)
     after = play(state, a="replicate", a_2="replicate", b="block").after
     assert [unit.id for unit in after.units] == ["a", "a-2", "a-3", "a-4", "b"]
     assert {owner(after, unit) for unit in ("a-3", "a-4")} == {"a"}

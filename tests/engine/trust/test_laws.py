@@ -93,7 +93,7 @@ def states(draw: st.DrawFn) -> State:
             {"id": unit, "team": unit[0], "sats": sats, "alive": sats > 0, "idle": draw(st.integers(0, 3))}
         )
     data: dict[str, Any] = {"turn": draw(st.integers(0, 29)), "units": units, "winner": None}
-    return TRUST.load(setting, data)
+    return TRUST.state.load(setting, data)
 
 
 @st.composite
@@ -172,7 +172,7 @@ def test_a_state_goes_to_json_and_back_and_plays_on_the_same(turn: tuple[State, 
     state, said = turn
     after = resolved(state, said).state
     written = json.loads(json.dumps(TRUST.state.to_json(after)))
-    again = TRUST.load(state.setting, written)
+    again = TRUST.state.load(state.setting, written)
     assert TRUST.state.to_json(again) == written
     assert over(again) == over(after)
     assert bytes_of(resolved(again, {})) == bytes_of(resolved(after, {}))
@@ -211,7 +211,7 @@ def test_no_view_shows_what_another_meant_asked_was_told_or_has_been_through(
         data = TRUST.state.to_json(after)
         hide(data, viewer, after.config)
         view = observe(after, viewer)
-        assert observe(TRUST.load(after.setting, data), viewer) == view
+        assert observe(TRUST.state.load(after.setting, data), viewer) == view
         assert json.loads(json.dumps(view)) == view
 
 

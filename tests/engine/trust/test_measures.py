@@ -5,13 +5,17 @@ from typing import Any
 import pytest
 
 from hobbes.engine.chance import happens
-from hobbes.engine.measuring import measure_history
+from hobbes.engine.measures import work_out
 from hobbes.engine.trust.world import TRUST
 from tests.engine.trust.plays import game, play, play_on, seed_where
 
 
 def figures(*rounds: Any, scope: str = "run") -> dict[str, float | None]:
-    return {m.name: m.value for m in measure_history(TRUST, [r.played for r in rounds]) if m.scope == scope}
+    return {
+        m.name: m.value
+        for m in work_out(TRUST.measures, [r.played for r in rounds]).measures
+        if m.scope == scope
+    }
 
 
 def test_cooperation_is_high_fives_meant_by_decisions() -> None:
@@ -203,7 +207,7 @@ def test_what_has_no_divisor_is_undefined() -> None:
     assert found["cooperation"] is None
     assert found["granted_share"] is None
     assert found["misses"] is None
-    assert list(measure_history(TRUST, [])) == []
+    assert list(work_out(TRUST.measures, []).measures) == []
 
 
 def test_every_figure_is_given_for_the_run_and_its_halves() -> None:

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
+from hobbes.engine.trust.board import picture
 from hobbes.engine.trust.state import State
-from hobbes.engine.trust.view import observe, picture
+from hobbes.engine.trust.view import observe
 from tests.engine.trust.plays import game, play
 
 

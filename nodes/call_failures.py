@@ -1,7 +1,8 @@
 """How model calls fail: which errors are retried and when, and when a provider is given up.
 
-This is the only layer that retries. docs/failures.md has the same rules as a table. The random jitter of
-pauses is not keyed by the run's seed, since it never reaches a record.
+This is the only layer that retries: openai's client waits two minutes at most, and retries where a quota is
+used up. docs/failures.md has the same rules as a table. The random jitter of pauses is not keyed by the run's
+seed, since it never reaches a record.
 """
 
 import asyncio
@@ -17,9 +18,24 @@ from math import inf
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import openai
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception_type,
+    wait_exponential,
+    wait_random_exponential,
+)
 
 from hobbes.engine.answer import Outcome
+from hobbes.nodes.dialects import (
+    FILTERED,
+    NO_MODEL,
+    OVERFLOW,
+    OVERLOADED,
+    QUOTA,
+    RATE_LIMITS,
+    outcome_of_finish,
+)
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.secrecy import MAX_SEARCHED_LENGTH, safe_line
 
@@ -34,9 +50,6 @@ FIRST_PAUSE = 0.5
 
 MAX_PAUSE = 8.0
 """The longest pause in seconds, unless the server asks for more."""
-
-MAX_DOUBLINGS = 10
-"""How often it doubles at most, which is more than it takes to reach MAX_PAUSE."""
 
 WORTH_TELLING = 60.0
 """From how many seconds on an error says how long the server asks to wait."""
@@ -60,78 +73,11 @@ ABOUT_THE_REQUEST = frozenset({400, 413, 422})
 Before the provider's first answer these may concern every request too, such as a missing billing address.
 """
 
-NO_MODEL = re.compile(
-    r"model_not_(found|supported)|\b(invalid|unknown|no|no such) model|\bnot a valid model|\binvalid_model"
-    r"|\bmodel\b.{0,200}\b(not found|not exist|doesn't exist)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""Matches the words of different servers for a model that they do not have, which some say with a 400."""
-
-QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
-"""Error codes of a 429 that is permanent: the quota is used up."""
-
 RATE_LIMITED = 429
 """The status of a server that wants fewer requests."""
 
-OVERLOADED = frozenset({"overloaded_error", "resource_unavailable", "server_is_overloaded", "slow_down"})
-"""Error codes of a server, or of a flex tier, that has no room at the moment."""
-
-FILTERED = frozenset({"content_filter"})
-"""Error codes of a prompt that the provider's content filter refused."""
-
-OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context (size|window)"
-    r"|prompt is too long|exceeds? context limit|exceeds the maximum number of tokens",
-    re.IGNORECASE,
-)
-"""Matches the words of different servers for a prompt that is longer than the model's context."""
-
 CONTEXT_OVERFLOW = "context overflow"
-"""How the message of such a failure begins."""
-
-FINISH_REASONS: Mapping[str, Outcome] = {
-    **dict.fromkeys(
-        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-        Outcome.TRUNCATED,
-    ),
-    **dict.fromkeys(
-        (
-            "blocklist",
-            "content_filter",
-            "guardrail_intervened",
-            "prohibited_content",
-            "recitation",
-            "refusal",
-            "safety",
-            "image_safety",
-            "sensitive",
-            "spii",
-        ),
-        Outcome.REFUSED,
-    ),
-    **dict.fromkeys(
-        (
-            "abort",
-            "aborted",
-            "cancelled",
-            "error",
-            "failed",
-            "insufficient_system_resource",
-            "malformed_function_call",
-            "network_error",
-            "timeout",
-        ),
-        Outcome.PROVIDER_ERROR,
-    ),
-    **dict.fromkeys(
-        ("completed", "eos", "eos_token", "end_turn", "function_call", "stop", "stop_sequence", "tool_calls"),
-        Outcome.ANSWERED,
-    ),
-}
-"""The finish reasons that servers give, in lower case, with the outcome of each.
-
-Here `answered` means only that the message is complete; reading then decides what it holds.
-"""
+"""How the message of a prompt that is too long begins."""
 
 T = TypeVar("T")
 
@@ -177,19 +123,6 @@ async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float, pau
     All pauses for which the server asks may take `patience` seconds together. Raise the last try's
     TryFailedError if it allows no further try, or one that comes later.
     """
-    try:
-        return await one_try()
-    except TryFailedError as failure:
-        first: TryFailedError | None = failure
-
-    async def further_try() -> T:
-        """Fail as the first try did, then try again: only a failure needs the machinery below."""
-        nonlocal first
-        if first is None:
-            return await one_try()
-        failed, first = first, None
-        raise failed
-
     trying = AsyncRetrying(
         retry=retry_if_exception_type(TryFailedError),
         stop=partial(_no_more_tries, patience),
@@ -197,11 +130,10 @@ async def with_retries(one_try: Callable[[], Awaitable[T]], patience: float, pau
         sleep=pause,
         reraise=True,
     )
-    return await trying(further_try)
+    return await trying(one_try)
 
 
 def _failure(state: RetryCallState) -> TryFailedError:
-    """Return the failure of the last try."""
     failure = state.outcome.exception() if state.outcome else None
     if not isinstance(failure, TryFailedError):
         raise TypeError("the last try did not fail")
@@ -217,7 +149,8 @@ def _no_more_tries(patience: float, state: RetryCallState) -> bool:
     return server_asks and state.idle_for + state.upcoming_sleep > patience
 
 
-_own_pause = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
+_growing = wait_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
+_random = wait_random_exponential(multiplier=FIRST_PAUSE, max=MAX_PAUSE)
 
 
 def _seconds_of_pause(patience: float, state: RetryCallState) -> float:
@@ -227,10 +160,8 @@ def _seconds_of_pause(patience: float, state: RetryCallState) -> float:
     """
     failure = _failure(state)
     if failure.pause is None:
-        return min(_own_pause(state), patience)
-    doublings = min(state.attempt_number - 1, MAX_DOUBLINGS)
-    limit = min(MAX_PAUSE, FIRST_PAUSE * 2**doublings)
-    return max(failure.pause, limit) if failure.waits else failure.pause
+        return min(_random(state), patience)
+    return max(failure.pause, _growing(state)) if failure.waits else failure.pause
 
 
 class Breaker:
@@ -278,12 +209,10 @@ class Breaker:
                 self._changed.notify_all()
 
     def _may_begin(self) -> bool:
-        """Return whether a call may begin, or has to halt."""
         few = self._under_way + self._refused_in_a_row < REFUSED_AFTER
         return few or self._answered or bool(self.stop_reason)
 
     def _ended(self, failure: TryFailedError | None) -> None:
-        """Note that a call ends, with its last failure if it failed."""
         self._answered |= failure is None
         about = failure.about if failure else "an answer"
         counts = about in {"provider", "refusal"} or (about == "request" and not self._answered)
@@ -335,11 +264,6 @@ def _of_no_completion(error: openai.APIResponseValidationError) -> TryFailedErro
     return _of_status(status, error.response.headers, found, f"{message}: error {code or ''}".rstrip())
 
 
-def outcome_of_finish(choice: Mapping[str, Any]) -> Outcome | None:
-    """Return the outcome for the finish reason of a choice; None if the reason is missing or unknown."""
-    return FINISH_REASONS.get(str(choice.get("finish_reason")).lower())
-
-
 def error_in(body: str) -> dict[str, Any] | None:
     """Return the error object of a response body or of its first choice; None if there is none."""
     try:
@@ -369,18 +293,18 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     """Return the failure of an error status. `body` is the error object, or the text of the response."""
     error = body if isinstance(body, dict) else {"message": body or ""}
     # Servers put the code of an error in either of these fields.
-    code, kind, said = (
+    code, kind, text = (
         str(part)[:MAX_SEARCHED_LENGTH]
         for part in (error.get("code"), error.get("type"), error.get("message") or error)
     )
     names = {code, kind}
-    message = f"{prefix}: {said}"
+    message = f"{prefix}: {text}"
     if names & FILTERED:
         return TryFailedError(message, outcome=Outcome.REFUSED, about="prompt")
-    if any(OVERFLOW.search(text) for text in (*names, said)) and status < 500:  # noqa: PLR2004  HTTP's own
+    if any(OVERFLOW.search(word) for word in (*names, text)) and status < 500:  # noqa: PLR2004  HTTP's own
         return TryFailedError(f"{CONTEXT_OVERFLOW}: {message}", about="prompt")
     if status not in TRANSIENT or names & QUOTA:
-        no_model = any(NO_MODEL.search(text) for text in (*names, said))
+        no_model = any(NO_MODEL.search(word) for word in (*names, text))
         one_request = status in ABOUT_THE_REQUEST and not no_model
         return TryFailedError(message, about="request" if one_request else "refusal")
     waits = status == RATE_LIMITED or bool(names & OVERLOADED)
@@ -393,14 +317,10 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
 def rest_after(headers: Mapping[str, str], tokens: int) -> float:
     """Return how many seconds a model must not be asked, by the rate limits in a response; 0 without a rest.
 
-    `tokens` are those of a call. OpenAI, Groq and others have x-ratelimit-…, Anthropic anthropic-ratelimit-….
-    https://developers.openai.com/api/docs/guides/rate-limits, https://platform.claude.com/docs/en/api/rate-limits
+    `tokens` are those of a call.
     """
     rests = [0.0]
-    for left, reset in (
-        ("x-ratelimit-remaining-{}", "x-ratelimit-reset-{}"),
-        ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
-    ):
+    for left, reset in RATE_LIMITS:
         for what, needed in (("requests", 1), ("tokens", max(1, tokens))):
             remaining = _number(headers.get(left.format(what), ""))
             if remaining is not None and remaining < needed:
@@ -408,10 +328,10 @@ def rest_after(headers: Mapping[str, str], tokens: int) -> float:
     return max(rests)
 
 
-def _number(said: str) -> float | None:
+def _number(header: str) -> float | None:
     """Return the number in a header; None for one that is negative or infinite, and for anything else."""
     try:
-        number = float(said)
+        number = float(header)
     except ValueError:
         return None
     return number if 0 <= number < inf else None

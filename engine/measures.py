@@ -1,17 +1,100 @@
-"""What the measures of all worlds share: formulas that are folded turn by turn, their scopes, safe division.
+"""The facet `Measures` of a world: formulas that are folded turn by turn, their scopes, safe division.
 
 A history is read once, one turn after another, and no turn is kept. So the measures of a long run take no
 more memory than those of a short one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import update_wrapper
-from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from hobbes.engine.world import AnyWorld, History, Measure, PlayedTurn
+from hobbes.engine.record import Draw, Event
+
+S = TypeVar("S")
+I = TypeVar("I")  # noqa: E741  a world's intent, next to its state S
+
+
+class PlayedTurn(NamedTuple, Generic[S, I]):
+    """One turn of a run's history, in the form that measures read."""
+
+    before: S
+    intents: Mapping[str, I]
+    after: S
+    events: tuple[Event, ...]
+    draws: tuple[Draw, ...]
+
 
 P = TypeVar("P", bound=PlayedTurn[Any, Any])
 T = TypeVar("T")
+Turn_co = TypeVar("Turn_co", covariant=True)
+Turn_contra = TypeVar("Turn_contra", contravariant=True)
+
+
+class History(Protocol[Turn_co]):
+    """The turns of a run, in order. They may be read one by one from where they are stored.
+
+    What reads them reads them once; only their number must be known before.
+    """
+
+    def __len__(self) -> int:
+        """The number of the turns."""
+
+    def __iter__(self) -> Iterator[Turn_co]:
+        """Yield the turns."""
+
+
+class Measure(NamedTuple):
+    """One figure about a run; its value is None where it is undefined.
+
+    `scope` is `run`, `first-half`, `second-half` or `turn/N`.
+    """
+
+    name: str
+    scope: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
+
+    turns: int
+    ended: bool
+
+
+class Spells(Protocol[Turn_contra]):
+    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
+
+    def add(self, played: Turn_contra, /) -> None:
+        """Add the next turn."""
+
+    @property
+    def lasted(self) -> Mapping[Spell, int]:
+        """How often each spell occurred in the turns so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A rating that an agent gave another one, and the truth about the other one when it was given."""
+
+    kind: str
+    rating: int
+    truth: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTurns(Generic[S, I]):
+    """A plain table with one row for each agent and turn, for people who analyse (docs/data.md).
+
+    `columns` are those after `run`, `turn` and `agent`, each with its type. `rows` returns the values of
+    these columns for each agent that acted in a turn.
+    """
+
+    columns: Mapping[str, Literal["text", "integer"]]
+    rows: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str | int]]]
+
+
 V = TypeVar("V")
 Seen_contra = TypeVar("Seen_contra", contravariant=True)
 
@@ -175,30 +258,73 @@ class _Scope(Generic[P]):
                 yield Measure(name, scope, figure)
 
 
-class Folding(Generic[P]):
-    """Works out the measures of a run from formulas, turn by turn.
+@dataclass(frozen=True, slots=True)
+class Measures(Generic[S, I]):
+    """The figures about a run of a world. What measures nothing of its own is measured by its scores.
 
-    The number of turns must be known before, because of the halves.
-
-    `each`     the formulas of single turns
-    `parts`    the formulas of the run and, from two turns on, of its halves
-    `so_far`   the same, but a half is counted together with all turns before it
-    `run`      the formulas of the run alone
+    each             the formulas of the measures of single turns. In a name, AGENT stands for that of any
+                     agent. The docstring of a formula says what is measured
+    parts            those of the run and, from two turns on, of its halves
+    so_far           the same, but a half is counted together with all turns before it
+    run              those of the run alone
+    version          a number that grows whenever the same turns could give other measures, or other rows of
+                     `agent_turns`. Both are worked out together, so they share it: stored figures of another
+                     version are not compared, but made anew
+    score            what a score counts, in a word
+    units            what a measure counts, such as `gold`, where it is no share and no index
+    headline         the measures that an experiment compares unless it names others
+    shares           measures of single turns that say which shares of what agents do are what
+    inequality       measures of single turns that say how unequally something is held
+    durations        the measures that count the turns until something happens; they are undefined in a run in
+                     which it does not happen
+    spells()         counts how often each spell occurs in a run; None if nothing lasts there. The first line
+                     of its docstring says what lasts
+    ratings(played)  each rating of another agent in a turn whose truth the world knows
+    truths           what the ratings of each kind are held against, in words; empty if it knows none
+    arithmetic(played)
+                     each agent's figures after a turn, written as sums to check by hand
+    agent_turns      the plain table of what each agent did and has, turn by turn
     """
 
-    def __init__(
-        self,
-        turns: int,
-        *,
-        each: Formulas[P],
-        parts: Formulas[P],
-        so_far: Formulas[P] | None = None,
-        run: Formulas[P] | None = None,
-    ) -> None:
-        self._each, self._parts, self._so_far = each, parts, so_far or {}
-        self._of_run = {**parts, **self._so_far, **(run or {})}
-        self._sees = {formula.see for formula in (*each.values(), *self._of_run.values())}
-        self._whole, self._part = _Scope(self._of_run), _Scope(parts)
+    each: Formulas[PlayedTurn[S, I]] = field(default_factory=dict)
+    parts: Formulas[PlayedTurn[S, I]] = field(default_factory=dict)
+    so_far: Formulas[PlayedTurn[S, I]] = field(default_factory=dict)
+    run: Formulas[PlayedTurn[S, I]] = field(default_factory=dict)
+    version: int = 1
+    score: str = "score"
+    units: Mapping[str, str] = field(default_factory=dict)
+    headline: tuple[str, ...] = ()
+    shares: tuple[str, ...] = ()
+    inequality: tuple[str, ...] = ()
+    durations: tuple[str, ...] = ()
+    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
+    ratings: Callable[[PlayedTurn[S, I]], Iterable[Rated]] = lambda _: ()
+    truths: Mapping[str, str] = field(default_factory=dict)
+    arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]] = lambda _: {}
+    agent_turns: AgentTurns[S, I] | None = None
+
+    @property
+    def of_run(self) -> Formulas[PlayedTurn[S, I]]:
+        """The formulas of the whole run."""
+        return {**self.parts, **self.so_far, **self.run}
+
+    @property
+    def formulas(self) -> Formulas[PlayedTurn[S, I]]:
+        """The formula of each measure."""
+        return {**self.of_run, **self.each}
+
+
+AnyMeasures: TypeAlias = Measures[Any, Any]
+
+
+class Folding(Generic[P]):
+    """Works out the measures of a run, turn by turn. Their number must be known before, for the halves."""
+
+    def __init__(self, measures: AnyMeasures, turns: int) -> None:
+        self._each, self._parts, self._so_far = measures.each, measures.parts, measures.so_far
+        self._of_run = measures.of_run
+        self._sees = {formula.see for formula in (*self._each.values(), *self._of_run.values())}
+        self._whole, self._part = _Scope(self._of_run), _Scope(self._parts)
         self._half = turns // 2
         self._added = 0
 
@@ -225,12 +351,20 @@ class Folding(Generic[P]):
         return [*self._part.measures(half, self._parts), *self._whole.measures(half, self._so_far)]
 
 
-def measure_history(world: AnyWorld, history: History[Any]) -> Iterator[Measure]:
-    """Yield the measures of a run, and read each of its turns once."""
-    measuring = world.measures(len(history))
-    for played in history:
-        yield from measuring.add(played)
-    yield from measuring.end()
+def by_scores(scores: Callable[[S], Mapping[str, int]]) -> Formulas[PlayedTurn[S, Any]]:
+    """Return the formulas of a world that measures nothing else: the score of each agent, and their sum."""
+
+    @at_end
+    def score(played: PlayedTurn[S, Any]) -> float:
+        """The sum of all scores at the end."""
+        return float(sum(scores(played.after).values()))
+
+    @at_end
+    def score_of(played: PlayedTurn[S, Any]) -> Mapping[str, float]:
+        """The score of each agent at the end."""
+        return {agent: float(score) for agent, score in scores(played.after).items()}
+
+    return {"score": score, "score/AGENT": score_of}
 
 
 class AgentTurn(NamedTuple):
@@ -242,38 +376,26 @@ class AgentTurn(NamedTuple):
 
 
 class WorkedOut(NamedTuple):
-    """What is worked out from the turns of a run by the formulas of one version: `World.measures_version`."""
+    """What is worked out from the turns of a run by the formulas of one version: `Measures.version`."""
 
     measures: list[Measure]
     agent_turns: list[AgentTurn]
 
 
-def work_out(world: AnyWorld, history: History[Any]) -> WorkedOut:
+def work_out(measures: AnyMeasures, history: History[Any]) -> WorkedOut:
     """Return the measures of a run and the rows of its plain table, and read each of its turns once."""
     agent_turns: list[AgentTurn] = []
-    measuring, measures = world.measures(len(history)), list[Measure]()
+    folding, figures = Folding[Any](measures, len(history)), list[Measure]()
     for played in history:
-        measures += measuring.add(played)
-        agent_turns += agent_turns_of(world, played)
-    return WorkedOut([*measures, *measuring.end()], agent_turns)
+        figures += folding.add(played)
+        agent_turns += agent_turns_of(measures, played)
+    return WorkedOut([*figures, *folding.end()], agent_turns)
 
 
-def agent_turns_of(world: AnyWorld, played: PlayedTurn[Any, Any]) -> list[AgentTurn]:
+def agent_turns_of(measures: AnyMeasures, played: PlayedTurn[Any, Any]) -> list[AgentTurn]:
     """Return the rows of a turn in the plain table of a world, none if it has no such table."""
-    rows = world.agent_turns.rows(played) if world.agent_turns else {}
+    rows = measures.agent_turns.rows(played) if measures.agent_turns else {}
     return [AgentTurn(played.before.turn, agent, values) for agent, values in rows.items()]
-
-
-def parts(turns: Sequence[T]) -> Iterator[tuple[str, Sequence[T]]]:
-    """Yield each scope with its turns: `run`, and from two turns on `first-half` and `second-half`.
-
-    Of an odd number of turns, the second half has one more.
-    """
-    yield "run", turns
-    half = len(turns) // 2
-    if half:
-        yield "first-half", turns[:half]
-        yield "second-half", turns[half:]
 
 
 def ratio(part: float, whole: float) -> float | None:

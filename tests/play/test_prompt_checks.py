@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_warnings import prompt_warnings
-from hobbes.nodes.prompting import lines_of, load_prompts
+from hobbes.nodes.prompting import load_prompts
+from hobbes.play.prompt_checks import lines_of, prompt_warnings
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
 

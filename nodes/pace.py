@@ -1,4 +1,7 @@
-"""Pacing: requests to a model wait until its limits allow them, and those of which its server tells."""
+"""The pace of requests to a model: they wait until its limits allow them, and those that its server tells.
+
+langchain-core's rate limiters count requests per second, but no tokens, and heed nothing that servers say.
+"""
 
 import asyncio
 import time
@@ -6,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from hobbes.nodes.calling import Pause, TryFailedError
+from hobbes.nodes.call_failures import Pause, TryFailedError
 from hobbes.nodes.limits import Limits, Place, RateLimiter
 from hobbes.nodes.models import ModelSettings
 

@@ -3,9 +3,11 @@
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -17,8 +19,8 @@ from hypothesis import strategies as st
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.world import make_setting
-from hobbes.nodes import calling, chat
-from hobbes.nodes.calling import (
+from hobbes.nodes import call_failures, chat
+from hobbes.nodes.call_failures import (
     GONE_AFTER,
     REFUSED_AFTER,
     Breaker,
@@ -28,11 +30,12 @@ from hobbes.nodes.calling import (
     with_retries,
 )
 from hobbes.nodes.chat import ChatPlayer, PlainClient
+from hobbes.nodes.dialects import FINISH_REASONS, outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import Limits, OwnRateLimiter
+from hobbes.nodes.limits import Limits, RateLimiter
 from hobbes.nodes.models import ModelSettings
-from hobbes.nodes.pacing import Pace
+from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
@@ -107,7 +110,7 @@ def asked_twice(status: int, headers: Mapping[str, str]) -> list[float]:
         return httpx2.Response(status, json=body, headers=dict(headers), request=request)
 
     async def asking() -> None:
-        calling.wait.set(note)
+        call_failures.wait.set(note)
         settings = ModelSettings(model="m", timeout=10)
         player = ChatPlayer(settings, "", PromptSet("mining", "guided", "en", "", "", ""))
         try:
@@ -208,7 +211,7 @@ def tries_and_end(*failures: TryFailedError, patience: float = 600) -> list[obje
         return "fine"
 
     try:
-        ended = asyncio.run(with_retries(one_try, patience, calling.wait.get()))
+        ended = asyncio.run(with_retries(one_try, patience, call_failures.wait.get()))
     except TryFailedError as failure:
         ended = failure.message
     return [tries, ended]
@@ -255,12 +258,12 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
 )  # fmt: skip
 def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: float) -> None:
     """A call has 100 tokens."""
-    assert calling.rest_after(headers, 100) == pytest.approx(seconds)
+    assert call_failures.rest_after(headers, 100) == pytest.approx(seconds)
 
 
 def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
     """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
-    pace = Pace(OwnRateLimiter(), "m", ModelSettings(model="m", parallel=10), calling.wait.get())
+    pace = Pace(RateLimiter(), "m", ModelSettings(model="m", parallel=10), call_failures.wait.get())
 
     async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
         under_way = most = 0
@@ -288,7 +291,7 @@ def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> No
 
 
 def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
-    limiter = OwnRateLimiter()
+    limiter = RateLimiter()
     limiter.begin("m", Limits(parallel=1), 0)
 
     async def pause(_: float) -> None:
@@ -437,7 +440,7 @@ NO_SUCH_MODEL = [
 def test_a_400_for_an_unknown_model_is_a_refusal(message: str, calls: int) -> None:
     request = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(400, request=request)
-    failure = calling.failure_of(
+    failure = call_failures.failure_of(
         openai.BadRequestError(message, response=response, body={"message": message})
     )
     assert gone_after(*[failure] * 12) == calls
@@ -447,7 +450,7 @@ def test_a_long_rate_limit_is_a_provider_failure_and_not_a_refusal() -> None:
     """A 429 that asks for more time than a call has ends it, but later calls may succeed."""
     asked = httpx2.Request("POST", "http://h/v1")
     response = httpx2.Response(429, headers={"retry-after": "70"}, request=asked)
-    waits = calling.failure_of(openai.RateLimitError("slow down", response=response, body=None))
+    waits = call_failures.failure_of(openai.RateLimitError("slow down", response=response, body=None))
     tries, ended = tries_and_end(waits, patience=69)
     assert tries == 1
     assert "asks to wait 70 s: HTTP 429" in str(ended)
@@ -477,7 +480,7 @@ FENCED = """Here: ```json
 def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     reason: str | None, text: str, failure: Outcome | None
 ) -> None:
-    assert chat.ended(calling.outcome_of_finish({"finish_reason": reason}), text) == failure
+    assert chat.ended(outcome_of_finish({"finish_reason": reason}), text) == failure
 
 
 def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -568,3 +571,9 @@ def test_a_players_parameters_reach_its_policy() -> None:
         reply = asyncio.run(player.reply(Address(0, "miner-01", 1), prompt))
         raids.append(len(json.loads(reply.text)["raid"]))
     assert raids == [1, 6]
+
+
+def test_the_page_of_failures_names_each_finish_reason_of_a_call_that_failed() -> None:
+    page = Path("docs/failures.md").read_text(encoding="utf-8")
+    failed = {reason for reason, outcome in FINISH_REASONS.items() if outcome is not Outcome.ANSWERED}
+    assert [reason for reason in sorted(failed) if not re.search(rf"\b{reason}\b", page)] == []

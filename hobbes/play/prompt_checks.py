@@ -1,0 +1,220 @@
+"""Checks of prompts, for people who edit them: problems, which are errors under some settings, and warnings.
+
+Warnings are about numbers that are typed in, a view that is not shown, and languages that differ. A text may
+have good reasons for any of them. Source: docs/prompts.md#warnings.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import combinations, product
+from operator import itemgetter
+from unicodedata import normalize
+
+from hobbes.engine import reflection
+from hobbes.engine.record import Json
+from hobbes.engine.world import AnyWorld
+from hobbes.nodes.prompt_templates import PromptError, expressions, one_line_json, placeholders
+from hobbes.nodes.prompting import (
+    PromptSet,
+    above_folder,
+    default_setting,
+    filled_system_text,
+    first_view,
+    fixed_values,
+    folder_of,
+    languages,
+    load_prompts,
+    name_of,
+    rules_of,
+    template_files,
+    template_text,
+    text_if_any,
+    turn_text,
+    values_to_try,
+    variants,
+    view_in,
+)
+
+# "One" and 一 are left out: they are articles and pronouns far more often than numbers.
+_NUMBER_WORDS = {
+    "en": r"\b(?:zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|"
+    r"fifty|sixty|seventy|eighty|ninety|hundreds?|thousands?|millions?|dozens?|half|halves|halved|quarters?|"
+    r"twice|thrice|(?:doubl|tripl)(?:e[sd]?|ing))\b",
+    "zh": "(?<!第)[零两二三四五六七八九十百千万亿半倍]+",
+}
+
+# Code, the number of a list item, a high five; in Chinese percent, tenths, very, by no means, in case, again.
+_NO_NUMBERS = re.compile(r"(?i)`[^`]*`|^\d+[.)]\s|high[ _-]five|百分之|十分之|十分|千万|万一|再三")
+
+# What a marked sentence may say: how a rule is built ("each of the three resources"), and the highest rating.
+_BUILT_IN = frozenset({"zero", "two", "three", "half", "halves", "twice", "零", "两", "二", "三", "半"})
+_VALUES = {"ten": "10", "十": "10"}
+
+# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
+_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
+_COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
+_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
+_PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
+_JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
+
+_DIGITS = r"(?<![A-Za-z0-9_.])(?u:\d+(?:[.,]\d+)*)(?![A-Za-z0-9_])"
+_CALCULATING = frozenset({"0", "1", "2", "3"})
+
+
+def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
+    """Yield the warnings about the files of a variant, each one line that names the file.
+
+    The variant must be one that can be loaded. Numbers are looked for in English and Chinese only.
+    """
+    prompts = load_prompts(world, variant, lang)
+    yield from _about_the_view(world, prompts)
+    yield from against_languages(world, prompts)
+    if lang not in _NUMBER_WORDS:
+        return
+    numbers = re.compile(f"{_DIGITS}|{_NUMBER_WORDS[lang]}", re.ASCII | re.IGNORECASE)
+    fixed, known = _BUILT_IN | _fixed_numbers(world), rules_known(world)
+    for file in template_files(world, variant, lang):
+        source = template_text(file)
+        lines = [*lines_of(source, known), *_literals(source)]
+        for line, text, marked in sorted(lines, key=itemgetter(0)):
+            for number in numbers.findall(_NO_NUMBERS.sub("", normalize("NFKC", text))):
+                plain = number.lower().replace(",", "")
+                if not marked or _VALUES.get(plain, plain) not in fixed:
+                    place = f"{name_of(file)}, line {line}"
+                    yield f"{place}: the number {number} is typed in, so it does not follow the settings"
+
+
+def _about_the_view(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Yield a warning if a turn text does not show the view, or not as the stand-in server reads it."""
+    place = prompts.place("turn")
+    if not shows_view(prompts.turn):
+        yield f"{place}: it shows no view, so agents do not know what happens"
+    elif view_in(turn_text(prompts, first_view(world))) is None:
+        yield f"{place}: no line is the whole {{{{ view }}}}, so the stand-in server cannot answer"
+
+
+def _literals(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield the numbers and texts in placeholders and tags as lines that no mark covers.
+
+    What a condition compares is not sent. A small number beside a name calculates with a setting: `rows - 1`.
+    """
+    for tokens in expressions(source):
+        names = [said for _, kind, said in tokens if kind == "name"]
+        if names and names[0] in {"if", "elif", "include"}:
+            continue
+        for line, kind, said in tokens:
+            if kind == "string" or (kind in {"integer", "float"} and not (names and said in _CALCULATING)):
+                yield line, said.strip("'\""), False
+
+
+def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
+    """Return the numbers that no setting changes: those in the schemas of answers and in the codes."""
+    models = [world.action(default_setting(world))]
+    models += [world.observer.ruling(())] if world.observer else []
+    codes = {**reflection.CODES, **world.telling.codes}
+    texts = [*codes.values(), *(one_line_json(model.model_json_schema()) for model in models)]
+    return frozenset(number.replace(",", "") for text in texts for number in re.findall(_DIGITS, text))
+
+
+def rules_known(world: AnyWorld) -> frozenset[str]:
+    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
+    folders = {folder_of(world.name, variant) for variant in variants(world)}
+    folders |= {above_folder(folder) for folder in folders}
+    texts = (text_if_any(file) for at in folders for file in at.glob("*.md"))
+    return frozenset(name for text in texts for name in rules_of(text))
+
+
+def shows_view(template: str) -> bool:
+    """Return whether a turn template uses the view anywhere."""
+    return "view" in placeholders(template)
+
+
+def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
+    for lang in languages(prompts.world, prompts.variant):
+        if lang == prompts.lang:
+            continue
+        try:
+            other = load_prompts(world, prompts.variant, lang)
+        except PromptError:  # a problem of the other language, which is checked by itself
+            continue
+        for part in ("system", "turn"):
+            ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))
+            for word in sorted(ours ^ theirs):
+                has, lacks = (prompts, other) if word in ours else (other, prompts)
+                yield f"{lacks.place(part)}: has no {word}, which {has.place(part)} has"
+
+
+def _vocabulary(template: str) -> set[str]:
+    """Return what a template must have in every language: its placeholders and marked rules."""
+    return {f"placeholder {name}" for name in placeholders(template)} | {
+        f"rule {name}" for name in rules_of(template)
+    }
+
+
+def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a known mark covers it.
+
+    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
+    and JSON are cut out of the text.
+    """
+    source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
+    marked = begun = False
+    before: list[bool] = []  # whether a mark stands before each condition that is open
+    for number, line in enumerate(source.splitlines(), 1):
+        if found := _MARK.search(line):
+            marked, begun = found["name"].strip() in known, False
+        line_of_text = _MARK.sub("", line)
+        if text := _TAG.sub("", line_of_text).strip():
+            marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
+            begun = True
+            yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
+            continue
+        marked = marked and bool(line)
+        for tag in _TAG.finditer(line_of_text):
+            match tag["word"]:
+                case "if" | "for":
+                    before.append(marked and not begun)
+                case "elif" | "else":
+                    marked, begun = bool(before) and before[-1], False
+                case "endif" | "endfor":
+                    before = before[:-1]  # it is empty if the condition began inside a line of text
+                    marked = False
+
+
+@lru_cache(maxsize=64)
+def check_prompts(world: AnyWorld, prompts: PromptSet) -> tuple[str, ...]:
+    """Return the problems of a prompt, one line each: what cannot be filled in under some treatment."""
+    return tuple(_under_treatments(world, prompts))
+
+
+def _under_treatments(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
+    """Yield the problems of rendering each text under each treatment of what it names, without repeats."""
+    baseline, view = fixed_values(prompts, default_setting(world)), first_view(world)
+
+    def turn(fixed: Mapping[str, Json]) -> str:
+        return turn_text(replace(prompts, fixed=fixed), view)
+
+    seen: set[str] = set()
+    for template, render in ((prompts.system, partial(filled_system_text, prompts)), (prompts.turn, turn)):
+        for treatment in _treatments(world, placeholders(template)):
+            try:
+                render(baseline | treatment)
+            except PromptError as error:
+                if str(error) not in seen:
+                    seen.add(str(error))
+                    settings = (f"{name}={one_line_json(value)}" for name, value in treatment.items())
+                    yield f"{error} (with {', '.join(settings)})"
+
+
+def _treatments(world: AnyWorld, names: Collection[str]) -> Iterator[dict[str, Json]]:
+    """Yield changes of those fields of the config to try: each value of each, and each pair of values.
+
+    Pairs reach conditions that stand inside other conditions.
+    """
+    found = {name: values for name, values in values_to_try(world).items() if name in names}
+    yield from ({name: value} for name, values in found.items() for value in values)
+    for (one, ones), (other, others) in combinations(found.items(), 2):
+        yield from ({one: a, other: b} for a, b in product(ones, others))
