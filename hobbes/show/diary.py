@@ -187,12 +187,12 @@ Written: TypeAlias = dict[tuple[str, str | None], tuple[Message, int]]
 """What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
-def diary(store: Store, run: Run, choice: Choice, first: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn."""
+def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | None = None) -> Iterator[Entry]:
+    """Yield the entries of a diary from the first turn to the last. Raise DamagedError at a damaged one."""
     written: Written = {}
     for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
-    for logged in store.turns.of(run, first):
+    for logged in store.turns.of(run, first, last):
         turn, record = logged.turn, logged.record
         told = _Turn(store, run, turn, record, choice.agents, written)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):

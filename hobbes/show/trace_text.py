@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
@@ -81,8 +80,8 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
-        entries = diary.diary(store, run, diary.Choice(), number)
-        show_turn(turn, takewhile(lambda entry: entry.turn == number, entries), looks)
+        entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
+        show_turn(turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
