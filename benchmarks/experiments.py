@@ -64,7 +64,7 @@ def measure() -> list[Row]:
             rows.append((f"  seconds {words}", f"{_seconds(home, command):.1f}", "<= 5"))
         with run_server(server(home, "127.0.0.1")) as url, httpx2.Client(base_url=url, timeout=60) as client:
             for words, address in (
-                ("of experiments", "/experiments"),
+                ("of runs and experiments", "/"),
                 ("of the experiment", "/experiments/many"),
             ):
                 began = time.perf_counter()

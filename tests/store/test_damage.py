@@ -107,7 +107,7 @@ def test_a_damaged_row_is_one_error(
         "trace",
         WHOLE,
         "--grep",
-    )  # a diary reads a call only where its answer has no reasoning
+    )  # a diary reads a call only if its answer has none
     without_calls = {("trace", WHOLE), answers_say_why, ("compare", WHOLE, STOPPED)}
     reads_no_calls = command[:3] in without_calls or "csv" in command
     spoil(small, home, change)

@@ -139,7 +139,7 @@ def test_no_key_is_in_any_file_or_output(
     assert (home / "checkpoints.db").read_bytes() in files
     with TestClient(site(home, "127.0.0.1"), base_url="http://127.0.0.1") as pages:
         seen = [pages.get(address).text for address in ("/", "/told", "/told/0", "/told/0/miner-01")]
-    assert ["miner-01" in page for page in seen] == [True, True, True, True]
+    assert ["told" in page for page in seen[:1]] + ["miner-01" in page for page in seen[1:]] == [True] * 4
     outputs += seen
     found = [text for text in (*files, *(told.encode() for told in outputs)) if b"canary" in text]
     assert [text[:300] for text in found] == []

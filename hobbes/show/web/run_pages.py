@@ -99,7 +99,6 @@ class RunPages(Pages):
             timeline=timeline(self.store, run, self.looks, self.marks),
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
-            first=first,
             shown=shown,
             models=Counter(run.models.values()),
             players=players_of(run, self.looks),

@@ -29,7 +29,6 @@
     const play = section.querySelector('[data-go="play"]');
     const kind = section.querySelector("select");
     const from = Number(section.dataset.shown);
-    const kept = new Map([[from, Promise.resolve(moment.innerHTML)]]); // turns are loaded once
     let shown = from;
     let wanted = from;
     let busy = false;
@@ -42,14 +41,9 @@
       range.value = wanted;
     }
 
-    function get(turn) {
-      if (!kept.has(turn)) {
-        const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
-        const html = there ? Promise.resolve(there.innerHTML) : served(`${section.dataset.run}/${turn}.html`);
-        kept.set(turn, html);
-        html.catch(() => kept.delete(turn));
-      }
-      return kept.get(turn);
+    async function get(turn) {
+      const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
+      return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
     }
 
     async function go(turn) {
