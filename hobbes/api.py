@@ -18,8 +18,7 @@ from hobbes.engine.telling import counted
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.journal import Prompt
 from hobbes.show.annotations import Change, change_note, place_of
-from hobbes.show.rejections import REFUSED, refused_rows
-from hobbes.show.trace import agent_card, full_turn
+from hobbes.show.trace import REFUSED, agent_card, full_turn, refused_rows
 from hobbes.store.command_line import usual_home
 from hobbes.store.history import state_before, stored_turn
 from hobbes.store.home import read_store

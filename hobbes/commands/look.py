@@ -76,43 +76,29 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         ),
     ] = None,
     event: Annotated[
-        list[str] | None, typer.Option(help="list the events of this type; may be repeated")
-    ] = None,
-    only_agents: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            envvar="HOBBES_AGENT",
-            help="show only what this agent did and what mentions it; may be repeated",
-        ),
+        list[str] | None, typer.Option(help="choose decisions with an event of this type; may be repeated")
     ] = None,
     grep: Annotated[
         str | None,
         typer.Option(
-            help="list where this regular expression is found in answers, reasoning, messages and events; "
-            "`hobbes search --in prompts` looks in prompts"
+            help="choose decisions with this regular expression in what was thought, said or done; "
+            "`hobbes search` looks in answers and prompts, too"
         ),
     ] = None,
     mark: Annotated[
         str | None,
         typer.Option(
-            help="in a diary, show only what has this mark: a landmark, `failed call` or `rejection`"
+            help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
         ),
     ] = None,
-    tag: Annotated[
-        str | None, typer.Option(help="of a diary, show the decisions on which a note has this tag")
-    ] = None,
-    rejected: Annotated[
-        bool, typer.Option("--rejected", help="list what was rejected or corrected in answers, and why")
-    ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
     """Show a run, a turn, one agent's turn, or the diary of agents.
 
     A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary shows what
-    one, several or all agents thought, said and did. --event, --agent and --grep choose what to show of a
-    run or of a diary.
+    one, several or all agents thought, said and did. The options choose what a diary shows, that of all
+    if no agent is named.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -121,25 +107,17 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    if turn is not None and (event or only_agents or grep is not None):
-        raise UsageError("--event, --agent and --grep search a whole run; leave out the turn")
-    filters = {"mark": mark, "tag": tag}
-    for name, value in filters.items():
-        if value is not None and (turn is not None or not agents):
-            where = "name its agents, or write all, and leave out the turn"
-            raise UsageError(f"--{name} chooses from a diary; {where}")
-    if rejected and (words or event or grep is not None):
-        raise UsageError("--rejected is about a whole run; --agent alone can stand beside it")
+    is_filtered = bool(event) or grep is not None or mark is not None
+    if turn is not None and is_filtered:
+        raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
     with options.open_home(home) as store, store.as_of_now():
-        stored, only = with_turns(store, store.runs.find(run)), only_agents or ()
-        if rejected:
-            shown = trace_text.trace_rejected(store, stored, only)
-        elif turn is None and agents:
-            shown = trace_text.trace_diary(store, stored, [*agents, *only], event or (), grep, filters)
-        elif turn is None:
-            shown = trace_text.trace_run(store, stored, event or (), only, grep)
-        else:
+        stored = with_turns(store, store.runs.find(run))
+        if turn is not None:
             shown = trace_text.trace_turn(store, stored, turn, *agents)
+        elif agents or is_filtered:
+            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
+        else:
+            shown = trace_text.trace_run(store, stored)
         if as_json:
             print_json(shown.document())
         else:

@@ -28,28 +28,37 @@ Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
 @app.command("list", context_settings=options.ENV, cls=options.NamesWorlds)
-def prompts_list(
-    world: options.AnyWorldName = None, home: options.Home = options.HOME, as_json: options.AsJson = False
-) -> None:
+def prompts_list(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
-
-    The list says how many runs of this home and how many of the shipped cassettes were recorded with a
-    variant, and in how many of them its texts were different. Folders outside the checkout are listed if
-    a run was played with them.
 
     Example: hobbes prompts list mining
     """
-    from hobbes.show.recorded_prompts import list_variants, variants_table
-    from hobbes.show.terminal import OUT, print_json
+    from hobbes.nodes import prompting
+    from hobbes.show.terminal import OUT, print_json, table
     from hobbes.worlds import WORLDS
 
     worlds = [options.find_world(world)] if world else list(WORLDS.values())
-    with options.open_home(home) as store:
-        by_world = list_variants(worlds, store.runs.prompts())
+    by_world: dict[str, dict[str, Any]] = {
+        each.name: {
+            variant: {
+                "languages": prompting.languages(each.name, variant),
+                "advice": None,
+                "about": None,
+                **prompting.about(each.name, variant),
+            }
+            for variant in prompting.variants(each)
+        }
+        for each in worlds
+    }
     if as_json:
         print_json(by_world)
-    else:
-        OUT.print(variants_table(by_world))
+        return
+    rows = [
+        (name, variant, " ".join(row["languages"]), row["advice"], row["about"])
+        for name, of_world in by_world.items()
+        for variant, row in of_world.items()
+    ]
+    OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
 @app.command("show", context_settings=options.ENV, cls=options.NamesWorlds)

@@ -5,7 +5,6 @@ from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic.json_schema import SkipJsonSchema
 
 from hobbes.errors import UsageError
 from hobbes.experiment.arms import (
@@ -84,8 +83,8 @@ class From(Table):
     """Names or ids; `*` stands for anything."""
     turn: Turn
     """A turn, or `first` and the name of a landmark, for the turn in which it is first."""
-    bases: SkipJsonSchema[list[Base]] = Field([])
-    left_out: SkipJsonSchema[list[str]] = Field([])
+    bases: list[Base] = Field([])
+    left_out: list[str] = Field([])
     """Which of the runs cannot be forked there, and why."""
 
     def to_json(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Values of experiment files that have a form of their own: names, texts, seeds, turns, several prompts."""
 
 import re
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from hobbes.engine.world import MAX_NAME, MAX_SEED
 
@@ -52,13 +52,6 @@ def _text(given: object) -> object:
     return given
 
 
-_SeedsAsWritten: TypeAlias = (
-    Annotated[int, Field(ge=1, le=MAX_SEEDS)]
-    | Annotated[str, Field(pattern=f"^{_FROM_TO.pattern}$")]
-    | Annotated[list[int], Field(min_length=1)]
-)
-
-
 def _turn(given: object) -> object:
     """Refuse what is neither a turn nor the first of a landmark."""
     if (type(given) is int and given >= 0) or (isinstance(given, str) and re.fullmatch(r"first \S.*", given)):
@@ -77,15 +70,6 @@ def _several(given: object) -> object:
 
 Name = Annotated[str, BeforeValidator(_name)]
 Text = Annotated[str, BeforeValidator(_text)]
-Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds, json_schema_input_type=_SeedsAsWritten)]
-Several = Annotated[
-    tuple[Text, ...],
-    BeforeValidator(_several, json_schema_input_type=Annotated[list[str], Field(min_length=2)]),
-]
-Turn = Annotated[
-    int | str,
-    BeforeValidator(
-        _turn,
-        json_schema_input_type=Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern="^first .")],
-    ),
-]
+Seeds = Annotated[tuple[int, ...], BeforeValidator(_seeds)]
+Several = Annotated[tuple[Text, ...], BeforeValidator(_several)]
+Turn = Annotated[int | str, BeforeValidator(_turn)]

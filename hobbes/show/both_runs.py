@@ -69,9 +69,16 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "facts": list(facts(comparison)),
         "warning": warning(comparison),
         "divergence": divergence_told(comparison),
+        "draws": draws_told(comparison),
         "tables": [*results(comparison), *failures(comparison)],
         "reports": reports(comparison),
     }
+
+
+def turn_of_both(comparison: Comparison) -> int:
+    """Return the first turn whose decisions differ, or else the first that differs, or else 0."""
+    first: Mapping[str, Any] = comparison["decision"] or comparison["divergence"] or {"turn": 0}
+    return int(first["turn"])
 
 
 class Table(NamedTuple):
@@ -252,7 +259,6 @@ def _shorten(line: str) -> str:
 
 
 def _printed(shown: Table, looks: Looks) -> RenderableType:
-    """Return a table of the values of both runs."""
     if not shown.rows:
         return Text(f"\n{shown.title}: none", style="italic")
     return table(f"\n{shown.title}", shown.columns, shown.rows, looks)

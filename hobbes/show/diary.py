@@ -6,16 +6,19 @@ An observer has none: what it answered is told with the requests of agents.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
+from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import Done
 from hobbes.engine.turn import TurnRecord
+from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
@@ -23,19 +26,19 @@ from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_by
 from hobbes.store.exchanges import events_until
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import Marks, TurnOfAgent
+from hobbes.store.marked_turns import Marks
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
-KINDS = ("thought", "said", "done")
-"""What an entry has of an agent's turn."""
+COLUMNS = ("thought", "said", "done")
+"""What a page has beside each other of an agent's turn."""
 
-FAILED, REJECTED = "failed call", "rejection"
+FAILED, REJECTED, CORRECTED = "failed call", "rejection", "correction"
 """The marks of an entry that every world has, besides its landmarks."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Message:
     """A message; without `to`, to all."""
 
     turn: int
@@ -52,7 +55,7 @@ class Promised:
     """
 
     to: str
-    last: Said | None
+    last: Message | None
     earlier: int
 
 
@@ -81,7 +84,7 @@ class Entry:
     """One agent in one turn. `source` says where the thought comes from, `marks` what a reader looks for.
 
     `lost` says, of an agent whose call failed, why nothing of its answer counts. What it did then, it did by
-    default. `tags` are those of the note on the decision.
+    default. `refused` says what of its answer was rejected or corrected.
     """
 
     turn: int
@@ -90,10 +93,10 @@ class Entry:
     lost: str = ""
     thought: str = ""
     source: str = ""
-    said: tuple[Said, ...] = ()
+    said: tuple[Message, ...] = ()
     done: tuple[Deed, ...] = ()
+    refused: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON."""
@@ -105,49 +108,44 @@ class Entry:
         yield self.thought
         yield from (one.text for one in self.said)
         yield from (one.words for one in self.done)
+        yield from self.refused
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with one of the `kinds`, with a mark, tag, event, with words.
+    """What of a diary is shown: entries with a mark, with one of some events, with words.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
     """
 
     agents: tuple[str, ...] = ()
-    kinds: Collection[str] = KINDS
     mark: str = ""
-    tag: str = ""
     events: Collection[str] = ()
     words: re.Pattern[str] | None = None
 
-    def kept(self, entry: Entry) -> Entry | None:
-        """Return an entry with the kinds that are shown, None if it is not shown."""
-        for wanted, there in ((self.mark, entry.marks), (self.tag, entry.tags)):
-            if wanted and wanted not in there:
-                return None
-        if self.events and not any(one.type in self.events for one in entry.done):
-            return None
-        shown = replace(
-            entry,
-            thought=entry.thought if "thought" in self.kinds else "",
-            said=entry.said if "said" in self.kinds else (),
-            done=entry.done if "done" in self.kinds else (),
-        )
-        if self.words is not None and not any(map(self.words.search, shown.words)):
-            return None
-        return shown if any(shown.words) or FAILED in shown.marks else None
+    def keeps(self, entry: Entry) -> bool:
+        """Return whether an entry is shown."""
+        if self.mark and self.mark not in entry.marks:
+            return False
+        types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
+        if self.events and types.isdisjoint(self.events):
+            return False
+        if self.words is not None and not any(map(self.words.search, entry.words)):
+            return False
+        return any(entry.words) or FAILED in entry.marks
 
 
-Tags: TypeAlias = Mapping[TurnOfAgent, tuple[str, ...]]
-"""The tags of the notes on the decisions of a run."""
-
-
-def tags_in(store: Store, run: Run) -> Tags:
-    """Return the tags of the notes on the decisions of a run."""
-    notes = store.notes.of(run.id)
-    return {(note.turn, note.agent): note.tags for note in notes if note.turn is not None and note.agent}
+def pattern_of(grep: str | None) -> re.Pattern[str] | None:
+    """Compile a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
+    if grep is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            return re.compile(grep, re.MULTILINE)  # grep reads line by line
+    except (re.error, OverflowError, RecursionError, FutureWarning) as error:
+        raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
 
 
 class First(NamedTuple):
@@ -185,33 +183,30 @@ def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str,
     return tuple(dict.fromkeys(words))
 
 
-Written: TypeAlias = dict[tuple[str, str | None], tuple[Said, int]]
+Written: TypeAlias = dict[tuple[str, str | None], tuple[Message, int]]
 """What each agent wrote last and how many messages it wrote, by agent and addressee."""
 
 
-def diary(store: Store, run: Run, choice: Choice, tags: Tags, first: int = 0) -> Iterator[Entry]:
-    """Yield the entries of a diary from a turn on, in order. Raise DamagedError at a damaged turn.
-
-    `tags` are those of the run.
-    """
+def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | None = None) -> Iterator[Entry]:
+    """Yield the entries of a diary from the first turn to the last. Raise DamagedError at a damaged one."""
     written: Written = {}
     for turn, event in events_until(store, run, first - 1, MESSAGE) if first else ():
         _keep(written, turn, event)
-    for logged in store.turns.of(run, first):
+    for logged in store.turns.of(run, first, last):
         turn, record = logged.turn, logged.record
-        told = _Turn(store, run, turn, record, choice.agents, written, tags)
+        told = _Turn(store, run, turn, record, choice.agents, written)
         for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
-            if (entry := choice.kept(told.entry(agent))) is not None:
+            if choice.keeps(entry := told.entry(agent)):
                 yield entry
         for event in record.events:
             _keep(written, turn, event)
 
 
 def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
-    """Return the entries of those who were asked in a turn, without what was promised before, and tags."""
-    told = _Turn(store, run, logged.turn, logged.record, (), {}, {})
+    """Return the entries of those who were asked in a turn, without what was promised before."""
+    told = _Turn(store, run, logged.turn, logged.record, (), {})
     return {agent: told.entry(agent) for agent in logged.record.intents}
 
 
@@ -223,10 +218,9 @@ def _keep(written: Written, turn: int, event: Event) -> None:
         written[of] = message, 1 + (written[of][1] if of in written else 0)
 
 
-def _message(turn: int, event: Event) -> Said:
-    """Return what the event of a message says."""
+def _message(turn: int, event: Event) -> Message:
     to = event.facts.get("to", EVERYBODY)
-    return Said(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
+    return Message(turn, None if to == EVERYBODY else str(to), str(event.facts["text"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +233,6 @@ class _Turn:
     record: TurnRecord
     chosen: tuple[str, ...]
     written: Written
-    tags: Tags
 
     def entry(self, agent: str) -> Entry:
         """Return the entry of an agent, with what concerns those that are chosen."""
@@ -255,13 +248,23 @@ class _Turn:
             marks[FAILED] = None
             lost = f"its orders {not_read(self.run.world, outcome)}"
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
-        if drops:
-            marks[REJECTED] = None
+        mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
+        marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
         if not by(self.record.events, agent):
-            why = [] if lost else refused(self.run.world, drops)  # that nothing was read, `lost` says
-            done = (Deed("", "; ".join(["did nothing", *why])),)
-        tags = self.tags.get((self.number, agent), ())
-        return Entry(self.number, agent, outcome, lost, *self._thought(agent), said, done, tuple(marks), tags)
+            done = (Deed("", "did nothing"),)
+        thought, source = self._thought(agent)
+        return Entry(
+            self.number,
+            agent,
+            outcome,
+            lost,
+            thought,
+            source,
+            said,
+            done,
+            tuple(refused(self.run.world, outcome, [*drops, *mends])),
+            tuple(marks),
+        )
 
     def _thought(self, agent: str) -> tuple[str, str]:
         """Return what an agent thought, and where that comes from: its answer, or else the call."""
@@ -273,7 +276,6 @@ class _Turn:
         return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
 
     def _concerns(self, event: Event) -> bool:
-        """Return whether an event concerns those that are chosen."""
         if not self.chosen or self.chosen == (event.agent,):
             return True
         if event.type == MESSAGE:
@@ -287,8 +289,7 @@ class _Turn:
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
-        own = [event.to_json() for event in done.events if event.type == done.type]
-        marks = [mark.name for mark in self.run.world.telling.landmarks if any(map(mark.is_at, own))]
+        marks = _landmarks(self.run.world, done)
         others = dict.fromkeys(other for event in done.events for other in self._others(event) if marks)
         promised = [self._promised(agent, other) for other in others if self.written]
         return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
@@ -298,6 +299,19 @@ class _Turn:
         wrote = [self.written[agent, to] for to in (other, None) if (agent, to) in self.written]
         last = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
         return Promised(other, last, max(sum(n for _, n in wrote) - 1, 0))
+
+
+def _landmarks(world: AnyWorld, done: Done) -> list[str]:
+    own = [event.to_json() for event in done.events if event.type == done.type]
+    return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
+
+
+def landmarks_of(world: AnyWorld, record: TurnRecord) -> Iterator[tuple[str, str]]:
+    """Yield each agent that did a landmark in a turn, and what it did."""
+    for agent in dict.fromkeys(event.agent for event in record.events):
+        for done in world.telling.deeds_told(by(record.events, agent), record.events):
+            if _landmarks(world, done):
+                yield agent, done.words
 
 
 def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
@@ -315,96 +329,100 @@ MAX_ENTRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DiaryQuery:
     """What the address of a page asks for: whose diary, filtered how, and from which turn on."""
 
     agent: str = ""
     other: str = ""
-    kind: str = ""
     mark: str = ""
-    tag: str = ""
     words: str = ""
     first: int = 0
 
     @property
     def is_filtered(self) -> bool:
         """Whether only some entries are shown."""
-        return bool(self.kind or self.mark or self.tag or self.words)
+        return bool(self.mark or self.words)
 
-    def query(self, **changed: object) -> dict[str, object]:
+    def address(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
         return {name: value for name, value in {**asdict(self), **changed}.items() if value}
 
 
-def asked_for(run: Run, names: Collection[str], tags: Tags, at: Mapping[str, Any]) -> Asked:
+def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQuery:
     """Return what an address asks for; raise UsageError if a part of it is wrong."""
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, kind, mark, tag, words = (str(at.get(one.name, "")) for one in fields(Asked)[:-1])
-    found = Asked(agent, other, kind, mark, tag, words, int(first))
-    chosen(run, names, [name for name in (found.agent, found.other) if name])
-    check_choices(run, tags, asdict(found), "`{}` in the address")
-    if found.other and found.other == found.agent:
+    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(DiaryQuery)[:-1])
+    query = DiaryQuery(agent, other, mark, words, int(first))
+    chosen(run, names, [name for name in (query.agent, query.other) if name])
+    check_mark(run, query.mark, "`mark` in the address")
+    if query.other and query.other == query.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
-    if found.other and not found.agent:
+    if query.other and not query.agent:
         raise UsageError("`other` in the address needs an `agent`")
-    return found
+    return query
 
 
-def choices(run: Run, tags: Tags) -> dict[str, Sequence[str]]:
-    """Return what the diary of a run can be asked for, by the name of the filter."""
-    marks = [*(mark.name for mark in run.world.telling.landmarks), FAILED, REJECTED]
-    return {"kind": KINDS, "mark": marks, "tag": sorted({tag for of_one in tags.values() for tag in of_one})}
+def check_events(run: Run, events: Iterable[str]) -> None:
+    """Raise UsageError for a type of event that the world of a run does not have."""
+    declared = run.world.telling.events
+    for event in events if declared else ():
+        if event not in declared:
+            there = did_you_mean(event, declared, f"it has: {', '.join(declared)}")
+            raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
 
 
-def check_choices(run: Run, tags: Tags, asked: Mapping[str, Any], named: str) -> None:
-    """Raise UsageError if a filter asks for what a run does not have; filters are `named` as people do it."""
-    for name, there in choices(run, tags).items():
-        if (value := asked.get(name)) and value not in there:
-            listed = f"choose from: {', '.join(there)}" if there else "this run has none"
-            raise UsageError(f"{named.format(name)} {value!r}: {listed}")
+def marks_of(run: Run) -> list[str]:
+    """Return the marks that entries of a run may have."""
+    return [*(mark.name for mark in run.world.telling.landmarks), FAILED, REJECTED, CORRECTED]
 
 
-def turns_of_page(run: Run, of: Asked) -> int:
+def check_mark(run: Run, mark: str, named: str) -> None:
+    """Raise UsageError for a mark that no entry of a run can have; it is `named` as people do it."""
+    if mark and mark not in marks_of(run):
+        raise UsageError(f"{named} {mark!r}: choose from: {', '.join(marks_of(run))}")
+
+
+def turns_of_page(run: Run, query: DiaryQuery) -> int:
     """Return how many turns a page of a diary has that is not filtered."""
-    return max(1, MAX_ENTRIES // (2 if of.other else len(run.setting.agents)))
+    return max(1, MAX_ENTRIES // (2 if query.other else len(run.setting.agents)))
 
 
-def page_with(run: Run, of: Asked, turn: int) -> int:
+def page_with(run: Run, query: DiaryQuery, turn: int) -> int:
     """Return the first turn of the page of a diary on which a turn is."""
-    most = turns_of_page(run, of)
+    most = turns_of_page(run, query)
     return turn // most * most
 
 
-def diary_page(  # noqa: PLR0913, PLR0917  what is known of the run
-    store: Store, run: Run, of: Asked, marks: Marks, names: Collection[str], tags: Tags
+def diary_page(
+    store: Store, run: Run, query: DiaryQuery, marks: Marks, names: Collection[str]
 ) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on.
 
-    `marks` are those of the run, `names` all who were asked in it, `tags` those of its notes.
+    `marks` are those of the run, `names` all who were asked in it.
     """
-    agents = tuple(filter(None, (of.agent, of.other)))
-    words = re.compile(re.escape(of.words), re.IGNORECASE) if of.words else None
-    choice = Choice(agents, (of.kind,) if of.kind else KINDS, of.mark, of.tag, words=words)
-    most, shown, following = turns_of_page(run, of), list[Entry](), None
-    for entry in diary(store, run, choice, tags, of.first):
+    agents = tuple(filter(None, (query.agent, query.other)))
+    words = re.compile(re.escape(query.words), re.IGNORECASE) if query.words else None
+    choice = Choice(agents, query.mark, words=words)
+    most, shown, following = turns_of_page(run, query), list[Entry](), None
+    for entry in diary(store, run, choice, query.first):
         is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MAX_ENTRIES if of.is_filtered else entry.turn >= of.first + most
+        is_full = len(shown) >= MAX_ENTRIES if query.is_filtered else entry.turn >= query.first + most
         if is_new and is_full:
             following = entry.turn
             break
         shown.append(entry)
-    before = 0 if of.is_filtered else max(of.first - most, 0)
+    before = 0 if query.is_filtered else max(query.first - most, 0)
     return {
-        "asked": of,
+        "query": query,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
         "words": words,
-        "choices": choices(run, tags),
-        "columns": [kind for kind in KINDS if any(getattr(entry, kind) for entry in shown)],
+        "marks": marks_of(run),
+        "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
-        "previous": before if of.first else None,
+        "previous": before if query.first else None,
     }
 
 

@@ -14,10 +14,8 @@ from inspect_ai.log import (
     EvalDataset,
     EvalError,
     EvalLog,
-    EvalMetric,
     EvalResults,
     EvalSample,
-    EvalScore,
     EvalSpec,
     EvalStats,
     EvalStatus,
@@ -97,10 +95,11 @@ def _turns(store: Store, run: Run) -> Iterator[tuple[str, AgentTurn]]:
 
 
 def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> EvalLog:
-    """Return the log of a run with the turns of each agent."""
     last = state_before(store, run, run.turns) if run.turns else None
     samples = [_sample(run, agent, of_agent, last) for agent, of_agent in turns.items()]
-    every = [turn for of_agent in turns.values() for turn in of_agent]
+    used = [
+        turn for of_agent in turns.values() for turn in of_agent if turn.call.address.turn >= run.forked_at
+    ]
     about, result = store.figures.about(run.id), store.figures.result(run)
     return EvalLog(
         status=STATUSES.get(run.status, "started"),
@@ -127,15 +126,16 @@ def _log(store: Store, run: Run, turns: Mapping[str, Sequence[AgentTurn]]) -> Ev
         results=EvalResults(
             total_samples=len(samples),
             completed_samples=len(samples),
-            scores=list(_over_samples(samples, every)),
             metadata={"measures": store.figures.measures(run.id)},
         ),
         stats=EvalStats(
             started_at=about["started"],
             completed_at=about["ended"] or "",
-            model_usage=_total(turn for turn in every if turn.call.address.turn >= run.forked_at),
+            model_usage=_total(used),
         ),
-        error=_error(result["halted"]) if result["halted"] else None,
+        error=EvalError(message=result["halted"], traceback="", traceback_ansi="")
+        if result["halted"]
+        else None,
         samples=samples,
     )
 
@@ -185,7 +185,6 @@ def _about(turn: AgentTurn) -> Card:
 
 
 def _messages(run: Run, call: Call, *, system: bool) -> list[ChatMessage]:
-    """Return the question of a call and its answer, if it has one."""
     return [*_question(run, call, system=system), *(choice.message for choice in _output(run, call).choices)]
 
 
@@ -295,29 +294,4 @@ def _score_of(codes: Counter[str]) -> Score:
 
 
 def _why(call: Call) -> str:
-    """Return why a call ended as it did."""
     return call.reply.error or {**READING_CODES, **FAILURE_CODES}.get(f"read/{call.outcome}", "")
-
-
-def _over_samples(samples: Sequence[EvalSample], turns: Sequence[AgentTurn]) -> Iterator[EvalScore]:
-    """Yield the figures of all samples together: how calls ended, and the mean of each score."""
-    ended = Counter(turn.call.outcome.value for turn in turns)
-    share = sum(turn.failed for turn in turns) / len(turns) if turns else 0.0
-    yield _over("outcome", len(samples), 0, {"failed": share, **ended} if turns else {})
-    for name in ("score", "failed", "drops", "mends"):
-        values = [float(of[name].as_float()) for sample in samples if name in (of := sample.scores or {})]
-        mean = {"mean": sum(values) / len(values)} if values else {}
-        yield _over(name, len(values), len(samples) - len(values), mean)
-
-
-def _over(name: str, scored: int, unscored: int, figures: Mapping[str, float]) -> EvalScore:
-    """Return figures over samples."""
-    metrics = {metric: EvalMetric(name=metric, value=value) for metric, value in figures.items()}
-    return EvalScore(
-        name=name, scorer=name, scored_samples=scored, unscored_samples=unscored, metrics=metrics
-    )
-
-
-def _error(message: str) -> EvalError:
-    """Return an error that has no traceback."""
-    return EvalError(message=message, traceback="", traceback_ansi="")

@@ -1,34 +1,26 @@
 """Ratings and deeds on the page of a run: how agents rate each other, beside what they did to each other."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.reflection import REPORTS
 from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import Looks
-from hobbes.show.timeline import sample
 from hobbes.show.trace import named_by
 from hobbes.store.exchanges import events_until
 from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
-SMALL = 8
-"""How many turns are shown at a glance."""
-
 SHADES = 5
 """How many shades show how much was done."""
 
 BETWEEN = {MESSAGE: "how often the row wrote to the column"}
 """What a table of all pairs counts of the events that all worlds have."""
-
-Ratings = Mapping[str, Mapping[str, int]]
-"""Rater to ratee to a rating from 1 to 10."""
 
 
 @dataclass(slots=True)
@@ -53,10 +45,6 @@ class Deeds:
     def by(self, agent: str) -> int:
         """Return the sum of what an agent did."""
         return self.done.get(agent, Counter()).total()
-
-    def to(self, agent: str) -> int:
-        """Return the sum of what was done to an agent."""
-        return sum(of_one[agent] for of_one in self.done.values())
 
 
 def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
@@ -93,19 +81,12 @@ def shade(total: int, most: int) -> int:
     return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
 
 
-def mean_received(ratings: Ratings, agent: str) -> float | None:
-    """Return the mean of the others' ratings of an agent, None if nobody rates it."""
-    given = [report[agent] for rater, report in ratings.items() if rater != agent and agent in report]
-    return sum(given) / len(given) if given else None
-
-
 def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
     """Return what is shown of ratings and deeds after this turn, or after the last one.
 
     Raise MissingError if there is no such turn.
     """
     number = run.turns - 1 if turn is None else turn
-    ratings = reports(stored_turn(store, run, number))
     happened = events_until(store, run, number)
     told = (
         event
@@ -113,43 +94,14 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
         for event in without_effects(run.world, [one.event for one in of_turn])
     )
     deeds = deeds_by_type(run.world, told, looks)
-    named = {name for of_kind in ratings.values() for pair in of_kind.items() for name in (pair[0], *pair[1])}
-    named |= {name for one in deeds for pair in one.done.items() for name in (pair[0], *pair[1])}
-    agents = sorted(named, key=lambda name: looks[name].place if name in looks else len(looks))
-    measures = store.figures.measures(run.id)
-    calibrated = [
-        name for kind in REPORTS if (name := f"{kind.removesuffix('report')}calibration") in measures
-    ]
+    named = {name for one in deeds for agent, others in one.done.items() for name in (agent, *others)}
     return {
         "turn": number,
-        "ratings": {_words(kind): of_kind for kind, of_kind in ratings.items()},
+        "ratings": {
+            kind.replace("_", " "): ratings
+            for kind, ratings in reports(stored_turn(store, run, number)).items()
+        },
         "deeds": deeds,
-        "agents": agents,
+        "agents": sorted(named, key=lambda name: looks[name].place if name in looks else len(looks)),
         "shade": shade,
-        "most_done": [max(map(one.by, agents), default=0) for one in deeds],
-        "glance": {_words(kind): turns for kind, turns in _glance(store, run).items()},
-        "calibrated": calibrated,
-        "calibration": [
-            (
-                agent,
-                [mean_received(of_kind, agent) for of_kind in ratings.values()],
-                [(one.by(agent), one.to(agent)) for one in deeds],
-                [measures.get(f"{name}/{agent}") for name in calibrated],
-            )
-            for agent in agents
-        ],
     }
-
-
-def _words(kind: str) -> str:
-    return kind.replace("_", " ")
-
-
-def _glance(store: Store, run: Run) -> dict[str, list[tuple[int, Ratings]]]:
-    """Return the ratings of each kind after some turns, where there are any."""
-    by_kind: dict[str, list[tuple[int, Ratings]]] = {kind: [] for kind in REPORTS}
-    for number in sample(run.turns, SMALL):
-        for kind, ratings in reports(stored_turn(store, run, number)).items():
-            if ratings:
-                by_kind[kind].append((number, ratings))
-    return by_kind

@@ -47,7 +47,7 @@ Noted: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Narrative:
     """One agent's turn in words.
 
     `sentence` says what it did and what came of it. `why` is its reasoning, and `source` where that comes
@@ -66,16 +66,15 @@ class Told:
     noted: Sequence[Noted]
 
 
-def told(run: Run, full: FullTurn | None, card: Card) -> Told:
+def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
     """Return the words of a card. Of a call alone, or of an observer's, they only say how it ended."""
-    found = [one for one in (*card["drops"], *card["mends"]) if one["code"] != f"read/{card['outcome']}"]
-    not_kept = refused(run.world, found)  # that nothing was read, the sentence says
+    not_kept = refused(run.world, card["outcome"], [*card["drops"], *card["mends"]])
     if full is None or "intent" not in card:
-        return Told(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
+        return Narrative(f"{_ended(run.world, card)}.", *_why(card), Knew(), (), not_kept, (), ())
     turn, reflection = card["turn"], card["intent"].get("reflection", {})
     wrote, before = {name: reflection.get(WRITTEN_AS[name]) for name in NOTES}, card["memory_before"]
     wrote = {name: text if not text or text != before[name] else SAME for name, text in wrote.items()}
-    return Told(
+    return Narrative(
         _sentence(run, full, card),
         *_why(card),
         _knew(run.world, full, card),
@@ -212,9 +211,12 @@ def by(events: Iterable[Event], agent: str) -> list[Event]:
     return [event for event in events if event.agent == agent]
 
 
-def refused(world: AnyWorld, found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return rejections and corrections in words; each that occurs several times, once."""
-    told = Counter(_refused(world, one) for one in found)
+def refused(world: AnyWorld, outcome: str | None, found: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return rejections and corrections in words; each that occurs several times, once.
+
+    That nothing was read is left out: `not_read` says it.
+    """
+    told = Counter(_refused(world, one) for one in found if one["code"] != f"read/{outcome}")
     return [f"{words} ({n} times)" if n > 1 else words for words, n in told.items()]
 
 
@@ -230,14 +232,13 @@ def _in_short(said: Json) -> str:
     """Return what was said in a few words; of an object with one field, `claim [7, 0]`."""
     if isinstance(said, dict) and len(said) == 1:
         [(field, value)] = said.items()
-        return f"{field} {shortened(value, MAX_REFUSED)}"
-    return shortened(said, MAX_REFUSED)
+        return f"{field} {_shortened(value)}"
+    return _shortened(said)
 
 
-def shortened(said: Json, most: int) -> str:
-    """Return what was said in one line of at most so many characters."""
+def _shortened(said: Json) -> str:
     text = quoted(" ".join(said.split())) if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= MAX_REFUSED else f"{text[:MAX_REFUSED]}…"
 
 
 def board_of_view(run: Run, view: Mapping[str, Any]) -> Board | None:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from hobbes.engine.board import Board
 from hobbes.engine.telling import all_of
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared
@@ -29,9 +29,6 @@ from hobbes.show.documents import Document, Picture, Section
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.worlds import world_named
-
-if TYPE_CHECKING:
-    from hobbes.show.same_turn import Locked
 
 MAX_PAIRS = 3
 """How many pairs of runs have their boards in a report."""
@@ -176,27 +173,28 @@ def _boards(store: Store, report: Report) -> Iterator[Picture]:
         first.setdefault(one.arm, (seed, pair))
     for arm, (seed, pair) in list(first.items())[:MAX_PAIRS]:
         try:
-            what, at = _where_they_part(store, *pair)
+            what, boards = _where_they_part(store, *pair)
         except HobbesError:  # the rules have changed since, or the home cannot be written to play them again
             continue
-        for name, board in zip((report.baseline, arm), at.boards if at else (), strict=False):
+        for name, board in zip((report.baseline, arm), boards, strict=True):
             if board:
                 title = f"{name}, seed {seed}, where the {what} begin to differ: {board.title}"
                 yield Picture(title, partial(svg, replace(board, title=title)))
 
 
-def _where_they_part(store: Store, one: str, other: str) -> "tuple[str, Locked | None]":
-    """Return two runs in the first turn whose decisions differ, or if none do, in the first that differs.
+def _where_they_part(store: Store, one: str, other: str) -> tuple[str, list[Board | None]]:
+    """Return the boards of two runs in the first turn whose decisions differ, or else in the first that does.
 
     Before them is what differs there: `decisions` or `runs`.
     """
-    from hobbes.prove.run_comparison import first_decision  # noqa: PLC0415  slow to import
-    from hobbes.show.same_turn import at_same_turn  # noqa: PLC0415  slow to import
+    from hobbes.prove.run_comparison import compare  # noqa: PLC0415  slow to import
+    from hobbes.show.both_runs import turn_of_both  # noqa: PLC0415  slow to import
+    from hobbes.show.trace import boards_at  # noqa: PLC0415  slow to import
 
     pair = with_turns(store, store.runs.find(one)), with_turns(store, store.runs.find(other))
-    decision = first_decision(store, *pair)
-    at = at_same_turn(store, *pair, decision["turn"] if decision else None, None)
-    return "decisions" if decision else "runs", at
+    comparison = compare(store, *pair)
+    what = "decisions" if comparison["decision"] else "runs"
+    return what, boards_at(store, pair, turn_of_both(comparison))
 
 
 def _rules(report: Report) -> Iterator[str]:

@@ -47,7 +47,6 @@ def _figures(store: Store, run: Run) -> Figures:
 
 
 def _rows(figures: Sequence[Figures], of_parent: Figures | None) -> Iterator[list[object]]:
-    """Yield a row for each figure."""
     for name in dict.fromkeys(name for one in figures for name in one):
         values = [value for one in figures if (value := one.get(name)) is not None]
         before = [] if of_parent is None else [of_parent.get(name)]

@@ -155,7 +155,6 @@ class Trimmed:
 
 
 def _cell(cell: object, looks: Looks) -> Text:
-    """Return what stands in a cell of a table."""
     if isinstance(cell, Text):
         return cell
     if isinstance(cell, str):

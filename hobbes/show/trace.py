@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,8 +11,7 @@ from hobbes.engine.board import Board
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import MESSAGE, Event
-from hobbes.engine.said import TEXT_LIMIT
+from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import TurnRecord, question_of
 from hobbes.engine.world import OBSERVER, AnyWorld
@@ -20,7 +19,7 @@ from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
-from hobbes.show.terminal import percent
+from hobbes.show.terminal import cell_of_json, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
 from hobbes.store.figures import failures_among
@@ -52,18 +51,13 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(
-    store: Store, run: Run, agents: Collection[str] = (), *, first: int = 0, most: int | None = None
-) -> list[Card]:
-    """Return one line per turn: outcomes of calls, rejections, corrections, events, and who did what to whom.
+def overview(store: Store, run: Run, *, first: int = 0, most: int | None = None) -> list[Card]:
+    """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
 
-    The lines are those of `most` turns from the first; without them, of all. With agents, only their calls,
-    and only the events that name one of them, are counted. The last line may be of a turn that has calls and
-    has not ended: it has no digest.
+    The lines are those of `most` turns from the first; without them, of all. The last line may be of a turn
+    that has calls and has not ended: it has no digest.
     """
-    names = names_in(store, run)
-    turns = islice(turns_so_far(store, run, agents, first), most)
-    return [_line(each, names, run.world.telling.causes) for each in turns]
+    return [_line(turn) for turn in islice(turns_so_far(store, run, first), most)]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
@@ -94,13 +88,18 @@ class Headline(NamedTuple):
         return bool(self.tokens["in"] or self.tokens["out"])
 
     @property
-    def went_wrong(self) -> list[str]:
-        """How much went wrong, in words; that nothing was corrected is not worth a word."""
+    def went_wrong(self) -> list[tuple[str, int, str]]:
+        """The mark of what went wrong, how often, and that in words; no corrections are not worth a word."""
         failed, share = self.failures["total"], percent(self.failures["share"])
+        parts = [
+            ("failed call", failed, f"{counted(failed, 'failed call')} ({share})"),
+            ("rejection", self.rejected, counted(self.rejected, "rejection")),
+            ("correction", self.corrected, counted(self.corrected, "correction")),
+        ]
         return [
-            f"{counted(failed, 'failed call')} ({share})" if failed else "no failed calls",
-            counted(self.rejected, "rejection") if self.rejected else "no rejections",
-            *([counted(self.corrected, "correction")] if self.corrected else []),
+            (mark, times, words if times else f"no {mark}s")
+            for mark, times, words in parts
+            if times or mark != "correction"
         ]
 
 
@@ -136,69 +135,18 @@ class TurnSoFar(NamedTuple):
     decisions: Sequence[Decision]
 
 
-def turns_so_far(store: Store, run: Run, agents: Collection[str] = (), first: int = 0) -> Iterator[TurnSoFar]:
-    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one.
-
-    With agents, the calls are theirs, and the record holds only what is their own or names one of them.
-    """
+def turns_so_far(store: Store, run: Run, first: int = 0) -> Iterator[TurnSoFar]:
+    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one."""
     decided: dict[int, list[Decision]] = {}
     for decision in store.calls.decisions(run.id, first=first):
-        if not agents or decision.agent in agents:
-            decided.setdefault(decision.turn, []).append(decision)
+        decided.setdefault(decision.turn, []).append(decision)
     last = first - 1
     for turn in store.turns.of(run, first):
         last = turn.turn
-        record = _of(turn.record, agents) if agents else turn.record
-        yield TurnSoFar(last, record, turn.digest, decided.get(last, []))
+        yield TurnSoFar(last, turn.record, turn.digest, decided.get(last, []))
     for number in sorted(decided):
         if number > last:
             yield TurnSoFar(number, None, None, decided[number])
-
-
-def _of(record: TurnRecord, agents: Collection[str]) -> TurnRecord:
-    """Return a record with only those rejections, corrections and events that are of agents or name one."""
-    return replace(
-        record,
-        drops=tuple(drop for drop in record.drops if drop.agent in agents),
-        mends=tuple(mend for mend in record.mends if mend.agent in agents),
-        events=tuple(
-            event for event in record.events if any(agent in event.to_json().values() for agent in agents)
-        ),
-    )
-
-
-class Deed(NamedTuple):
-    """What one agent did to another."""
-
-    type: str
-    """The type of the event."""
-    agent: str
-    other: str
-    role: str
-    """The field of the event that names the other one, such as `target`."""
-    result: str
-    """What the event says in single words, such as `captured` or `blocked`."""
-
-
-def deeds(
-    events: Sequence[Event], names: Collection[str], causes: Mapping[str, str]
-) -> tuple[Counter[Deed], Counter[str]]:
-    """Return who did what to whom, and the types of the events that name nobody else, each with its number.
-
-    Messages are not counted as deeds. `causes` are those of the world: the result of a deed names its cause.
-    """
-    done: Counter[Deed] = Counter()
-    alone: Counter[str] = Counter()
-    why = {(event.agent, causes[event.type]): event.type for event in events if event.type in causes}
-    for event in events:
-        if event.type in causes:
-            continue
-        others = [] if event.type == MESSAGE else list(named_by(event, names))
-        if not others:
-            alone[event.type] += 1
-        result = " ".join(filter(None, [why.get((event.agent, event.type)), _words(event, names)]))
-        done.update(Deed(event.type, event.agent, other, role, result) for role, other in others)
-    return done, alone
 
 
 def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -206,19 +154,6 @@ def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
     for role, other in event.facts.items():
         if isinstance(other, str) and other in names:
             yield role, other
-
-
-def _words(event: Event, names: Collection[str]) -> str:
-    """Return what an event says in single words: the result of a raid, or that an attack was blocked."""
-    facts = event.facts.items()
-    words = [value for _, value in facts if isinstance(value, str) and value.isalpha() and value not in names]
-    return " ".join([*words, *(key for key, value in facts if value is True)])
-
-
-def came_out(event: Event) -> list[str]:
-    """Return how an event came out, in the words of its world: its `result`, and each field that is true."""
-    result = event.facts.get("result")
-    return [*([str(result)] if result else []), *(key for key, value in event.facts.items() if value is True)]
 
 
 def details(event: Mapping[str, Any], names: Collection[str]) -> str:
@@ -236,22 +171,8 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def results_alone(events: Sequence[Event], names: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return how events came out that name nobody else, such as ends of games, by type and agent.
-
-    A type of which an agent has several is left out.
-    """
-    found: dict[str, list[tuple[str, str]]] = {}
-    for event in events:
-        if "result" in event.facts and not any(named_by(event, names)):
-            found.setdefault(event.type, []).append((event.agent, str(event.facts["result"])))
-    return {kind: dict(pairs) for kind, pairs in found.items() if len(dict(pairs)) == len(pairs)}
-
-
-def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) -> Card:
-    """Return the line of a turn, or of one that has not ended."""
+def _line(turn: TurnSoFar) -> Card:
     record = turn.record
-    done: Mapping[Deed, int] = deeds(record.events, names, causes)[0] if record else {}
     return {
         "turn": turn.number,
         "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
@@ -259,8 +180,6 @@ def _line(turn: TurnSoFar, names: Collection[str], causes: Mapping[str, str]) ->
         "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
         "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
         "events": dict(Counter(event.type for event in record.events)) if record else {},
-        "results": results_alone(record.events, names) if record else {},
-        "deeds": [{**deed._asdict(), "times": times} for deed, times in done.items()],
         "digest": turn.digest,
     }
 
@@ -290,6 +209,11 @@ def full_turn(store: Store, run: Run, number: int) -> FullTurn | None:
 def board_in(run: Run, full: FullTurn | None) -> Board | None:
     """Return the board of a completed turn; None if the turn has not ended."""
     return None if full is None else run.world.picture.board_of(full.played)
+
+
+def boards_at(store: Store, runs: Iterable[Run], number: int) -> list[Board | None]:
+    """Return the board of a turn in each run; None for a run in which that turn has not ended."""
+    return [board_in(run, full_turn(store, run, number)) if number < run.turns else None for run in runs]
 
 
 def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:
@@ -347,7 +271,6 @@ def _call_card(store: Store, run: Run, number: int, agent: str) -> Card | None:
 
 
 def _agent_card(store: Store, run: Run, full: FullTurn, agent: str) -> Card:
-    """Return an agent's card of a turn."""
     turn, record = full.turn, full.turn.record
     number = turn.turn
     if agent not in record.intents:
@@ -385,11 +308,22 @@ def observer_card(store: Store, run: Run, full: FullTurn) -> Card | None:
 
 
 def _rejections_and_corrections(turn: LoggedTurn, agent: str) -> Card:
-    """Return the rejections and corrections of one agent's answer."""
     return {
         "drops": [drop.to_json() for drop in turn.record.drops if drop.agent == agent],
         "mends": [mend.to_json() for mend in turn.record.mends if mend.agent == agent],
     }
+
+
+REFUSED = ("kind", "stage", "code", "said", "kept", "detail")
+"""The columns of what was rejected and corrected in one answer."""
+
+
+def refused_rows(
+    drops: Iterable[Mapping[str, Any]], mends: Iterable[Mapping[str, Any]]
+) -> list[tuple[object, ...]]:
+    """Return what was rejected and corrected in one answer as the rows of a table."""
+    kinds = [*(("rejection", one) for one in drops), *(("correction", one) for one in mends)]
+    return [(kind, *(cell_of_json(one.get(column)) for column in REFUSED[1:])) for kind, one in kinds]
 
 
 REASONING_SOURCES: Mapping[str, str] = {
@@ -413,17 +347,6 @@ def beginning(text: str, most: int = MAX_SHOWN) -> str:
 def for_people(card: Card) -> Card:
     """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
     return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
-
-
-def short_reasoning(card: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the reasoning of a card for a table, and its source: the answer's own, since a trace is long.
-
-    Of a trace, it is as much as an answer's own may have.
-    """
-    own = card.get("intent", {}).get("reflection", {}).get("reasoning")
-    if own:
-        return own, ReasoningSource.ANSWER.value
-    return beginning(card["reasoning"], TEXT_LIMIT), card["reasoning_source"]
 
 
 def reasoning_title(card: Mapping[str, Any]) -> str:
@@ -461,9 +384,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 """A word diff."""
 
-MAX_SAME_LENGTH = 200
-"""How many characters that did not change stand together in a diff of values; the middle of more is cut."""
-
 
 def memory_diffs(card: Card) -> dict[str, Pieces]:
     """Return each field of the memory of an agent's card as the word diff of before and after the turn.
@@ -471,54 +391,16 @@ def memory_diffs(card: Card) -> dict[str, Pieces]:
     Fields that are empty before and after are left out.
     """
     before, after = (
-        {field: value for field, value in card[memory].items() if value}
-        for memory in ("memory_before", "memory_after")
-    )
-    return _field_diffs(before, after)
-
-
-def prompt_diffs(before: str, now: str) -> dict[str, Pieces]:
-    """Return what changed from one prompt to another as word diffs; empty if nothing did.
-
-    The prompt of a scripted policy or a person is a view as JSON: then each field that changed has its diff.
-    """
-    if before == now:
-        return {}
-    try:
-        views = [json.loads(prompt) for prompt in (before, now)]
-    except ValueError:
-        return {"": _shorten_diff(whole_word_diff(before, now))}
-    return {
-        field: _shorten_diff(pieces)
-        for field, pieces in _field_diffs(*views).items()
-        if any(change != " " for change, _ in pieces)
-    }
-
-
-def _field_diffs(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Pieces]:
-    """Return the word diff of each field of two JSON objects."""
-    texts = [
         {
             field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for field, value in of.items()
+            for field, value in card[memory].items()
+            if value
         }
-        for of in (before, after)
-    ]
-    return {field: whole_word_diff(*(of.get(field, "") for of in texts)) for field in {**before, **after}}
-
-
-def _shorten_diff(pieces: Pieces) -> Pieces:
-    """Return a word diff in which only the ends of long pieces that did not change are left."""
-    half = MAX_SAME_LENGTH // 2
-    short: Pieces = []
-    for place, (change, text) in enumerate(pieces):
-        if change != " " or len(text) <= MAX_SAME_LENGTH:
-            short.append((change, text))
-            continue
-        begin = text[:half] if place else ""
-        end = text[-half:] if place + 1 < len(pieces) else ""
-        short.append((change, f"{begin} … {end}"))
-    return short
+        for memory in ("memory_before", "memory_after")
+    )
+    return {
+        field: whole_word_diff(before.get(field, ""), after.get(field, "")) for field in {**before, **after}
+    }
 
 
 def changed_in_memory(card: Mapping[str, Any]) -> Card:

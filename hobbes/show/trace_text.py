@@ -1,34 +1,23 @@
-"""What `hobbes trace` prints: a run, a turn, one agent's turn, or the observer's."""
+"""What `hobbes trace` prints: a run, a turn, a diary, one agent's turn, or the observer's."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.record import Event, JsonObject
+from hobbes.engine.record import JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
 from hobbes.show.diary import Entry, First, Promised
-from hobbes.show.matches import search_for, search_run
-from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Noted, Told, shortened, told
+from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
-from hobbes.show.rejections import (
-    REFUSED,
-    Reason,
-    Refused,
-    reasons_of,
-    refused_in,
-    refused_of,
-    refused_rows,
-)
 from hobbes.show.terminal import (
     ERR,
     GAP,
@@ -47,7 +36,7 @@ from hobbes.show.terminal import (
     tokens_text,
     told_text,
 )
-from hobbes.show.trace import Headline, TurnSoFar
+from hobbes.show.trace import REFUSED, Headline, refused_rows
 from hobbes.store.history import first_of, state_before
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import marks_in
@@ -56,11 +45,8 @@ from hobbes.store.recorded_run import Run
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
 
-MAX_SAID = 200
-"""How many characters of what was said are listed with a rejection; the card has all that is kept."""
-
-MAX_DEEDS = 8
-"""How many pairs of agents are listed for each type of event in a turn."""
+MAX_LANDMARKS = 5
+"""How many landmarks of a turn are told in the overview of a run."""
 
 
 class Shown(NamedTuple):
@@ -70,28 +56,14 @@ class Shown(NamedTuple):
     show: Callable[[], None]
 
 
-def trace_run(
-    store: Store, run: Run, events: Collection[str], agents: Collection[str], grep: str | None
-) -> Shown:
-    """Return a run turn by turn or, with types of events or a pattern, what they find in it."""
-    search = search_for(store, run, events, agents, grep)
-    if events or grep is not None:
-        matches, looks = search_run(store, run, search), looks_in(store, run)
-        return Shown(lambda: list(matches), lambda: show_found(matches, search.pattern, looks))
+def trace_run(store: Store, run: Run) -> Shown:
+    """Return a run turn by turn."""
 
     def show() -> None:
-        if not agents:
-            show_headline(run, trace.headline(store, run))
-        first = run.world.state.to_json(first_of(run))
-        show_overview(trace.turns_so_far(store, run, agents), looks_in(store, run), run.world, first)
+        show_headline(run, trace.headline(store, run))
+        show_overview(store, run, looks_in(store, run))
 
-    return Shown(lambda: trace.overview(store, run, agents), show)
-
-
-def trace_rejected(store: Store, run: Run, agents: Collection[str]) -> Shown:
-    """Return what was rejected or corrected in the answers of a run."""
-    found = list(refused_in(store, run, search_for(store, run, (), agents, None).agents))
-    return Shown(lambda: [one._asdict() for one in found], lambda: show_refused(found, looks_in(store, run)))
+    return Shown(lambda: trace.overview(store, run), show)
 
 
 def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
@@ -100,14 +72,16 @@ def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) ->
     if agent is not None:
         card = trace.agent_card(store, run, number, agent, full)
         shown = trace.for_people(card)
-        return Shown(lambda: card, lambda: show_card(shown, told(run, full, shown), looks_in(store, run)))
+        return Shown(
+            lambda: card, lambda: show_card(shown, narrative_of(run, full, shown), looks_in(store, run))
+        )
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
-        twice = trace.counted_twice(run.world, [event["type"] for event in turn["events"]])
-        show_turn(turn, refused_of(run.world, full.turn) if full else (), looks, twice)
+        entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
+        show_turn(turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
@@ -120,24 +94,23 @@ def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     agents: list[str],
     events: Collection[str],
     grep: str | None,
-    filters: Mapping[str, str | None],
+    mark: str | None,
 ) -> Shown:
-    """Return the diary of these agents. The filters are of those that a diary can be asked for."""
-    search = search_for(store, run, events, (), grep)
-    looks, tags = looks_in(store, run), diary.tags_in(store, run)
+    """Return the diary of these agents, of all if there are none: what the filters choose of it."""
+    looks = looks_in(store, run)
     named = diary.chosen(run, looks, agents)
-    wanted = {name: value or "" for name, value in filters.items()}
-    diary.check_choices(run, tags, wanted, "--{}")
-    choice = diary.Choice(named, events=search.events, words=search.pattern, **wanted)
-    entries = diary.diary(store, run, choice, tags)
+    diary.check_events(run, events)
+    diary.check_mark(run, mark or "", "--mark")
+    words = diary.pattern_of(grep)
+    entries = diary.diary(store, run, diary.Choice(named, mark or "", events, words))
 
     def show() -> None:
         if not events:
-            show_diary(entries, diary.firsts(marks_in(store, run), looks, named), search.pattern, looks)
-            return
-        found = list(entries)
-        show_diary(found, [], search.pattern, looks)
-        if reply := next(filter(None, (diary.reply_to(store, run, entry) for entry in found)), None):
+            show_firsts(diary.firsts(marks_in(store, run), looks, named), looks)
+        found = list(entries) if events else entries
+        show_entries(found, words, looks)
+        replies = (diary.reply_to(store, run, entry) for entry in found)
+        if reply := next(filter(None, replies), None):
             next_step(store.command("trace", run.name or run.id, *reply))
 
     return Shown(lambda: [entry.to_json() for entry in entries], show)
@@ -149,27 +122,27 @@ def show_headline(run: Run, headline: Headline) -> None:
     parts = [
         f"run {run.id}{name}: {run.world.name}, {headline.state}",
         *([f"tokens {tokens_text(headline.tokens)}"] if headline.has_tokens else []),
-        ", ".join(headline.went_wrong),
+        ", ".join(words for *_, words in headline.went_wrong),
     ]
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
-def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, before: JsonObject) -> None:
-    """Print a run: for each turn who did what to whom, the number of other events, and failed calls.
+def show_overview(store: Store, run: Run, looks: Looks) -> None:
+    """Print a run: for each turn its landmarks, the number of its events, and what failed or was rejected.
 
-    `before` is the state before the first of these turns, as JSON. The last line has the number of all events
-    of each type, and of those that came out in each way. An event that is the cause of another one is told
-    with that.
+    The last line has the number of all events.
     """
-    happened: dict[str, Counter[str]] = {}
-    for number, record, _, decisions in turns:
+    before: JsonObject = run.world.state.to_json(first_of(run))
+    happened = Counter[str]()
+    for number, record, _, decisions in trace.turns_so_far(store, run):
         parts = [Text(UNFINISHED)]
         if record:
-            for event in record.events:
-                happened.setdefault(event.type, Counter()).update(["", *trace.came_out(event)])
+            events = Counter(event.type for event in record.events)
+            happened += events
             parts = [
-                *_summarize_events(record.events, looks, world.telling.causes),
-                *_changes(world, before, record.state, looks),
+                *_landmarks(run.world, record, looks),
+                *([Text(trace.counts(events))] if events else []),
+                *_changes(run.world, before, record.state, looks),
                 *_count_rejections(record),
             ]
             before = record.state
@@ -178,8 +151,18 @@ def show_overview(turns: Iterable[TurnSoFar], looks: Looks, world: AnyWorld, bef
             parts.append(Text(f"✗ {failed.total()} failed: {trace.counts(failed)}", style="bold red"))
         _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
     if happened:
-        told = [_total(kind, happened, world) for kind in happened if kind not in world.telling.causes]
-        _print_line("all", Text(", ").join(told))
+        _print_line("all", Text(trace.counts(happened)))
+        for line in trace.counted_twice(run.world, happened):
+            OUT.print(plain(line))
+
+
+def _landmarks(world: AnyWorld, record: TurnRecord, looks: Looks) -> Iterator[Text]:
+    """Yield who did what of that which a reader looks for in a turn."""
+    told = [f"{agent} {words}" for agent, words in diary.landmarks_of(world, record)]
+    if more := told[MAX_LANDMARKS:]:
+        told[MAX_LANDMARKS:] = [f"and {len(more)} more"]
+    if told:
+        yield told_text("; ".join(told), looks)
 
 
 def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
@@ -195,37 +178,10 @@ def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Look
             yield Text.assemble((what, "bold"), " ", Text(", ").join(changed))
 
 
-def _total(kind: str, happened: Mapping[str, Counter[str]], world: AnyWorld) -> Text:
-    """Return how often events of a type happened, from which causes, and how they came out."""
-    ways = happened[kind]
-    told = [
-        f"{counted(happened[cause][''], world.telling.name_of(cause))} among them"
-        for cause, effect in world.telling.causes.items()
-        if effect == kind and cause in happened
-    ]
-    if came_out_so := {way: n for way, n in ways.most_common() if way}:
-        told.append(trace.counts(came_out_so))
-    return Text.assemble((kind, "bold"), f" {ways['']}", f" ({', '.join(told)})" if told else "")
-
-
-def show_refused(found: Sequence[Refused], looks: Looks) -> None:
-    """Print why parts of answers were rejected and corrected, and each of them with what was said."""
-    if not found:
-        ERR.print(Text("nothing was rejected or corrected", style="dim"))
-        return
-    OUT.print(table("", Reason._fields, reasons_of(found)))
-    OUT.print()
-    for one in found:
-        _print_line(one.turn, _refused_text(one, looks))
-
-
-def _refused_text(one: Refused, looks: Looks) -> Text:
-    """Return what was rejected or corrected, and why, in one line."""
-    said = plain(shortened(one.said, MAX_SAID))
-    kept = Text(" → ").append_text(plain(shortened(one.kept, MAX_SAID))) if one.is_changed else Text()
-    name = styled_name(one.agent, looks)
-    what = f"{one.kind} {one.code}"
-    return Text.assemble(name, "  ", (what, "dim"), "  ", plain(one.why), ": ", said, kept)
+def _count_rejections(record: TurnRecord) -> Iterator[Text]:
+    for what, refused in (("rejection", record.drops), ("correction", record.mends)):
+        if refused:
+            yield Text(counted(len(refused), what), style="dim")
 
 
 def _print_line(turn: int | str, text: Text) -> None:
@@ -237,66 +193,8 @@ def _print_line(turn: int | str, text: Text) -> None:
     OUT.print(Trimmed(line))
 
 
-def _summarize_events(events: Sequence[Event], looks: Looks, causes: Mapping[str, str]) -> Iterator[Text]:
-    """Yield what happened, type by type: who did it to whom, or how often if it was done to nobody."""
-    all_deeds, alone = trace.deeds(events, looks, causes)
-    done: dict[str, dict[tuple[str, str], dict[tuple[str, str], int]]] = {}
-    for deed, times in all_deeds.items():
-        by = deed.agent, "←" if deed.role == "from" else "→"
-        done.setdefault(deed.type, {}).setdefault(by, {})[deed.other, deed.result] = times
-    for kind, of_kind in done.items():
-        yield Text.assemble((kind, "bold"), " ", Text("; ").join(_deeds(of_kind, looks)))
-    results = trace.results_alone(events, looks)
-    for kind, by_agent in results.items():
-        told = [styled_name(agent, looks) + f" {result}" for agent, result in by_agent.items()]
-        yield Text.assemble((kind, "bold"), " ", Text(", ").join(told))
-    if rest := {kind: n for kind, n in alone.items() if kind not in results}:
-        yield Text(trace.counts(rest))
-
-
-def _deeds(done: Mapping[tuple[str, str], Mapping[tuple[str, str], int]], looks: Looks) -> Iterator[Text]:
-    """Yield, for each agent, those to whom it did something, with what came of it and how often."""
-    left = MAX_DEEDS
-    for (agent, arrow), others in done.items():
-        to = [
-            Text(" ").join(
-                [styled_name(other, looks), *map(plain, filter(None, (words, f"{n} times" * (n > 1))))]
-            )
-            for (other, words), n in islice(others.items(), left)
-        ]
-        if to:
-            yield Text.assemble(styled_name(agent, looks), f" {arrow} ", Text(", ").join(to))
-        left -= len(to)
-    if more := sum(map(len, done.values())) - (MAX_DEEDS - left):
-        yield Text(f"and {more} more")
-
-
-def _count_rejections(record: TurnRecord) -> Iterator[Text]:
-    """Yield the numbers of rejections and corrections, if there are any."""
-    for what, of in (("rejection", record.drops), ("correction", record.mends)):
-        if of:
-            yield Text(counted(len(of), what), style="dim")
-
-
-def show_found(matches: Iterable[Mapping[str, Any]], pattern: re.Pattern[str] | None, looks: Looks) -> None:
-    """Print what a search found, one line each, with what the pattern matches marked."""
-    _print_marked(((match["turn"], _match_text(match, looks)) for match in matches), pattern)
-
-
-def _match_text(match: Mapping[str, Any], looks: Looks) -> Text:
-    """Return what a search found, in one line."""
-    if "event" in match:
-        where, text = match["event"]["type"], details_text(match["event"], looks)
-    else:
-        where, text = match["found_in"], plain(" ".join(match["text"].split()))
-        where += f" ({match['source']})" if match["source"] else ""
-    return Text.assemble((where, "bold"), " ", styled_name(match["agent"], looks), "  ", text)
-
-
-def show_diary(
-    entries: Iterable[Entry], firsts: Sequence[First], words: re.Pattern[str] | None, looks: Looks
-) -> None:
-    """Print where the first landmarks are, and a diary, a line for each thing thought, said or done."""
+def show_firsts(firsts: Iterable[First], looks: Looks) -> None:
+    """Print where the first landmarks are."""
     for first in firsts:
         agents = [styled_name(agent, looks) for agent in first.agents]
         told = f"first {first.mark}: turn {first.turn}"
@@ -304,30 +202,24 @@ def show_diary(
             OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
         else:
             OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
-    lines = (
-        (entry.turn, Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text))
-        for entry in entries
-        for kind, text in _of_entry(entry, looks)
-    )
-    _print_marked(lines, words)
 
 
-def _print_marked(lines: Iterable[tuple[int, Text]], pattern: re.Pattern[str] | None) -> None:
-    """Print what was found beside its turns, with what the pattern matches marked."""
+def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks: Looks) -> None:
+    """Print a diary, a line for each thing thought, said or done; the words looked for are marked."""
     none = True
-    for turn, line in lines:
+    for entry in entries:
         none = False
-        if pattern is not None:
-            line.highlight_regex(pattern, "reverse")
-        _print_line(turn, line)
+        for kind, text in _entry_lines(entry, looks):
+            line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
+            if words is not None:
+                line.highlight_regex(words, "reverse")
+            _print_line(entry.turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
 
 
-def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
+def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     """Yield each thing that an entry tells, behind the word for its kind."""
-    if entry.tags:
-        yield "tagged", plain(", ".join(entry.tags))
     if entry.lost:
         yield "failed", Text(f"✗ {entry.outcome}: {entry.lost}", style="bold red")
     if entry.thought:
@@ -340,6 +232,9 @@ def _of_entry(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
         yield did[0], told_text(did[1], looks)
         for before in map(_written_before, deed.promised):
             yield "", Text("  ").append_text(told_text(f"({before})", looks))
+    for refused in entry.refused:
+        kind, _, what = refused.partition(": ")
+        yield kind, plain(what)
 
 
 def _written_before(promised: Promised) -> str:
@@ -351,10 +246,8 @@ def _written_before(promised: Promised) -> str:
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
-def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, twice: Iterable[str]) -> None:
-    """Print a turn: agents, events, calls, draws, what was `refused`, arithmetic, and reports.
-
-    `twice` says which events have two rows.
+def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
+    """Print a turn: what each agent thought, said and did, its calls, draws, arithmetic, and ratings.
 
     Before the end of the turn, only its calls are printed.
     """
@@ -363,20 +256,11 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
         OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
         OUT.print(_calls("", trace.all_calls(turn), looks))
         return
-    columns = ("agent", "outcome", "model", "rejections", "corrections", "reasoning", "source")
-    asked = [*turn["agents"], *([turn["observer"]] if turn["observer"] else [])]
-    OUT.print(table(title, columns, [_agent_row(one) for one in asked], looks))
-    events = [[event["type"], event["agent"], details_text(event, looks)] for event in turn["events"]]
-    OUT.print(table("\nevents", ("type", "agent", "details"), events, looks))
-    for line in twice:
-        OUT.print(plain(line))
+    OUT.print(Text(title, style="bold"))
+    show_entries(entries, None, looks)
     OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))
-    if found := [*refused]:
-        OUT.print(Text("\nrejections and corrections", style="italic"))
-        for one in found:
-            OUT.print(_refused_text(one, looks))
     for agent, figures in turn["arithmetic"].items():
         OUT.print(Text("\n").append_text(styled_name(agent, looks)))
         OUT.print(table("", ("figure", "arithmetic"), list(figures.items())))
@@ -387,16 +271,9 @@ def show_turn(turn: dict[str, Any], refused: Iterable[Refused], looks: Looks, tw
 
 
 def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
-    """Return a random draw's row in the table of a turn."""
     subject = draw["subject"]
     named = subject if isinstance(subject, str) else json.dumps(subject, ensure_ascii=False)
     return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
-
-
-def _agent_row(agent: Mapping[str, Any]) -> list[Any]:
-    """Return an agent's row in the table of a turn."""
-    found = [len(agent["drops"]), len(agent["mends"])]
-    return [agent["agent"], agent["outcome"], agent["model"], *found, *trace.short_reasoning(agent)]
 
 
 def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
@@ -409,9 +286,7 @@ MAX_LINES = {
     "why": 4,
     "wanted": 3,
     "refused": 1,
-    "codes": 1,
     "heard": 4,
-    "done to it": 2,
     "gained": 1,
     "noted": 3,
     "wrote down": 2,
@@ -432,17 +307,17 @@ IN_FULL = "what is cut short above, in full"
 """The title of the parts in words that have more lines than there is room for."""
 
 
-def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
+def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
     """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
     title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
         styled_name(data["agent"], looks)
     )
     title.stylize("bold")
     OUT.print(title)
-    parts = _in_words(data, told, looks)
+    parts = _in_words(data, narrative, looks)
     width = OUT.width - max(map(len, parts)) - GAP
     most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
-    room = _room(parts, width, sum(one.harm for one in told.knew.befell or ()), most)
+    room = _room(parts, width, sum(one.harm for one in narrative.knew.befell or ()), most)
     OUT.print(Trimmed(_fitted_parts(parts, width, room)))
     cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
     in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
@@ -451,37 +326,38 @@ def show_card(data: dict[str, Any], told: Told, looks: Looks) -> None:
     OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
 
 
-def _in_words(data: Mapping[str, Any], told: Told, looks: Looks) -> dict[str, Sequence[Text]]:
+def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> dict[str, Sequence[Text]]:
     """Return what a card says in words, by the name of each part."""
-    why = Text.assemble((f"({told.source}) ", "dim") if told.source else "", plain(told.why or "none"))
+    why = Text.assemble(
+        (f"({narrative.source}) ", "dim") if narrative.source else "", plain(narrative.why or "none")
+    )
     written = f" in turn {data['turn'] - 1}: "
     heard = [
         Text.assemble(
             styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
         )
-        for one in told.knew.heard
+        for one in narrative.knew.heard
     ]
     befell = [
         Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
-        for one in told.knew.befell or ()
+        for one in narrative.knew.befell or ()
     ]
-    if told.knew.befell is not None and not befell:
+    if narrative.knew.befell is not None and not befell:
         befell = [Text(NOTHING_DONE)]
     return {
-        "": [told_text(told.sentence, looks)],
+        "": [told_text(narrative.sentence, looks)],
         "why": [why],
-        "wanted": [told_text("; ".join(told.meant), looks)] if told.meant else [],
-        "refused": [plain("; ".join(told.refused))] if told.refused else [],
+        "wanted": [told_text("; ".join(narrative.meant), looks)] if narrative.meant else [],
+        "refused": [plain("; ".join(narrative.refused))] if narrative.refused else [],
         "heard": heard,
         "done to it": befell,
-        "gained": [told_text("; ".join(told.knew.account), looks)] if told.knew.account else [],
-        "noted": [_noted_text(one) for one in told.noted],
-        "wrote down": [Text(" · ").join(map(_noted_text, told.wrote))] if told.wrote else [],
+        "gained": [told_text("; ".join(narrative.knew.account), looks)] if narrative.knew.account else [],
+        "noted": [_noted_text(one) for one in narrative.noted],
+        "wrote down": [Text(" · ").join(map(_noted_text, narrative.wrote))] if narrative.wrote else [],
     }
 
 
 def _lines(texts: Sequence[Text], width: int) -> int:
-    """Return how many lines texts have at a width."""
     return sum(len(text.wrap(OUT, width)) for text in texts)
 
 
@@ -514,7 +390,6 @@ def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping
 
 
 def _noted_text(noted: Noted) -> Text:
-    """Return what an agent noted to itself, behind what it is about."""
     about, words = noted
     return Text.assemble((f"{about}: ", "dim"), plain(words))
 
@@ -578,5 +453,4 @@ def _outcome(data: Mapping[str, Any]) -> str:
 
 
 def _calls(title: str, calls: list[dict[str, Any]], looks: Looks) -> RenderableType:
-    """Return a table of calls, one per row."""
     return table(title, tuple(calls[0] if calls else ()), [list(call.values()) for call in calls], looks)

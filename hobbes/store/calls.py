@@ -216,11 +216,6 @@ class Calls:
             )
         return text
 
-    def answers(self, run: str, turn: int) -> list[tuple[str, str, str, str]]:
-        """Return agent, raw answer, reasoning and its source of all calls of a turn, by agent and attempt."""
-        columns = ("agent", "answer", "reasoning", "reasoning_source")
-        return [tuple(row[column] for column in columns) for row in self.rows(run, turn)]
-
     def attempts_since(self, run: str, turn: int) -> dict[tuple[int, str], int]:
         """Return the last stored attempt of each turn and agent, from this turn on."""
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"

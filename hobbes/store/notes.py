@@ -62,11 +62,6 @@ class Note:
         """What it is about."""
         return Place(self.run, self.turn, self.agent, self.event)
 
-    @property
-    def label(self) -> str:
-        """The star and the tags in one line."""
-        return " ".join([*("★" * self.star), *self.tags])
-
     def to_json(self) -> dict[str, Any]:
         """Return the note as plain JSON."""
         return {**asdict(self), "tags": list(self.tags)}

@@ -297,11 +297,6 @@ class Runs:
         """Return the rows of all runs as they are, the newest first."""
         return list(self._db.table("runs").rows_where(order_by="rowid desc"))
 
-    def prompts(self) -> list[Row]:
-        """Return all runs, the newest first: id, name, world, prompts, lang and prompts_hash."""
-        columns = "id, name, world, prompts, lang, prompts_hash"
-        return list(self._db.query(f"select {columns} from runs order by started desc, rowid desc"))  # noqa: S608  names are ours
-
     def forks(self, run: str) -> list[Row]:
         """Return the forks of a run, the newest first: id, name and turn."""
         sql = "select id, name, turn from runs where parent = ? order by rowid desc"

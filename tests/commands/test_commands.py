@@ -618,8 +618,6 @@ def test_prompts_list_says_how_much_each_variant_gives_away_in_all_worlds_or_in_
         "languages": ["en", "zh"],
         "advice": "gives the solution away",
         "about": "advice on deterrence, trade and trust",
-        "runs": [],
-        "cassettes": [],
     }
     shown = cli("prompts", "list", "nations").stdout
     assert "mining" not in shown.split()

@@ -185,7 +185,7 @@ def test_it_is_listed_and_traced_and_compared(say: Say, opened: Store) -> None:
     assert told["divergence"]["agent"] == told["decision"]["agent"] == "boat-01"
     assert "●boat-01" in say("trace", run.id, "2")
     assert "landed 3" in say("trace", run.id)
-    landed = json.loads(say("trace", run.id, "--event", "landed", "--agent", "boat-02", "--json"))
+    landed = json.loads(say("trace", run.id, "boat-02", "--event", "landed", "--json"))
     assert [(found["turn"], found["agent"]) for found in landed] == [(t, "boat-02") for t in range(ROUNDS)]
     assert "restraint" in say("compare", run.id, other.id)
 
@@ -254,7 +254,7 @@ def test_a_person_rules_in_the_terminal(say: Say, opened: Store) -> None:
 
 def test_its_prompts_are_listed_and_checked_and_shown_and_compared(say: Say, tmp_path: Path) -> None:
     assert json.loads(say("prompts", "list", "--json"))["fishery"] == {
-        str(PROMPTS): {"languages": ["en"], "advice": None, "about": None, "runs": [], "cassettes": []}
+        str(PROMPTS): {"languages": ["en"], "advice": None, "about": None}
     }
     checked = json.loads(say("prompts", "check", "fishery", "--json"))
     assert checked == {"checked": [f"fishery {PROMPTS} en"], "problems": [], "warnings": []}

@@ -79,8 +79,7 @@ def test_clicks_lead_to_the_first_attack_and_to_what_was_said_before_and_after(s
     page.close()
 
 
-def test_keys_lead_to_the_turn_where_two_runs_part_and_to_its_prompt(shown: Shown) -> None:
-    """The prompts are equal there, since only the answer was changed: they can be read all the same."""
+def test_keys_lead_to_the_decision_in_which_two_runs_part(shown: Shown) -> None:
     page = shown.at("")
     first = page.locator("[name=a]").first
     while not first.evaluate("one => one === document.activeElement"):
@@ -88,11 +87,10 @@ def test_keys_lead_to_the_turn_where_two_runs_part_and_to_its_prompt(shown: Show
     for key in ("Space", "Tab", "ArrowDown", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url("**/compare?*")
-    expect(page.locator("#turn h2").first).to_have_text(f"Turn {PARTING} of both")
-    prompt = page.locator("#words details", has_text="equal in both")
-    expect(prompt).to_have_count(1)
-    while not prompt.evaluate("one => one.contains(document.activeElement)"):
+    card = page.locator(f"dd + dt a, dt a[href*='/{PARTING}/']").first
+    while not card.evaluate("one => one === document.activeElement"):
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(prompt.locator("pre")).to_contain_text('"turn":3,')
+    expect(page.locator("details", has_text="prompt").first).to_be_attached()
+    card_of(page, "AgentB", PARTING)
     page.close()

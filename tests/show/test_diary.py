@@ -13,7 +13,6 @@ from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
 from hobbes.show import diary
 from hobbes.store.home import Store
-from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
 from tests.play.test_second_question import answering
@@ -61,52 +60,37 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
         "2 ■AgentB thought An eye for an eye.",
         "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
+        '2 ■AgentB rejected attacks {"AgentZ": 1}: the entry names an unknown agent',
         "",
         f"next: hobbes trace {broken_word.id} 2 AgentB",
     ]
 
 
-def test_before_a_landmark_stands_how_much_its_agent_had_written_to_whom_it_was_done(
+def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom_it_was_done(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
-    """AgentA wrote three times before it attacked AgentB, and AgentC never wrote to AgentA."""
+    """AgentA wrote to AgentB, but not to AgentC, before it attacked both; AgentC never wrote to AgentA."""
     said: dict[str, dict[str, Any]] = {
         "0/AgentA": {"messages": {"AgentB": "Peace."}},
-        "1/AgentA": {"messages": {"all": "Peace with all."}},
-        "2/AgentA": {"messages": {"AgentB": "Peace, still."}},
-        "3/AgentA": {"attacks": {"AgentB": 1}},
-        "3/AgentC": {"attacks": {"AgentA": 1}},
+        "1/AgentA": {"messages": {"AgentB": "Peace, still."}},
+        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
+        "2/AgentC": {"attacks": {"AgentA": 1}},
+        "3/AgentA": {"messages": {"all": "Peace with all."}},
+        "4/AgentA": {"attacks": {"AgentB": 1}},
     }
     with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
-        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 4}))
-    last = "in turn 2, it had written to ■AgentB: “Peace, still.”"
-    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
-        f"3 ●AgentA ({last}; 2 earlier messages to ■AgentB or all)",
-        "3 ▲AgentC (it had never written to ●AgentA)",
+        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 5}))
+    last = "in turn 1, it had written to ■AgentB: “Peace, still.”"
+    of_all = "in turn 3, it had written to all: “Peace with all.”"
+    assert [line for line in lines(cli, "--event", "attack") if "written" in line] == [
+        f"2 ●AgentA ({last}; 1 earlier message to ■AgentB or all)",
+        "2 ●AgentA (it had never written to ▲AgentC)",
+        "2 ▲AgentC (it had never written to ●AgentA)",
+        f"4 ●AgentA ({of_all}; 2 earlier messages to ■AgentB or all)",
     ]
     page = unescape(pages.get("/last/diary").text)
     assert f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">2 earlier messages</a>' in page
-    assert "it had never written to ●AgentA" in shown(page).replace("● ", "●")
-
-
-def test_each_of_several_victims_has_a_line_of_what_was_written_to_it(
-    opened: Store, cli: Cli, pages: TestClient
-) -> None:
-    """AgentA attacks two: one to which it wrote twice, and one to which it never did."""
-    said: dict[str, dict[str, Any]] = {
-        "0/AgentA": {"messages": {"AgentC": "Peace."}},
-        "1/AgentA": {"messages": {"AgentC": "Peace, still."}},
-        "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
-    }
-    with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
-        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 3}))
-    last = "in turn 1, it had written to ▲AgentC: “Peace, still.”"
-    assert [line for line in lines(cli, "all", "--event", "attack") if "written" in line] == [
-        "2 ●AgentA (it had never written to ■AgentB)",
-        f"2 ●AgentA ({last}; 1 earlier message to ▲AgentC or all)",
-    ]
-    page = shown(pages.get("/last/diary").text).replace("● ", "●")
-    assert "it had never written to ■ AgentB in turn 1 , it had written to ▲ AgentC" in page
+    assert "it had never written to ▲AgentC" in shown(page).replace("▲ ", "▲")
 
 
 @pytest.mark.usefixtures("broken_word")
@@ -148,9 +132,10 @@ def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: St
     """Nothing happened because of it, and yet it has a row, with what was rejected; --mark finds it."""
     with answering(lambda at: json.dumps({"attacks": {"Nobody": 1}} if at.startswith("0/AgentA") else {})):
         played(opened, RunOptions("nations", 2, models="openai:m", values={"rounds": 1}))
-    first, row = lines(cli, "all", "--mark", "rejection")
+    first, did, why = lines(cli, "all", "--mark", "rejection")
     assert first == "first rejection: turn 0, ●AgentA"
-    assert row.startswith("0 ●AgentA did nothing; rejected: ")
+    assert did == "0 ●AgentA did nothing"
+    assert why.startswith("0 ●AgentA rejected attacks ")
     refused = cli("trace", "last", "all", "--mark", "rejected")
     assert "--mark 'rejected': choose from: " in str(refused.exception)
 
@@ -182,8 +167,8 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
                 ],
             }
         ],
+        "refused": [],
         "marks": ["attack"],
-        "tags": [],
     }
 
 
@@ -230,45 +215,18 @@ def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run,
 
 
 @pytest.mark.usefixtures("broken_word")
-@pytest.mark.parametrize(
-    ("asked", "there", "missing"),
-    [
+def test_a_page_shows_what_is_chosen(pages: TestClient) -> None:
+    for asked, there, missing in (
         ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
         ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
-        ({"kind": "thought"}, "Peace, for now", "I trust you"),
         ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
         ({"mark": "rejection"}, "An eye for an eye", "Now."),
         ({"mark": "failed call"}, "failed call", "eye"),
         ({"words": "TRUST"}, "I trust you", "never"),
-    ],
-)
-def test_a_page_shows_what_is_chosen(
-    pages: TestClient, asked: dict[str, str], there: str, missing: str
-) -> None:
-    text = shown(pages.get("/last/diary", params=asked).text)
-    assert there in text
-    assert missing not in text
-
-
-def test_a_diary_shows_decisions_with_a_tag(
-    broken_word: Run, opened: Store, pages: TestClient, cli: Cli
-) -> None:
-    refused = str(cli("trace", "last", "all", "--tag", "revenge").exception)
-    assert "--tag 'revenge': this run has none" in refused
-    opened.notes.keep(Place(broken_word.id, 2, "AgentB"), star=False, tags=["revenge"], text="")
-    assert told_of(cli, "--tag", "revenge").startswith("2 AgentB tagged revenge 2 AgentB thought An eye")
-    assert "--tag 'love': choose from: revenge" in str(cli("trace", "last", "all", "--tag", "love").exception)
-    assert "--tag chooses from a diary" in str(cli("trace", "last", "1", "--tag", "revenge").exception)
-    page = pages.get("/last/diary", params={"tag": "revenge"}).text
-    assert re.findall(r'id="turn-(\d)"', page) == ["2"]
-    assert f"hobbes trace {broken_word.id} all --tag revenge " in page
-    assert pages.get("/last/diary", params={"tag": "love"}).status_code == 404
-
-
-def told_of(cli: Cli, *words: str) -> str:
-    """Return the diary of all in one line, without marks of agents and the first landmarks."""
-    told = [line for line in lines(cli, "all", *words) if not line.startswith("first ")]
-    return re.sub("[●■▲]", "", " ".join(told))
+    ):
+        text = shown(pages.get("/last/diary", params=asked).text)
+        assert there in text, asked
+        assert missing not in text, asked
 
 
 def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages: TestClient) -> None:

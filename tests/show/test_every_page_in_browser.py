@@ -39,7 +39,6 @@ OF_A_RUN = {
     "/{run}": ("/RUN#3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
-    "/{run}/rejections": ("/RUN/rejections",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&mark=attack"),
 }
 """The addresses that are opened, by those that the site has."""
@@ -150,7 +149,7 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page) -> None:
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["", "rejections", "3/miner-01"])
+@pytest.mark.parametrize("of", ["", "3/miner-01"])
 def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
     """On a telephone and on a wide screen, all columns are in sight."""
     for size in (NARROW, WIDE):

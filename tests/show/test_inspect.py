@@ -123,10 +123,7 @@ def test_a_failed_call_is_an_error_and_not_a_decision(
     assert {agent: values_of(one)["failed"] for agent, one in samples_of(log).items()}["miner-01"] == 2
     assert log.results is not None
     assert (log.results.total_samples, log.results.completed_samples) == (2, 2)
-    figures = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
-    assert figures == {"failed": 0.5, "unreadable": 2, "refused": 1, "answered": 3}
-    means = {one.name: one.metrics["mean"].value for one in log.results.scores[1:]}
-    assert means["failed"] == 1.5
+    assert (log.eval.metadata or {})["failures"]["share"] == 0.5
 
 
 def test_reasoning_and_tokens_of_a_model_are_in_the_log(opened: Store, tmp_path: Path) -> None:

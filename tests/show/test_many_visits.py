@@ -23,7 +23,6 @@ EXAMPLES = {
     "/compare": "/compare?a=one&b=other",
     "/search": "/search?q=AgentA&run=one",
     "/{run}": "/one",
-    "/{run}/rejections": "/one/rejections",
     "/{run}/diary": "/one/diary",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",

@@ -164,21 +164,6 @@ def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: 
     assert f"done to it {missed}" in in_words(cli, "1", "unit-a")
 
 
-def test_a_missed_high_five_is_told_once_and_is_no_attack(opened: Store, cli: Cli) -> None:
-    values: dict[str, Any] = {"rounds": 1, "miss": 100}
-    played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
-    printed = cli("trace", "last", "all").stdout.splitlines()
-    told = [" ".join(line.split()) for line in printed if "thought" not in line]
-    missed = "meant to high five {}, but missed: it came out as an attack"
-    assert told == [
-        "first miss: turn 0, ●unit-a, ■unit-b",
-        f"0 ●unit-a did {missed.format('■unit-b')}",
-        "0 ●unit-a did ran out of turns",
-        f"0 ■unit-b did {missed.format('●unit-a')}",
-        "0 ■unit-b did ran out of turns",
-    ]
-
-
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_a_card_in_words_has_at_most_25_lines(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int

@@ -82,7 +82,6 @@ def test_each_page_says_the_command_that_shows_the_same(
         f"/{run.id}": f"trace {run.id}",
         f"/{run.id}/1.html": f"trace {run.id} 1",
         f"/{run.id}/1/AgentA": f"trace {run.id} 1 AgentA",
-        f"/{run.id}/rejections": f"trace {run.id} --rejected",
         f"/{run.id}/diary": f"trace {run.id} all",
         f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession&words=I+am": (
             f"trace {run.id} AgentA AgentB --mark cession --grep '(?i)I\\ am'"

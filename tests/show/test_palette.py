@@ -34,7 +34,7 @@ def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """The command, as it prints in a terminal that shows all colours."""
 
     def run(*arguments: str) -> str:
-        for module in ("hobbes.show.terminal", "hobbes.show.trace_text"):
+        for module in ("hobbes.show.trace_text", "hobbes.show.terminal"):
             shown = Console(force_terminal=True, color_system="truecolor", width=200, highlight=False)
             monkeypatch.setattr(f"{module}.OUT", shown)
         return cli(*arguments).stdout

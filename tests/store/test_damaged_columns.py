@@ -69,7 +69,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 PAGES = (
     *("/", "/search?q=the", f"/experiments/{EXPERIMENT}"),
-    *(f"/{WHOLE}{of}" for of in ("", "/1", "/1.html", "/1/miner-01", "/rejections", "/diary")),
+    *(f"/{WHOLE}{of}" for of in ("", "/1", "/1.html", "/1/miner-01", "/diary")),
     *(f"/probes/{PROBE}", f"/compare?a={WHOLE}&b={OTHER}", f"/{FORK}", f"/{WAITING}", f"/{TALK}/1/unit-a"),
 )
 """The pages that do."""

@@ -7,11 +7,10 @@ from typing import Any
 
 from hobbes.errors import UsageError
 from hobbes.probe.table import read_probe
-from hobbes.prove.run_comparison import check_same_world, compare
-from hobbes.show import both_runs, probe_reports, run_list
+from hobbes.prove.run_comparison import compare
+from hobbes.show import both_runs, probe_reports, run_list, trace
 from hobbes.show.boards import board_svg
 from hobbes.show.palette import looks_of
-from hobbes.show.same_turn import at_same_turn
 from hobbes.show.text_search import search
 from hobbes.show.web.experiment_pages import experiment
 from hobbes.show.web.page_templates import Pages, cards, reload_after
@@ -26,28 +25,22 @@ class HomePages(Pages):
         """Return the list of the runs that an address asks for."""
         return self.fill("runs.html", **run_list.page(self.store, at))
 
-    def compare(self, a: Run, b: Run, turn: int | None = None, agent: str | None = None) -> str:
-        """Return the page of two runs side by side at one turn; without a turn, also their whole comparison.
-
-        Raise UsageError for runs of different worlds, MissingError if there is no such turn or agent.
-        """
-        check_same_world(a, b)
-        at = at_same_turn(self.store, a, b, turn, agent)
-        comparison = compare(self.store, a, b) if turn is None else None
-        decision = comparison["decision"] if comparison else None
+    def compare(self, a: Run, b: Run) -> str:
+        """Return the page of two runs side by side. Raise UsageError for runs of different worlds."""
+        comparison = compare(self.store, a, b)
+        decision = comparison["decision"]
+        turn = both_runs.turn_of_both(comparison)
+        boards = trace.boards_at(self.store, (a, b), turn)
+        asked = [[call.address.agent for call in self.store.calls.of_turn(run.id, turn)] for run in (a, b)]
         return self.fill(
             "compare.html",
             runs=(a, b),
-            at=at,
             boards=[
-                board_svg(
-                    at.boards[side],
-                    cards(self.link, run, at.turn, (one.agent for one in at.asked if one.outcomes[side])),
-                )
-                for side, run in enumerate((a, b))
+                board_svg(board, cards(self.link, run, turn, agents))
+                for run, board, agents in zip((a, b), boards, asked, strict=True)
             ],
             comparison=comparison,
-            **(both_runs.told(comparison) if comparison else {}),
+            **both_runs.told(comparison),
             wanted=both_runs.wanted(a.world, decision) if decision else (),
             looks=looks_of([*a.setting.agents, *b.setting.agents]),
             command=self.command("compare", a.id, b.id),

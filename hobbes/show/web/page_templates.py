@@ -100,7 +100,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "landmark": "⚑", "note": "★"},
+        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
         "counts": counts,
         "details": details,
         "found_in": found_in,

@@ -1,4 +1,4 @@
-"""The pages of one run: the run at one of its turns, its cards, its diary, and what was rejected."""
+"""The pages of one run: the run at one of its turns, its cards, and its diary."""
 
 import re
 from collections import Counter, defaultdict
@@ -11,18 +11,16 @@ from typing import Any
 from markupsafe import Markup
 
 from hobbes.engine.record import Event
-from hobbes.engine.turn import meanings
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
 from hobbes.prove.word_diff import whole_word_diff
-from hobbes.show import rejections, trace
-from hobbes.show.answer_marks import mark_answer
+from hobbes.show import trace
 from hobbes.show.boards import Cards, board_svg, svg
-from hobbes.show.diary import Asked, asked_for, diary_page, of_turn, page_with, tags_in
+from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
 from hobbes.show.judgements import judgements
-from hobbes.show.narrative import EVERYBODY, board_of_view, told
+from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.timeline import marks_drawn, timeline
 from hobbes.show.web.live import now_in
@@ -43,12 +41,6 @@ MAX_TURNS = 50
 def _prompt_of(calls: Iterable[Call]) -> str | None:
     """Return the prompt of the last call for a turn's own question; None if there is none."""
     return next((call.prompt.turn for call in reversed([*calls]) if call.question == TURN_QUESTION), None)
-
-
-def _change(correction: Mapping[str, Any]) -> trace.Pieces:
-    """Return the word diff of a text that was corrected; nothing for other corrections and rejections."""
-    before, kept = correction["said"], correction.get("kept")
-    return whole_word_diff(before, kept) if isinstance(before, str) and isinstance(kept, str) else []
 
 
 @dataclass(frozen=True)
@@ -141,7 +133,7 @@ class RunPages(Pages):
         kinds = {kind for turn in turns for kind in turn["events"]}
         return {
             "judged": judgements(self.store, run, self.looks, first) if run.turns else None,
-            "of_two": lambda one, other: self._diary(Asked(one, other)),
+            "of_two": lambda one, other: self._diary(DiaryQuery(one, other)),
             "result": self.store.figures.result(run),
             "config": run.setting.config.model_dump(mode="json"),
             "turns": turns,
@@ -153,7 +145,8 @@ class RunPages(Pages):
             "meanings": {
                 name: meaning_of_measure(run.world, name)
                 for name, *_ in measures
-                if of_anybody(name) in run.world.measures.formulas  # not if an older version had another
+                # Not if an older version measured something else.
+                if of_anybody(name) in run.world.measures.formulas
             },
         }
 
@@ -201,8 +194,6 @@ class RunPages(Pages):
         calls = self._calls(number, agent)
         was = None if before is None else _prompt_of(self._calls(before, agent))
         now = _prompt_of(calls) or card["prompt"]
-        changed = {} if was is None else trace.prompt_diffs(was, now)
-        answer, unplaced = mark_answer(card["answer"], [*card["drops"], *card["mends"]])
         beside = self._asked_in(number)
         at = beside.index(agent)
         seen = board_of_view(run, card["view"]) if "intent" in card else None
@@ -211,7 +202,7 @@ class RunPages(Pages):
             number,
             agent,
             card=card,
-            told=told(run, full, card),
+            narrative=narrative_of(run, full, card),
             reasoning_title=trace.reasoning_title(card),
             sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(number, beside)),
@@ -219,49 +210,38 @@ class RunPages(Pages):
             after=after,
             above=beside[at - 1] if at else None,
             below=beside[at + 1] if at + 1 < len(beside) else None,
-            answer=answer,
-            unplaced=[(one, _change(one)) for one in unplaced],
-            meanings=meanings(run.world),
-            compared=was is not None,
+            columns=trace.REFUSED,
+            refused=trace.refused_rows(card["drops"], card["mends"]),
             now=now,
-            changed=changed,
-            prompt=whole_word_diff(was, now) if was is not None and "" in changed else [],
+            prompt=whole_word_diff(was, now) if was is not None and card["system"] else [],
             memory=trace.memory_diffs(card) if "intent" in card else {},
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(card),
-            own_diary=self._diary(Asked(agent), number) if self.live and agent in self.looks else None,
+            own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
             commands=self._commands(number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
         )
 
-    def rejections(self, at: Mapping[str, Any]) -> str:
-        """Return the page of what was rejected and corrected in the answers of a run, and why."""
-        return self._of_run("rejections.html", "--rejected", **rejections.page_of(self.store, self.run, at))
-
     def diary(self, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
-        run = self.run
-        tags = tags_in(self.store, run)
-        asked = asked_for(run, self.looks, tags, at)
-        filters = {"--mark": asked.mark, "--tag": asked.tag}
-        options = [word for option in filters.items() if option[1] for word in option]
-        options += ["--grep", f"(?i){re.escape(asked.words)}"] if asked.words else []
+        query = query_of(self.run, self.looks, at)
+        options = ["--mark", query.mark] if query.mark else []
+        options += ["--grep", f"(?i){re.escape(query.words)}"] if query.words else []
         return self._of_run(
             "diary.html",
-            *(filter(None, (asked.agent, asked.other)) if asked.agent else (EVERYBODY,)),
+            *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, run, asked, self.marks, self.looks, tags),
-            **({"command": None} if asked.kind else {}),  # a terminal shows all kinds
+            **diary_page(self.store, self.run, query, self.marks, self.looks),
             address=self._diary,
         )
 
-    def _diary(self, asked: Asked, turn: int | None = None, **changed: object) -> str:
+    def _diary(self, query: DiaryQuery, turn: int | None = None, **changed: object) -> str:
         """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
         if turn is None:
-            return self.link(self.run.id, "diary", **asked.query(**changed))
-        unfiltered = Asked(asked.agent, asked.other)
+            return self.link(self.run.id, "diary", **query.address(**changed))
+        unfiltered = DiaryQuery(query.agent, query.other)
         first = page_with(self.run, unfiltered, turn)
-        return f"{self.link(self.run.id, 'diary', **unfiltered.query(first=first))}#turn-{turn}"
+        return f"{self.link(self.run.id, 'diary', **unfiltered.address(first=first))}#turn-{turn}"
 
     def _with_whom(self, card: trace.Card) -> dict[str, str]:
         """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
@@ -273,7 +253,7 @@ class RunPages(Pages):
             name for event in events for name in (event.agent, *dict(trace.named_by(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
-        return {other: self._diary(Asked(agent, other), card["turn"]) for other in others}
+        return {other: self._diary(DiaryQuery(agent, other), card["turn"]) for other in others}
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""

@@ -62,16 +62,13 @@ At: TypeAlias = Mapping[str, Any]
 
 PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/": lambda store, at: _home_pages(store).runs(at),
-    "/compare": lambda store, at: _home_pages(store).compare(
-        _run(store, at, "a"), _run(store, at, "b"), _number(at, "turn"), at.get("agent")
-    ),
+    "/compare": lambda store, at: _home_pages(store).compare(_run(store, at, "a"), _run(store, at, "b")),
     "/search": lambda store, at: _home_pages(store).search(at),
     "/experiments/{name}": lambda store, at: _home_pages(store).experiment(at["name"]),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
     "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "first")),
-    "/{run}/rejections": lambda store, at: _run_pages(store, at).rejections(at),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
