@@ -54,7 +54,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_full_disk_is_reported_in_one_line_and_the_run_can_be_resumed(
     size: int, whole: str, hobbes: Hobbes, home: Path
 ) -> None:
-    one_line(hobbes(*PLAY, preexec_fn=at_most(size)), "cannot (use|store)")
+    # Python would keep bytecode that is cut off at this size, and later processes could not import it.
+    no_bytecode = {"PYTHONDONTWRITEBYTECODE": "1"}
+    one_line(hobbes(*PLAY, preexec_fn=at_most(size), env=no_bytecode), "cannot (use|store)")
     goes_on(home, whole)
 
 
