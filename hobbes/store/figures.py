@@ -175,13 +175,9 @@ class Figures:
         return spent
 
     def costs(self, runs: Iterable[str]) -> dict[str, Spent]:
-        """Return what each run has cost, as its row of reported says; without one, its calls are added up."""
-        kept = {
-            run: Spent(*cost)
-            for run, *cost in self._db.execute("select run, calls, tokens_in + tokens_out, usd from reported")
-        }
+        """Return what the own calls of each run have cost."""
         prices = prices_of(self._home)
-        return {run: kept.get(run) or self._spent(self._runs.row(run), "turn >= ?", prices) for run in runs}
+        return {run: self._spent(self._runs.row(run), "turn >= ?", prices) for run in runs}
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""

@@ -25,15 +25,14 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
     make_call,
-    policy_model,
 )
 from hobbes.nodes.players import PolicyPlayer, parse_spec
 from hobbes.nodes.reading import read
-from hobbes.store.figures import TOKENS, columns_of
+from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run, ending, observer_asked
-from hobbes.store.reported import Costs, SpellsAndRatings, keep_figures, keep_row, row_of
+from hobbes.store.reported import SpellsAndRatings, keep_figures, keep_row, row_of
 from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
@@ -103,9 +102,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(turn.judged.outcomes.values()))
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
-    told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
-    costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
-    row = row_of(ended, last, counted, measuring.end(ended).measures, costs)
+    row = row_of(ended, last, counted, measuring.end(ended).measures)
     columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {
         "measures_version": run.world.measures_version,

@@ -278,15 +278,6 @@ def test_what_runs_have_cost_is_added_up_when_it_is_asked_for(opened: Store, cli
     ]  # fmt: skip
 
 
-def test_what_a_run_of_an_experiment_has_cost_is_read_from_its_row_of_reported(
-    opened: Store, cli: Cli
-) -> None:
-    play_purely(opened, begin(opened, RunOptions("mining", 1, values={"rounds": 1})))
-    opened.db.execute("update reported set tokens_in = 7, tokens_out = 3, usd = 0.25")
-    (run,) = json.loads(cli("runs", "--json", "--where", "tokens=10", "--sort", "usd").stdout)
-    assert run["asked"] == {"tokens": 10, "usd": 0.25}
-
-
 def test_how_a_run_ended_is_listed_if_it_ended_early_or_is_asked_for(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
