@@ -23,7 +23,7 @@ from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.timeline import sample
 from hobbes.show.trace import check_names, named_by
-from hobbes.store.exchanges import events_until
+from hobbes.store.history import events_until
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks, TurnOfAgent
 from hobbes.store.recorded_run import Run

@@ -4,6 +4,7 @@ They are kept in a file of their own beside the run database, so that a run stay
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -88,7 +89,8 @@ class Notes:
             " order by run desc, ifnull(turn, -1), agent, event"
         )
         with open_notes(self._folder, writes=False) as connection:
-            if not _has_notes(connection):
+            # A home without the file is read as an empty database.
+            if not connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone():
                 return []
             rows = connection.execute(sql, {"run": run, "tag": tag}).fetchall()
         return [
@@ -102,10 +104,7 @@ class Notes:
 
     def tags(self) -> dict[str, int]:
         """Return how often each tag is used."""
-        with open_notes(self._folder, writes=False) as connection:
-            if not _has_notes(connection):
-                return {}
-            return dict(connection.execute("select tag, count(*) from tags group by tag order by tag"))
+        return dict(sorted(Counter(tag for note in self.of() for tag in note.tags).items()))
 
     def keep(self, place: Place, *, star: bool, tags: Iterable[str], text: str) -> Note:
         """Write the note of a place, in place of an earlier one; remove it if nothing is noted any more.
@@ -134,11 +133,6 @@ class Notes:
                         "insert into tags values (?, ?)", [(written.lastrowid, tag) for tag in wanted]
                     )
         return note
-
-
-def _has_notes(connection: sqlite3.Connection) -> bool:
-    """Return whether anything was ever noted: a home without the file is read as an empty database."""
-    return bool(connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone())
 
 
 @contextmanager

@@ -12,10 +12,12 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
+from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject, canonical
-from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
-from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.turn import Turn, answer_fields, judge, link, play_turn, question_of, views
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import (
     TURN_QUESTION,
@@ -57,8 +59,9 @@ def pure_turns(
 ) -> Iterator[Turn[Any, Any]]:
     """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
 
-    `models` has the spec of each agent's policy. The observer, if the world has one, has to be a rule of the
-    world. A failed call leads to the default action, whatever `on_failure` says. `keep` is given each answer.
+    `models` has the spec of each agent's policy. In the place of an observer that is a model or a person, the
+    world's default stand-in rules. A failed call leads to the default action, whatever `on_failure` says.
+    `keep` is given each answer.
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """
@@ -73,7 +76,7 @@ def pure_turns(
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
             answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
             keep(state, actor, view, reply, answers[actor])
-        return play_turn(world, state, memories, answers)
+        return play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
 
     state = world.setup(setting.config, setting.agents, setting.seed)
     memories: Mapping[str, Memory] = {}
@@ -82,6 +85,23 @@ def pure_turns(
         state, memories = turn.resolved.state, turn.memories
         yield turn
         del turn
+
+
+def _ruling(
+    world: AnyWorld,
+    setting: Setting[Any],
+    state: Any,  # noqa: ANN401  a world's own state
+    answers: Mapping[str, ParsedAnswer],
+) -> ParsedAnswer | None:
+    """Return the ruling of the default stand-in; None where a rule of the world observes, or nobody asks."""
+    if world.observer is None or not world.observer.asks(state):
+        return None
+    question = question_of(world, state, judge(world, state, answers).intents)
+    if question is None:
+        return None
+    stand_ins = world.observer.stand_ins
+    text = speak(stand_ins, stand_ins.default, 0, question, RngStream(setting.seed, state.turn, OBSERVER))
+    return read(OBSERVER, Reply(text, ""), answer_fields(world, setting, OBSERVER))
 
 
 def play_purely(store: Store, run: Run) -> None:

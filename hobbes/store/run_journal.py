@@ -13,21 +13,15 @@ from hobbes.engine.measuring import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding
+from hobbes.store.calls import INSERT_CALL, STORED
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
-from hobbes.store.row_hashes import CALL_COLUMNS, call_hash, with_turn_hash
+from hobbes.store.row_hashes import call_hash
 from hobbes.store.runs import now, update_run
+from hobbes.store.schema import insertion
 from hobbes.store.turn_figures import RunMeasuring
-from hobbes.store.turns import INSERT_TURN
+from hobbes.store.turns import INSERT_TURN, hashed
 
-
-def insertion(command: str, table: str, columns: Sequence[str]) -> str:
-    """Return the SQL that inserts a row, whose values are in the order of the columns."""
-    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
-
-
-STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
-INSERT_CALL = insertion("insert", "calls", STORED_COLUMNS)
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
 
 
@@ -135,8 +129,7 @@ class RunJournal:
         """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
         ended, connection = now(), self._store.db.conn
         with connection:
-            rows = ((self._run, *turn, ended) for turn in turns)
-            connection.executemany(INSERT_TURN, map(with_turn_hash, rows))
+            connection.executemany(INSERT_TURN, (hashed(self._run, *turn, ended) for turn in turns))
             self._insert(calls)
             self._store.figures.keep_worked_out(self._begun, found)
 
@@ -162,7 +155,7 @@ class RunJournal:
                 texts[row["prompt"]] = call.prompt.turn
         self._store.db.conn.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
-        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED_COLUMNS), rows))
+        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
@@ -170,8 +163,8 @@ class RunJournal:
         number, record, digest, ledgers, played = turn
         self.measuring.add(played)
         with self._store.db.conn as connection:
-            row = (self._run, number, record.text, digest, canonical(ledgers), now())
-            connection.execute(INSERT_TURN, with_turn_hash(row))
+            row = hashed(self._run, number, record.text, digest, canonical(ledgers), now())
+            connection.execute(INSERT_TURN, row)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",

@@ -61,10 +61,15 @@ CALL: Mapping[str, type] = {
     "milliseconds": int,
     "arrived": str,
 }
-"""The columns of a call after those that say which one it is."""
+"""The columns of a call after those that say which one it is, in the order in which they are hashed."""
 
 RUN = [("run", "runs", "id")]
 """The foreign key of such a table."""
+
+
+def insertion(command: str, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL that inserts a row, whose values are in the order of the columns."""
+    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
 def create(db: Database) -> None:

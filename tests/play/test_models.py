@@ -568,7 +568,7 @@ def test_models_lists_what_the_file_has(cli: Cli, home: Path) -> None:
         ("BOB_KEY", True),
     ]
     assert [found[name]["price"] for name in ("alice", "bob")] == [{"input": 0.25, "output": 2.0}, None]
-    assert re.fullmatch(r"genai-prices [\d.]+ of 20\d\d-\d\d-\d\d", found["dora"]["price_source"])
+    assert re.fullmatch(r"genai-prices [\d.]+", found["dora"]["price_source"])
     assert "canary" not in told + json.dumps(found)
 
 
