@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, Protocol
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import PlayedTurn
 
 
 class PlayerKind(StrEnum):
@@ -199,14 +198,12 @@ class Logged(NamedTuple):
 
     `digest`   the new end of the chain of digests
     `ledgers`  those of the world, which are derived and not hashed
-    `played`   the turn in the form that measures read; None if only its JSON is at hand
     """
 
     number: int
     record: TurnRecord
     digest: str
     ledgers: Mapping[str, Any]
-    played: PlayedTurn[Any, Any] | None
 
 
 class Journal(Protocol):

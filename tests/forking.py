@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,9 +26,11 @@ class Command:
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         processes.get_ready()
         reader, writer = CONTEXT.Pipe(duplex=False)
-        self._errors = NamedTemporaryFile(encoding="utf-8", mode="r")  # noqa: SIM115  as long as the command
-        arguments_of_run = (arguments, dict(environment), writer, self._errors.name)
-        self._process = CONTEXT.Process(target=_run, args=arguments_of_run)
+        with NamedTemporaryFile(delete=False) as file:
+            self._errors = Path(file.name)
+        weakref.finalize(self, self._errors.unlink)
+        of_run = (arguments, dict(environment), writer, self._errors)
+        self._process = CONTEXT.Process(target=_run, args=of_run)
         self._process.start()
         self.stdout = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
         writer.close()
@@ -53,7 +56,7 @@ class Command:
         """Return what it prints until it ends, and its errors."""
         told = self.stdout.read()
         self.wait()
-        return told, self._errors.read()
+        return told, self._errors.read_text(encoding="utf-8")
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it still runs."""
@@ -65,7 +68,7 @@ class Command:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(arguments: Sequence[str], environment: Mapping[str, str], writer: Connection, errors: str) -> None:
+def _run(arguments: Sequence[str], environment: Mapping[str, str], writer: Connection, errors: Path) -> None:
     """Be the command: with this environment, an output of its own, and Ctrl-C as a terminal sends it."""
     os.environ.clear()
     os.environ.update(environment)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hobbes.engine.measuring import work_out
 from hobbes.engine.record import Json
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
@@ -34,7 +35,7 @@ from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prom
 from hobbes.nodes.python_player import load
 from hobbes.nodes.state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
-from hobbes.store.history import load_state, past_turns, stored_turn
+from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage
 from hobbes.store.prices import FILE, is_priced, prices_of, usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
@@ -206,7 +207,6 @@ def _specs(
 
 
 def _chats(specs: Mapping[str, Spec]) -> Models:
-    """Return the settings of the chat models among players, by spec."""
     return {spec: one.settings for spec, one in specs.items() if one.settings}
 
 
@@ -320,10 +320,14 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             raise halted_error(store, run.id) from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
-        state = run.world.load(run.setting, last["world"])
-        ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run, ended, found)
+        run = replace(run, turns=last["turn"], digest=last["digest"])
+        ended = ending(
+            run,
+            store.calls.counts(run.id),
+            run.world.load(run.setting, last["world"]),
+            store.turns.counts(run.id),
+        )
+        store.figures.end_run(run, ended, work_out(run.world, StoredHistory(store, run)))
 
 
 def _servers(chats: Models) -> dict[str, str]:
@@ -439,7 +443,6 @@ def states_of(store: Store, run: Run) -> Iterator[TurnState]:
 
 
 def _first_state(run: Run) -> TurnState:
-    """Return the graph's state before the first turn."""
     begun = run.at(0)
     return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
 

@@ -61,7 +61,6 @@ CALL_JSON: Mapping[str, Any] = {"usage": Json[dict[str, Any]] | None}
 
 
 def _damage_error(row: Mapping[str, Any], problem: str) -> DamagedError:
-    """Return the error for the damaged row of a call."""
     return damage_error(
         row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
     )
@@ -118,7 +117,6 @@ class Calls:
         self.views_sent = lru_cache(maxsize=2)(self._views_sent)
 
     def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
-        """Return the view that each agent was shown in a turn, as text."""
         return self._turns.views_sent(self._runs.find(run), turn)
 
     def of_turn(self, run: str, turn: int, agent: str | None = None) -> list[Call]:

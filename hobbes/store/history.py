@@ -84,7 +84,6 @@ def intents_of(run: Run, turn: LoggedTurn) -> dict[str, Any]:
 
 
 def _damage(run: Run, turn: int, part: str, error: Exception) -> DamagedError:
-    """Return the error for a part of a record that its world cannot read."""
     where = f", turn {turn}"
     return damage_error(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
 

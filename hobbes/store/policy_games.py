@@ -13,11 +13,12 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.chance import RngStream
+from hobbes.engine.measuring import AgentTurn, WorkedOut, agent_turns_of, work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject, canonical
 from hobbes.engine.turn import Turn, answer_fields, judge, link, play_turn, question_of, views
-from hobbes.engine.world import OBSERVER, AnyWorld, Setting
+from hobbes.engine.world import OBSERVER, AnyWorld, Measure, PlayedTurn, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import (
     TURN_QUESTION,
@@ -38,7 +39,6 @@ from hobbes.store.reported import SpellsAndRatings, keep_figures, keep_row, row_
 from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
-from hobbes.store.turn_figures import RunMeasuring
 
 Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
 """Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
@@ -104,11 +104,40 @@ def _ruling(
     return read(OBSERVER, Reply(text, ""), answer_fields(world, setting, OBSERVER))
 
 
+class GameMeasuring:
+    """Works out the figures of a game while it is played.
+
+    The measures of the halves need the number of turns. Only of a game that may end early, turns are kept
+    until it has ended.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._world = run.world
+        self._kept: list[PlayedTurn[Any, Any]] = []
+        self._measuring = None if run.world.ending else run.world.measures(run.setting.config.rounds)
+        self._measures: list[Measure] = []
+        self._agent_turns: list[AgentTurn] = []
+
+    def add(self, played: PlayedTurn[Any, Any]) -> None:
+        """Add the next turn."""
+        if self._measuring is None:
+            self._kept.append(played)
+        else:
+            self._measures += self._measuring.add(played)
+            self._agent_turns += agent_turns_of(self._world, played)
+
+    def end(self) -> WorkedOut:
+        """Return all figures of the game, which has ended."""
+        if self._measuring is None:
+            return work_out(self._world, self._kept)
+        return WorkedOut([*self._measures, *self._measuring.end()], self._agent_turns)
+
+
 def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
+    measuring, counted = GameMeasuring(run), SpellsAndRatings(run.world)
     outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
     digest, last = run.digest, first_of(run)
     for turn in pure_turns(run.world, run.setting, run.models):
@@ -122,7 +151,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(turn.judged.outcomes.values()))
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
-    row = row_of(ended, last, counted, measuring.end(ended).measures)
+    row = row_of(ended, last, counted, measuring.end().measures)
     columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {
         "measures_version": run.world.measures_version,
@@ -179,7 +208,7 @@ def play_again(store: Store, run: Run) -> None:
         prompt = Prompt("", canonical(view))
         calls.append(make_call(Address(state.turn, actor, 1), prompt, TURN_QUESTION, replied, parsed))
 
-    measuring = RunMeasuring(store, run, keep_all=True)
+    measuring = GameMeasuring(run)
     digest = run.digest_before(0, "")
     for number, turn in enumerate(pure_turns(run.world, run.setting, run.models, keep)):
         record = turn.record
@@ -190,6 +219,6 @@ def play_again(store: Store, run: Run) -> None:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
-    RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))
+    RunJournal(store, run).keep_whole(turns, calls, measuring.end())
     if run.versions.measures != run.world.measures_version:
         keep_figures(store, run)

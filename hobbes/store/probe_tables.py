@@ -51,7 +51,6 @@ class KeptColumn(TypedDict):
 
 
 def _damage(name: object, problem: str) -> DamagedError:
-    """Return the error for a damaged row of a probe."""
     return DamagedError(
         f"probe {name!r}: {problem}; put back an earlier copy of runs.db, or ask again under another --name"
     )

@@ -179,7 +179,6 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
 
 
 def _stored_row_of(store: Store, run: Run) -> Row:
-    """Return the row of a run whose turns are stored."""
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
     counted = SpellsAndRatings(run.world)
     for played in StoredHistory(store, run) if run.world.spells or run.world.ratings else ():

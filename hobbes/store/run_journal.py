@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -19,7 +19,6 @@ from hobbes.store.recorded_run import PersonQuestion, Run
 from hobbes.store.row_hashes import call_hash
 from hobbes.store.runs import now, update_run
 from hobbes.store.schema import insertion
-from hobbes.store.turn_figures import RunMeasuring
 from hobbes.store.turns import INSERT_TURN, hashed
 
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
@@ -64,11 +63,6 @@ class RunJournal:
         self._arrived: list[Call] = []
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
-
-    @cached_property
-    def measuring(self) -> RunMeasuring:
-        """Works out the measures of the run while it is played; an answer that a person gives needs none."""
-        return RunMeasuring(self._store, self._begun)
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
@@ -134,7 +128,6 @@ class RunJournal:
             self._store.figures.keep_worked_out(self._begun, found)
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
-        """Return the row of a call."""
         row = {
             "run": self._run,
             "turn": call.address.turn,
@@ -160,8 +153,7 @@ class RunJournal:
 
     def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
-        number, record, digest, ledgers, played = turn
-        self.measuring.add(played)
+        number, record, digest, ledgers = turn
         with self._store.db.conn as connection:
             row = hashed(self._run, number, record.text, digest, canonical(ledgers), now())
             connection.execute(INSERT_TURN, row)

@@ -101,7 +101,6 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
 
 
 def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows of turns with the numbers of their decisions and failures."""
     decided, failed = by_turn(store.calls.decisions(run.id))
     for row in rows:
         yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
@@ -133,7 +132,6 @@ def _agent_turns(store: Store, run: Run) -> RunTable:
 
 
 def _failures(store: Store, run: Run) -> RunTable:
-    """Return the failed calls among those that count."""
     rows = (
         {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
         for d in store.calls.decisions(run.id)
@@ -143,7 +141,6 @@ def _failures(store: Store, run: Run) -> RunTable:
 
 
 def _scores(store: Store, run: Run) -> RunTable:
-    """Return the score of each agent after each turn."""
     rows = (
         {"run": run.id, "turn": turn.turn, "agent": agent, "score": score}
         for turn in store.turns.of(run)
@@ -153,7 +150,6 @@ def _scores(store: Store, run: Run) -> RunTable:
 
 
 def _notes(store: Store, run: Run) -> RunTable:
-    """Return what people noted of the run, its turns, its agents' turns and its events."""
     rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
     texts = {"tags": str, "note": str, "written": str}
     return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)

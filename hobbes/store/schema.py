@@ -188,7 +188,6 @@ def _create_tables(db: Database) -> None:
 
 
 def _create_tables_of_probes(db: Database) -> None:
-    """Create the tables of probes."""
     asked = {"situations": str, "columns": str, "times": int}
     db.table("probes").create(
         {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True

@@ -179,7 +179,7 @@ def test_a_run_without_a_value_is_told_and_hides_no_other(whole: Path, column: s
         assert cli(home, "verify", OTHER).exit_code == 0
 
 
-@pytest.mark.parametrize("value", [None, "x", "7", NESTED], ids=["null", "text", "number", "nested"])
+@pytest.mark.parametrize("value", [None, NESTED], ids=["null", "nested"])
 @pytest.mark.parametrize("column", ["measures", "winners", "ratings"])
 def test_a_report_leaves_out_a_damaged_row_and_has_all_others(
     whole: Path, column: str, value: str | None

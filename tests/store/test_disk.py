@@ -2,10 +2,9 @@
 
 import os
 import re
-import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -23,17 +22,12 @@ from hobbes.store import home as home_module
 from hobbes.store.home import open_store
 from hobbes.store.notes import Place
 from tests.conftest import ROOT, Cli, Hobbes, missing
-from tests.no_room import PLAY, goes_on
+from tests.no_room import PLAY
 from tests.small_runs import played
 from tests.store.test_hot_journals import killed_in_a_write
 
 NOBODY = 65534
 """The user without rights, where the tests are run by root, whom no folder's mode binds."""
-
-
-def at_most(size: int) -> Callable[[], None]:
-    """Let every write beyond so many bytes of a file fail, as on a full disk."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def one_line(done: "CompletedProcess[str]", told: str) -> None:
@@ -48,16 +42,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The digest of the same run where there is room."""
     with open_store(tmp_path_factory.mktemp("whole")) as opened:
         return played(opened, RunOptions("mining", 6, models="policy:random", values={"rounds": 12})).digest
-
-
-@pytest.mark.parametrize("size", [0, 300_000])
-def test_a_full_disk_is_reported_in_one_line_and_the_run_can_be_resumed(
-    size: int, whole: str, hobbes: Hobbes, home: Path
-) -> None:
-    # Python would keep bytecode that is cut off at this size, and later processes could not import it.
-    no_bytecode = {"PYTHONDONTWRITEBYTECODE": "1"}
-    one_line(hobbes(*PLAY, preexec_fn=at_most(size), env=no_bytecode), "cannot (use|store)")
-    goes_on(home, whole)
 
 
 ENOUGH = "64m"

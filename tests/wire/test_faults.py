@@ -304,19 +304,6 @@ def test_transient_errors_leave_no_trace_in_a_run(opened: Store) -> None:
     assert max(tries.values()) > 1
 
 
-def test_each_call_is_recorded_as_what_the_server_did_last(opened: Store) -> None:
-    request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 8})
-    everything = {name: 0.5 / len(FAULTS) for name in FAULTS if name not in ALONE}
-    with served(everything) as base:
-        run = played(opened, request)
-        did = {entry["address"]: entry["did"] for entry in log_of(base)}
-    calls = [call for turn in range(8) for call in opened.calls.of_turn(run.id, turn)]
-    assert {str(call.address): call.outcome for call in calls} == {
-        address: "answered" if done == ANSWER else OUTCOMES[done][0] for address, done in did.items()
-    }
-    assert len({call.outcome for call in calls}) >= 4
-
-
 def test_a_run_whose_provider_is_gone_stops_and_goes_on_where_it_stopped(opened: Store) -> None:
     """Ten calls in a row: turn 0 ends with 6 default actions, turn 1 stops when its 6 calls have ended."""
     request = RunOptions("mining", 6, models="openai:policy/guided", values={"rounds": 3, "taint_share": 0.5})
