@@ -148,7 +148,7 @@ def all_rows() -> st.SearchStrategy[tuple[float, int, object]]:
 
 
 @pytest.mark.filterwarnings("ignore:run ")
-@settings(max_examples=examples(40, 20_000), deadline=None)
+@settings(max_examples=examples(25, 20_000), deadline=None)
 @given(where=all_rows(), reader=st.sampled_from([*COMMANDS, *PAGES, None]))
 def test_whatever_stands_in_a_column_is_told_in_one_line(
     whole: Path, where: tuple[float, int, object], reader: tuple[str, ...] | str | None

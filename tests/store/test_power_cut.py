@@ -263,7 +263,7 @@ def test_checkpoints_whose_header_makes_them_read_only_are_thrown_away(tmp_path:
 
 def test_damaged_checkpoints_are_thrown_away(tmp_path: Path) -> None:
     whole = reference(mining(3), tmp_path / "whole", every=2)
-    check_damage(whole, tmp_path, 20, random.Random(2))  # noqa: S311  no secret
+    check_damage(whole, tmp_path, 10, random.Random(2))  # noqa: S311  no secret
     home = home_of(tmp_path / "no database", whole.moments[3], None)
     (home / "checkpoints.db").write_bytes(b"\0garbage" * 1000)
     (home / "checkpoints.db-wal").write_bytes(b"garbage")
