@@ -6,10 +6,7 @@ import time
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 from starlette.status import HTTP_200_OK
 
 from hobbes.errors import HaltedRunError
@@ -21,7 +18,7 @@ from hobbes.prove.verification import faults
 from hobbes.store import runs
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-from hobbes.wire.recorder import environment, in_thread
+from tests.play.test_second_question import answering
 from tests.small_runs import go, played
 from tests.wire.test_faults import served
 
@@ -125,18 +122,15 @@ def test_max_seconds_is_kept_while_a_call_waits(opened: Store, clocks: Clocks, s
     waits: list[float] = []
     limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"}
 
-    async def completions(_: Request) -> JSONResponse:
-        choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
-        headers = limits if status == HTTP_200_OK else {"retry-after": "4"}
-        return JSONResponse({"choices": [choice]}, status, headers)
+    choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+    headers = limits if status == HTTP_200_OK else {"retry-after": "4"}
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
         clocks.monotonic += seconds
 
     calling.wait.set(wait)
-    server = in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])]))
-    with server as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with answering(lambda _: JSONResponse({"choices": [choice]}, status, headers)):
         run = begin(opened, RunOptions("mining", 1, models="openai:m"), Caps(seconds=5))
         with pytest.raises(HaltedRunError, match="--max-seconds 5 is reached"):
             go(opened, run)

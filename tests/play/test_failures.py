@@ -1,25 +1,17 @@
 """Law 2: a failure is not a decision. Each over the wire, from a server that does it."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-from hobbes.wire.recorder import environment, in_thread
+from tests.play.test_second_question import Answer, answering
 from tests.small_runs import played
-
-Answer = Callable[[int], Response]
-"""From the number of the call, from 1, to the response."""
 
 
 def completion(content: Any = "{}", finish_reason: str = "stop", **message: Any) -> Response:
@@ -35,24 +27,9 @@ def completion(content: Any = "{}", finish_reason: str = "stop", **message: Any)
     )
 
 
-@contextmanager
-def server(answer: Answer) -> Iterator[str]:
-    """Serve chat completions with these answers; give the base URL."""
-    asked = 0
-
-    async def completions(_: HttpRequest) -> Response:
-        nonlocal asked
-        asked += 1
-        return answer(asked)
-
-    app = Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])
-    with in_thread(app) as base:
-        yield base
-
-
 def asked_of(store: Store, answer: Answer, **values: Any) -> Run:
     """Play one agent for one round against a server."""
-    with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with answering(answer):
         request = RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1, **values})
         return played(store, request)
 
@@ -86,8 +63,8 @@ def test_tokens_are_what_the_server_says_and_unknown_where_it_says_nothing(opene
 
 
 def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened: Store) -> None:
-    def every_fourth(asked: int) -> Response:
-        return JSONResponse({}, 400) if asked % 4 == 0 else completion()
+    def every_fourth(address: str) -> Response:
+        return JSONResponse({}, 400) if address.startswith(("3/", "7/")) else completion()
 
     for share, tainted in ((0.25, False), (0.24, True)):
         run = asked_of(opened, every_fourth, rounds=8, taint_share=share)
@@ -98,10 +75,10 @@ def test_some_failures_are_borne_past_the_stated_share_the_run_is_tainted(opened
 def test_where_failures_halt_no_default_is_taken_and_resume_asks_again(opened: Store) -> None:
     healthy = False
 
-    def answer(asked: int) -> Response:
-        return completion() if healthy or asked != 2 else JSONResponse({}, 400)
+    def answer(address: str) -> Response:
+        return completion() if healthy or not address.startswith("1/") else JSONResponse({}, 400)
 
-    with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with answering(answer):
         values: dict[str, Any] = {"rounds": 3, "on_failure": "halt"}
         run = begin(opened, RunOptions("mining", agents=1, models="openai:m", values=values))
         with pytest.raises(HobbesError, match=r"halted: turn 1, miner-01: provider-error .* `hobbes resume"):
