@@ -115,7 +115,7 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
     plan = plan_of_fork(store, parent, options, caps, models_file)
     with store.db.atomic():
         run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
-        RunJournal(store, run).give(plan.given)
+        RunJournal(store, run).insert(plan.given)
     return run
 
 

@@ -317,7 +317,8 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise halted_error(store, run.id) from error
+            again = store.command("resume", run.id)
+            raise HaltedRunError(f"run {run.id} halted: {error}; `{again}` goes on") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
         run = replace(run, turns=last["turn"], digest=last["digest"])
@@ -335,12 +336,6 @@ def _servers(chats: Models) -> dict[str, str]:
     return {
         spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
     }
-
-
-def halted_error(store: Store, run: str) -> HaltedRunError:
-    """Return the error of a run that has halted."""
-    reason = store.figures.about(run)["error"]
-    return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
 
 
 def check_it_goes_on(run: Run) -> None:
@@ -418,21 +413,14 @@ async def _play_on(
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(checkpoints) if checkpoints else open_checkpoints(store.home / CHECKPOINTS)
     async with opened as connection:
-        begin, history = state_after_log(store, run), states_of(store, run)
-        async for state in play_run(nodes, saver_on(connection), run.id, begin, history):
+        # The run database decides where a run stands, since it alone has every answer: the checkpoints may
+        # have been lost, or may be of another moment.
+        begin = _first_state(run)
+        if run.turns:
+            begin = _state_after(run, stored_turn(store, run, run.turns - 1))
+        async for state in play_run(nodes, saver_on(connection), run.id, begin, states_of(store, run)):
             on_turn(state)
         return state
-
-
-def state_after_log(store: Store, run: Run) -> TurnState:
-    """Return the graph's state after the last logged turn.
-
-    The run database decides where a run stands, since it alone has every answer: the checkpoints may have
-    been lost, or may be of another moment.
-    """
-    if not run.turns:
-        return _first_state(run)
-    return _state_after(run, stored_turn(store, run, run.turns - 1))
 
 
 def states_of(store: Store, run: Run) -> Iterator[TurnState]:

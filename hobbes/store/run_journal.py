@@ -95,7 +95,7 @@ class RunJournal:
         if not self._arrived:
             return
         with self._store.db.conn:
-            self._insert(self._arrived)
+            self.insert(self._arrived)
         self._arrived = []
 
     def keep_answer(self, call: Call, question: PersonQuestion) -> bool:
@@ -107,15 +107,11 @@ class RunJournal:
             questions = self._store.runs.find(self._run).questions
             if question not in questions:
                 return False
-            self._insert([call])
+            self.insert([call])
             left = [asdict(one) for one in questions if one != question]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
             return True
-
-    def give(self, calls: Iterable[Call]) -> None:
-        """Store answers that were given with a fork, in the transaction that stores the fork."""
-        self._insert([*calls])
 
     def keep_whole(
         self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
@@ -124,7 +120,7 @@ class RunJournal:
         ended, connection = now(), self._store.db.conn
         with connection:
             connection.executemany(INSERT_TURN, (hashed(self._run, *turn, ended) for turn in turns))
-            self._insert(calls)
+            self.insert(calls)
             self._store.figures.keep_worked_out(self._begun, found)
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
@@ -138,8 +134,8 @@ class RunJournal:
         }
         return {**row, "row_hash": call_hash(row)}
 
-    def _insert(self, calls: Sequence[Call]) -> None:
-        """Insert the rows of calls, and the prompts that models and people were sent."""
+    def insert(self, calls: Sequence[Call]) -> None:
+        """Insert calls, and the prompts that models and people were sent, in the caller's transaction."""
         arrived = now()
         rows = [self._row(call, arrived) for call in calls]
         texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}

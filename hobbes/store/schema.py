@@ -142,14 +142,7 @@ def _create_tables(db: Database) -> None:
         f" generated always as (json_extract({RECORD}, '$.state')) virtual"
     )
     db.table("calls").create(
-        {
-            **ADDRESS,
-            "agent": str,
-            "attempt": int,
-            "question": int,
-            **CALL,
-            "row_hash": str,
-        },
+        {**ADDRESS, "agent": str, "attempt": int, "question": int, **CALL, "row_hash": str},
         pk=(*ADDRESS, "agent", "attempt"),
         strict=True,
         foreign_keys=[*RUN, ("system", "texts", "hash")],  # no table has the prompts of policies

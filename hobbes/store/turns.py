@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Json as JsonText
 from sqlite_utils import Database
 
+from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
 from hobbes.store.columns import Table
@@ -131,7 +132,8 @@ class Turns:
         Those of scripted policies are not stored, because they follow from the turn before.
         """
         world, setting = run.world, run.at(turn).setting
-        state, memories = world.setup(setting.config, setting.agents, setting.seed), {}
+        state = world.setup(setting.config, setting.agents, setting.seed)
+        memories: Mapping[str, Memory] = {}
         if turn:
             (last,) = self.of(run, turn - 1, turn - 1)
             state, memories = world.load(setting, last.record.state), last.record.memories

@@ -235,7 +235,7 @@ def test_a_fork_is_written_whole_or_not_at_all(opened: Store, monkeypatch: pytes
         raise KeyboardInterrupt
 
     run = mining(opened)
-    monkeypatch.setattr("hobbes.play.fork.RunJournal.give", crash)
+    monkeypatch.setattr("hobbes.play.fork.RunJournal.insert", crash)
     with pytest.raises(KeyboardInterrupt):
         forked(opened, run, 2, answers={"miner-02": PASSING})
     assert [one["id"] for one in opened.figures.of_all_runs()] == [run.id]

@@ -34,7 +34,7 @@ def arrives(store: Store, run: Run, agent: str, text: str) -> None:
     reply = Reply(text, "m", milliseconds=1500)
     call = Call(Address(run.turns, agent), Prompt("", agent), reply, Outcome.ANSWERED, FoundAs.JSON)
     with store.db.conn:
-        RunJournal(store, run).give([call])
+        RunJournal(store, run).insert([call])
 
 
 def told(page: Page) -> str:
