@@ -189,8 +189,8 @@ class Runs:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
-        One of an experiment may have kept no turns: `pure.with_turns` plays them again. Raise MissingError if
-        there is none, UsageError if there are several, DamagedError if it is damaged.
+        One of an experiment may have kept no turns: `policy_games.with_turns` plays them again. Raise
+        MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
         """
         row = self._found(reference)
         check_row(row)
