@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 import aiosqlite
 from filelock import FileLock
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
@@ -107,6 +108,7 @@ async def play_run(
     config = RunnableConfig(configurable={"thread_id": run}, recursion_limit=len(nodes) + 1, metadata=RUN)
     options: Any = {"durability": "exit", "interrupt_before": [first], "output_keys": LASTING_CHANNELS}
     play = partial(graph.ainvoke, version="v2", **options)
+    await _remove_checkpoints_of_a_later_clock(graph, saver, config)
     if begin["turn"]:
         await keep_history(graph, config, takewhile(lambda state: state["turn"] < begin["turn"], history))
     here, last = await _end_of_run(graph, config)
@@ -137,6 +139,20 @@ async def keep_history(graph: AnyGraph, config: RunnableConfig, history: Iterabl
     if is_empty:
         steps = [[StateUpdate(replacing({**PASSING, **state}), as_node=LAST)] for state in history]
         await graph.with_config(metadata=RUN).abulk_update_state(config, steps)
+
+
+async def _remove_checkpoints_of_a_later_clock(
+    graph: AnyGraph, saver: AsyncSqliteSaver, config: RunnableConfig
+) -> None:
+    """Remove the checkpoints of a run if they were written by a clock that was ahead of this process's clock.
+
+    Their ids begin with the time, and LangGraph takes the one with the greatest id for the last one: it would
+    go on from these, and not from those that are written now. They are history, which is written again.
+    """
+    with _damage_as_database_error():
+        head = (await graph.aget_state(config)).config["configurable"]
+    if head.get("checkpoint_id", "") > empty_checkpoint()["id"]:
+        await saver.adelete_thread(head["thread_id"])
 
 
 async def _end_of_run(graph: AnyGraph, config: RunnableConfig) -> tuple[RunnableConfig, StateSnapshot]:
