@@ -28,9 +28,6 @@ PACKAGES = (
 PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 """The variables that name a proxy, or the hosts that need none; each may be in small letters, too."""
 
-SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
-"""Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
-
 
 def examine(home: Path, models: Models, left_out: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return what matters for a run with a chat model; it contains no key, not even one within a URL.
@@ -105,14 +102,8 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:
-        models = {listed["id"]: listed for listed in answer.json()["data"]}
+        models = {listed["id"] for listed in answer.json()["data"]}
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
     told = f"answers; it has {counted(len(models), 'model')}"
-    if model is None:
-        return told
-    if model not in models:
-        return f"{told}, and {model} is not one of them"
-    days = (models[model].get(field) for field in SHUTDOWN)
-    day = next((day for day in days if isinstance(day, str) and day), None)
-    return f"{told}; {model} will be shut down: {safe_line(day)}" if day else told
+    return told if model is None or model in models else f"{told}, and {model} is not one of them"

@@ -595,28 +595,6 @@ def test_doctor_asks_for_each_model(cli: Cli, home: Path) -> None:
     assert "canary" not in told.output
 
 
-def test_doctor_tells_the_day_on_which_a_model_will_be_shut_down(cli: Cli, home: Path) -> None:
-    """https://developers.openai.com/api/docs/deprecations names the field of OpenAI's list."""
-    listed: list[dict[str, str | None]] = [
-        {"id": "gpt-5", "object": "model", "shutdown_date": "2026-12-11"},
-        {"id": "gpt-6-luna", "object": "model", "shutdown_date": None},
-        {"id": "mistral-old", "object": "model", "deprecation": "2026-12-31T12:00:00Z"},
-    ]
-
-    async def models(_: Any) -> JSONResponse:
-        return JSONResponse({"object": "list", "data": listed})
-
-    with in_thread(Starlette(routes=[Route("/v1/models", models)])) as base:
-        names = ("gpt-5", "gpt-6-luna", "mistral-old")
-        write(home, **{name.replace("-", ""): table(base, model=name) for name in names})
-        found = json.loads(cli("doctor", "--json").stdout)["models"]
-    assert [one["server"].partition("; it has 3 models")[2] for one in found.values()] == [
-        "; gpt-5 will be shut down: 2026-12-11",
-        "",
-        "; mistral-old will be shut down: 2026-12-31T12:00:00Z",
-    ]
-
-
 def test_a_prompt_is_rendered_for_a_model_of_the_file(cli: Cli, home: Path) -> None:
     write(home, alice=table("http://127.0.0.1:9/v1", "ALICE_KEY"))
     assert cli("prompts", "render", "mining", "--turn", "1", "--model", "alice").exit_code == 0
