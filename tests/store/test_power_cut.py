@@ -181,7 +181,7 @@ def test_the_run_database_and_the_checkpoints_may_be_of_any_two_moments(game: Ga
 
 def test_a_model_is_asked_again_only_for_what_is_not_on_disk(tmp_path: Path) -> None:
     with serving() as base:
-        whole = reference(MODELS, tmp_path / "whole")
+        whole = reference(MODELS, tmp_path / "whole", every=2)
         for i, runs in enumerate(whole.moments):
             for checkpoints in (None, whole.moments[-1]):
                 home = home_of(tmp_path / f"{i}-{checkpoints is None}", runs, checkpoints)
