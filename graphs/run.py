@@ -8,8 +8,8 @@ history, which may end earlier.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, cast
 import aiosqlite
 from filelock import AsyncFileLock, FileLock
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
@@ -134,27 +135,31 @@ async def keep_history(
 ) -> StateSnapshot:
     """Return the last checkpoint of a run. One without checkpoints gets one for each state of its history.
 
-    What somebody tried in its thread is no part of the run. Raise sqlite3.DatabaseError for damaged
-    checkpoints.
+    What somebody tried in its thread is no part of the run. Ids of checkpoints begin with the time, and
+    LangGraph takes the greatest one for the last. So if a clock that was ahead of this one wrote some, all
+    are removed and written again. Raise sqlite3.DatabaseError for damaged checkpoints.
     """
     thread = RunnableConfig(configurable={"thread_id": run})
     async with checkpoints.lock(run):
-        if last := await _last_of_run(graph, thread):
-            return last
+        with _damage_as_database_error():
+            head = await graph.aget_state(thread)
+            if head.config["configurable"].get("checkpoint_id", "") > empty_checkpoint()["id"]:
+                await checkpoints.saver().adelete_thread(run)
+            elif head.metadata:
+                async for last in graph.aget_state_history(thread, filter=RUN, limit=1):
+                    return last
+                return head
         steps = [[StateUpdate(dict(between_turns(state)), as_node=LAST)] for state in history]
         return await graph.aget_state(await graph.with_config(metadata=RUN).abulk_update_state(thread, steps))
 
 
-async def _last_of_run(graph: AnyGraph, thread: RunnableConfig) -> StateSnapshot | None:
-    """Return the last checkpoint of a run, None if its thread is empty."""
+@contextmanager
+def _damage_as_database_error() -> Iterator[None]:
+    """Raise sqlite3.DatabaseError for what LangGraph raises when it reads a damaged checkpoint."""
     try:
-        async for last in graph.aget_state_history(thread, filter=RUN, limit=1):
-            return last
-        head = await graph.aget_state(thread)
-    # What LangGraph raises when it reads a damaged checkpoint.
+        yield
     except (ValueError, TypeError, LookupError, AttributeError, NotImplementedError) as error:
         raise sqlite3.DatabaseError(f"a checkpoint is damaged: {error}") from error
-    return head if head.metadata else None
 
 
 async def replay(nodes: dict[str, Node], first: TurnState, turns: int) -> TurnState:

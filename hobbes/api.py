@@ -381,5 +381,4 @@ def _part(name: str, *values: object) -> str:
 
 
 def _title(text: str) -> str:
-    """Return a title as HTML."""
     return f"<strong>{escape(text)}</strong>"

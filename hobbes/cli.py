@@ -94,7 +94,6 @@ def main() -> None:
 
 
 def _null() -> TextIO:
-    """Return a stream that discards its text."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
-from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
 
@@ -199,14 +198,12 @@ class Logged(NamedTuple):
 
     `digest`   the new end of the chain of digests
     `ledgers`  those of the world, which are derived and not hashed
-    `played`   the turn in the form that measures read; None if only its JSON is at hand
     """
 
     number: int
     record: TurnRecord
     digest: str
     ledgers: Mapping[str, Any]
-    played: PlayedTurn[Any, Any] | None
 
 
 class Journal(Protocol):

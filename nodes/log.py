@@ -9,9 +9,8 @@ from hobbes.nodes.turn_cache import TurnCache
 def log(cache: TurnCache, journal: Journal, state: TurnState) -> TurnState:
     """Close the turn: write its record, move on to the next state, and empty the channels of the turn."""
     resolved, record = state["resolved"], cache.record.of(state["resolved"]["record"])
-    played = cache.played.of(resolved["record"])
     digest = link(state["digest"], record)
-    journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"], played))
+    journal.turn(Logged(state["turn"], record, digest, resolved["ledgers"]))
     return between_turns(
         {
             "turn": state["turn"] + 1,

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import Judged, Turn, TurnRecord
 from hobbes.engine.world import AnyWorld, Setting
@@ -42,11 +41,7 @@ def answers_from(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAn
 
 
 class TurnCache:
-    """The current turn as values of its world, each built from the JSON of its channel when it is needed.
-
-    `record` and `played` are both built from the record of a resolved turn. `played`, the form that measures
-    read, is None if only the JSON is at hand.
-    """
+    """The current turn as values of its world, each built from the JSON of its channel when it is needed."""
 
     def __init__(self, world: AnyWorld) -> None:
         self.world = world
@@ -55,7 +50,6 @@ class TurnCache:
         self.answers: Made[Mapping[str, ParsedAnswer]] = Made(answers_from)
         self.judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self.record: Made[TurnRecord] = Made(TurnRecord.from_json)
-        self.played: Made[PlayedTurn[Any, Any] | None] = Made(lambda _: None)
         self._state: Made[Any] = Made(lambda _: None)
 
     def state(self, state: TurnState) -> Any:  # noqa: ANN401  a world's own state
@@ -70,7 +64,6 @@ class TurnCache:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
         data = turn.record.to_json()
         self.record.put(data, turn.record)
-        self.played.put(data, turn.played)
         self._state.put(data["state"], turn.resolved.state)
         self.memories.put(data["memories"], turn.memories)
         return data

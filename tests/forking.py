@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from hobbes import cli
 from hobbes.experiment import games, processes  # noqa: F401  it is imported before the first fork
@@ -19,12 +21,16 @@ ROOT = Path(__file__).parents[1]
 
 
 class Command:
-    """A running command, with what tests use of `subprocess.Popen`. What it prints as an error is lost."""
+    """A running command, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         processes.get_ready()
         reader, writer = CONTEXT.Pipe(duplex=False)
-        self._process = CONTEXT.Process(target=_run, args=(arguments, dict(environment), writer))
+        with NamedTemporaryFile(delete=False) as file:
+            self._errors = Path(file.name)
+        weakref.finalize(self, self._errors.unlink)
+        of_run = (arguments, dict(environment), writer, self._errors)
+        self._process = CONTEXT.Process(target=_run, args=of_run)
         self._process.start()
         self.stdout = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
         writer.close()
@@ -46,11 +52,11 @@ class Command:
             raise subprocess.TimeoutExpired("hobbes", timeout or 0)
         return self._process.exitcode
 
-    def communicate(self) -> tuple[str, None]:
-        """Return what it prints until it ends."""
+    def communicate(self) -> tuple[str, str]:
+        """Return what it prints until it ends, and its errors."""
         told = self.stdout.read()
         self.wait()
-        return told, None
+        return told, self._errors.read_text(encoding="utf-8")
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it still runs."""
@@ -62,13 +68,13 @@ class Command:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(arguments: Sequence[str], environment: Mapping[str, str], writer: Connection) -> None:
+def _run(arguments: Sequence[str], environment: Mapping[str, str], writer: Connection, errors: Path) -> None:
     """Be the command: with this environment, an output of its own, and Ctrl-C as a terminal sends it."""
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(ROOT)
     os.dup2(writer.fileno(), 1)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+    os.dup2(os.open(errors, os.O_WRONLY), 2)
     writer.close()
     sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", encoding="utf-8")
     signal.signal(signal.SIGINT, signal.default_int_handler)

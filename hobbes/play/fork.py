@@ -115,7 +115,7 @@ def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_fil
     plan = plan_of_fork(store, parent, options, caps, models_file)
     with store.db.atomic():
         run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
-        RunJournal(store, run).give(plan.given)
+        RunJournal(store, run).insert(plan.given)
     return run
 
 
@@ -219,7 +219,6 @@ def prompts_of_fork(parent: Run, setting: Setting[Any], options: ForkOptions) ->
 
 
 def _prompt(new: Beginning, state: Any, memories: Mapping[str, Memory], agent: str) -> Prompt:  # noqa: ANN401
-    """Return the prompt that the player of an agent would get."""
     view = view_of(new.world, state, memories, agent)
     spec = parse_spec(new.world.policies, new.models[new.world.owner(state, agent)], new.model_settings)
     if spec.settings is None:

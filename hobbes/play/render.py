@@ -7,21 +7,19 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
-from hobbes.engine.answer import ParsedAnswer
-from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import UsageError
 from hobbes.nodes import prompting
-from hobbes.nodes.journal import PlayerKind, Prompt, Reply
+from hobbes.nodes.journal import PlayerKind, Prompt
 from hobbes.nodes.models import NO_MODELS, Models
-from hobbes.nodes.players import deal, parse_spec
+from hobbes.nodes.players import deal
 from hobbes.nodes.prompt_templates import PromptError, one_line_json
-from hobbes.nodes.reading import read
 from hobbes.play.start import RunOptions, settle_options
 from hobbes.store.history import intents_of, memories_before, state_before, stored_turn
 from hobbes.store.home import Store
+from hobbes.store.policy_games import pure_turns
 from hobbes.store.recorded_run import Run
 
 _HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
@@ -119,9 +117,13 @@ def question_in_new_run(
         players = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, models)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    last = 0
-    for last, start in enumerate(_play_scripted(world, setting, players)):
-        if last == turn:
+    default = f"{PlayerKind.POLICY}:{world.policies.default}"
+    scripted = {
+        name: spec if spec.startswith(PlayerKind.POLICY) else default for name, spec in players.items()
+    }
+    start = TurnStart(world.setup(setting.config, setting.agents, setting.seed), {})
+    for played in pure_turns(world, setting, scripted):
+        if start.state.turn == turn:
             return _question(
                 world,
                 setting,
@@ -129,11 +131,12 @@ def question_in_new_run(
                 agent,
                 variant=options.prompts or world.prompts(setting.config),
                 lang=options.lang,
-                intents=_judge_scripted(world, setting, players, start).intents,
+                intents=played.judged.intents,
                 players=players,
                 models=models,
             )
-    raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {last}")
+        start = TurnStart(played.resolved.state, played.memories)
+    raise UsageError(f"--turn {turn}: this run of {world.name} has turns 0 to {start.state.turn - 1}")
 
 
 def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
@@ -233,41 +236,3 @@ def _requests(world: AnyWorld, state: Any, intents: Mapping[str, Any]) -> JsonOb
     if question is None:
         raise UsageError(f"no agent requests anything in turn {state.turn}, so the observer is not asked")
     return question
-
-
-def _play_scripted(world: AnyWorld, setting: Setting[Any], players: Mapping[str, str]) -> Iterator[TurnStart]:
-    """Yield the start of each turn of a run that scripted policies play."""
-    state = world.setup(setting.config, setting.agents, setting.seed)
-    memories: Mapping[str, Memory] = {}
-    while not world.over(state):
-        start = TurnStart(state, memories)
-        yield start
-        judged = _judge_scripted(world, setting, players, start)
-        question, ruling = turns.question_of(world, state, judged.intents), None
-        if world.observer and question and (spec := world.observer.asks(state)):
-            ruling = _scripted_answer(world, spec, setting, OBSERVER, question)
-        played = turns.resolve(world, state, memories, turns.rule(world, state, judged, ruling))
-        state, memories = played.resolved.state, played.memories
-
-
-def _judge_scripted(
-    world: AnyWorld, setting: Setting[Any], players: Mapping[str, str], start: TurnStart
-) -> turns.Judged[Any]:
-    """Return what the rules accept of the answers that scripted policies give in a turn."""
-    answers = {
-        agent: _scripted_answer(world, players[world.owner(start.state, agent)], setting, agent, view)
-        for agent, view in turns.views(world, start.state, start.memories).items()
-    }
-    return turns.judge(world, start.state, answers)
-
-
-def _scripted_answer(
-    world: AnyWorld, spec: str, setting: Setting[Any], agent: str, view: JsonObject
-) -> ParsedAnswer:
-    """Return the parsed answer of the policy that a spec names, or of the default one for other players."""
-    policies = world.observer.stand_ins if world.observer and agent == OBSERVER else world.policies
-    scripted = spec if spec.startswith(PlayerKind.POLICY) else f"{PlayerKind.POLICY}:{policies.default}"
-    parsed = parse_spec(policies, scripted)
-    rng = RngStream(setting.seed, int(str(view["turn"])), agent, parsed.rng)
-    reply = Reply(parsed.speak(policies, view, rng), spec)
-    return read(agent, reply, turns.answer_fields(world, setting, agent))

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hobbes.engine.measures import work_out
 from hobbes.engine.record import Json
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
@@ -33,7 +34,7 @@ from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prom
 from hobbes.nodes.python_player import load
 from hobbes.nodes.state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
-from hobbes.store.history import load_state, past_turns, stored_turn
+from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage
 from hobbes.store.prices import FILE, is_priced, prices_of, usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
@@ -197,7 +198,6 @@ def _specs(
 
 
 def _chats(specs: Mapping[str, Spec]) -> Models:
-    """Return the settings of the chat models among players, by spec."""
     return {spec: one.settings for spec, one in specs.items() if one.settings}
 
 
@@ -308,13 +308,14 @@ async def go_on(  # noqa: PLR0913, PLR0917  how it is played is no part of what 
             return
         except HaltedError as error:
             store.runs.update(run.id, status="halted", error=str(error))
-            raise halted_error(store, run.id) from error
+            again = store.command("resume", run.id)
+            raise HaltedRunError(f"run {run.id} halted: {error}; `{again}` goes on") from error
         finally:
             store.runs.update(run.id, seconds=run.seconds + time.monotonic() - began)
-        found = journal.measuring.end(replace(run, turns=last["turn"], digest=last["digest"]))
+        run = replace(run, turns=last["turn"], digest=last["digest"])
         state = run.world.state.load(run.setting, last["world"])
         ended = ending(run, store.calls.counts(run.id), state, store.turns.counts(run.id))
-        store.figures.end_run(run, ended, found)
+        store.figures.end_run(run, ended, work_out(run.world.measures, StoredHistory(store, run)))
 
 
 def _servers(chats: Models) -> dict[str, str]:
@@ -322,12 +323,6 @@ def _servers(chats: Models) -> dict[str, str]:
     return {
         spec: str(server_address(one).copy_with(query=None, fragment=None)) for spec, one in chats.items()
     }
-
-
-def halted_error(store: Store, run: str) -> HaltedRunError:
-    """Return the error of a run that has halted."""
-    reason = store.figures.about(run)["error"]
-    return HaltedRunError(f"run {run} halted: {reason}; `{store.command('resume', run)}` goes on")
 
 
 def check_it_goes_on(run: Run) -> None:
@@ -405,21 +400,14 @@ async def _play_on(
     """Continue from the last logged turn, with a checkpoint after every turn; return the last state."""
     opened = nullcontext(shared) if shared else open_checkpoints(store.home / CHECKPOINTS)
     async with opened as checkpoints:
-        begin, history = state_after_log(store, run), states_of(store, run)
-        async for state in play_run(nodes, checkpoints, run.id, begin, history):
+        # The run database decides where a run stands, since it alone has every answer: the checkpoints may
+        # have been lost, or may be of another moment.
+        begin = _first_state(run)
+        if run.turns:
+            begin = _state_after(run, stored_turn(store, run, run.turns - 1))
+        async for state in play_run(nodes, checkpoints, run.id, begin, states_of(store, run)):
             on_turn(state)
         return state
-
-
-def state_after_log(store: Store, run: Run) -> TurnState:
-    """Return the graph's state after the last logged turn.
-
-    The run database decides where a run stands, since it alone has every answer: the checkpoints may have
-    been lost, or may be of another moment.
-    """
-    if not run.turns:
-        return _first_state(run)
-    return _state_after(run, stored_turn(store, run, run.turns - 1))
 
 
 def states_of(store: Store, run: Run) -> Iterator[TurnState]:
@@ -430,7 +418,6 @@ def states_of(store: Store, run: Run) -> Iterator[TurnState]:
 
 
 def _first_state(run: Run) -> TurnState:
-    """Return the graph's state before the first turn."""
     begun = run.at(0)
     return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
 

@@ -207,7 +207,6 @@ def _parse_answer(world: AnyWorld, state: Any, agent: str, value: object) -> Par
 
 
 def _turn_json(played: "turns.Turn[Any, Any]") -> dict[str, Any]:
-    """Return what happened in a turn."""
     observer = played.world.observer
     result = {
         **played.record.to_json(),

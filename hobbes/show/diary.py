@@ -24,7 +24,7 @@ from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_by
-from hobbes.store.exchanges import events_until
+from hobbes.store.history import events_until
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks
 from hobbes.store.recorded_run import Run
@@ -195,7 +195,8 @@ def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | No
     for logged in store.turns.of(run, first, last):
         turn, record = logged.turn, logged.record
         told = _Turn(store, run, turn, record, choice.agents, written)
-        for agent in dict.fromkeys([*record.intents, *(event.agent for event in record.events)]):
+        refusals = (*record.drops, *record.mends)  # an observer's, too, who has no intent
+        for agent in dict.fromkeys([*record.intents, *(one.agent for one in (*record.events, *refusals))]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
             if choice.keeps(entry := told.entry(agent)):
@@ -250,7 +251,7 @@ class _Turn:
         drops = [drop.to_json() for drop in self.record.drops if drop.agent == agent]
         mends = [mend.to_json() for mend in self.record.mends if mend.agent == agent]
         marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
-        if not by(self.record.events, agent):
+        if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
         thought, source = self._thought(agent)
         return Entry(

@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import Looks
 from hobbes.show.trace import named_by
-from hobbes.store.exchanges import events_until
-from hobbes.store.history import reports, stored_turn
+from hobbes.store.history import events_until, reports, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -90,8 +89,8 @@ def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[s
     happened = events_until(store, run, number)
     told = (
         event
-        for _, of_turn in groupby(happened, attrgetter("turn"))
-        for event in without_effects(run.world, [one.event for one in of_turn])
+        for _, of_turn in groupby(happened, itemgetter(0))
+        for event in without_effects(run.world, [event for _, event in of_turn])
     )
     deeds = deeds_by_type(run.world, told, looks)
     named = {name for one in deeds for agent, others in one.done.items() for name in (agent, *others)}

@@ -112,7 +112,7 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         graphs.append(
             drawn.graph("scores", f"{run.world.measures.score} of each agent", _by_agent(marks.scores), looks)
         )
-    failed = by_turn(one for one in store.calls.outcomes(run.id) if one.turn < run.turns)[1]
+    failed = by_turn(one for one in store.calls.decisions(run.id) if one.turn < run.turns)[1]
     lanes = [
         *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", failed, "bad"),

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple, TypeVar
+from operator import itemgetter
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field, Json
 from sqlite_utils import Database
@@ -28,6 +29,7 @@ from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import with_time_zone
 from hobbes.store.row_hashes import CALL_COLUMNS, call_hash
 from hobbes.store.runs import Runs
+from hobbes.store.schema import insertion
 from hobbes.store.turns import Turns
 
 Row = dict[str, Any]
@@ -59,7 +61,6 @@ CALL_JSON: Mapping[str, Any] = {"usage": Json[dict[str, Any]] | None}
 
 
 def _damage_error(row: Mapping[str, Any], problem: str) -> DamagedError:
-    """Return the error for the damaged row of a call."""
     return damage_error(
         row["run"], f", turn {row['turn']}, {row['agent']}, attempt {row['attempt']}", problem
     )
@@ -72,8 +73,10 @@ CALLS = Table(
     _damage_error,
 )
 
-STORED = ", ".join((*CALL_COLUMNS, "row_hash"))
-"""SQL for the columns of a call."""
+STORED = (*CALL_COLUMNS, "row_hash")
+"""The columns of a call as it is stored."""
+
+INSERT_CALL = insertion("insert", "calls", STORED)
 
 
 class Decision(NamedTuple):
@@ -90,35 +93,16 @@ class Decision(NamedTuple):
         return self.outcome not in DECISIONS
 
 
-class OfTurn(NamedTuple):
-    """How many of the calls that count had an outcome in a turn."""
-
-    turn: int
-    outcome: str
-    calls: int
-
-
 OUTCOMES = frozenset(Outcome)
 """The outcomes that there are."""
 
-Counted = TypeVar("Counted", Decision, OfTurn)
 
-
-def _of_an_outcome(run: str, counted: Counted) -> Counted:
-    """Return what is counted of a run. Raise DamagedError if it has an outcome that there is not."""
-    if counted.outcome not in OUTCOMES:
-        problem = f"the column calls.outcome is damaged: there is no outcome {counted.outcome!r}"
-        raise damage_error(run, f", turn {counted.turn}", problem)
-    return counted
-
-
-def by_turn(outcomes: Iterable[OfTurn]) -> tuple[Counter[int], Counter[int]]:
+def by_turn(decisions: Iterable[Decision]) -> tuple[Counter[int], Counter[int]]:
     """Return two counts by turn: of all decisions, and of the failed calls among them."""
     decided, failed = Counter[int](), Counter[int]()
-    for one in outcomes:
-        decided[one.turn] += one.calls
-        if one.outcome not in DECISIONS:
-            failed[one.turn] += one.calls
+    for decision in decisions:
+        decided[decision.turn] += 1
+        failed[decision.turn] += decision.failed
     return decided, failed
 
 
@@ -133,7 +117,6 @@ class Calls:
         self.views_sent = lru_cache(maxsize=2)(self._views_sent)
 
     def _views_sent(self, run: str, turn: int) -> Mapping[str, str]:
-        """Return the view that each agent was shown in a turn, as text."""
         return self._turns.views_sent(self._runs.find(run), turn)
 
     def of_turn(self, run: str, turn: int, agent: str | None = None) -> list[Call]:
@@ -165,7 +148,7 @@ class Calls:
         """Yield the calls of a run as they are, by turn, agent and attempt."""
         only = {"run": run, "turn": turn, "agent": agent}
         at = " and ".join(f"{column} = :{column}" for column, value in only.items() if value is not None)
-        sql = f"select {STORED} from calls where {at} order by turn, agent, attempt"  # noqa: S608  names are ours
+        sql = f"select {', '.join(STORED)} from calls where {at} order by turn, agent, attempt"  # noqa: S608  names are ours
         return self._db.query(sql, only)
 
     def read(self, row: Row, known: Mapping[str, str] | None = None) -> Call:
@@ -222,22 +205,21 @@ class Calls:
         return {(at, agent): attempt for at, agent, attempt in self._db.conn.execute(sql, [run, turn])}
 
     def decisions(self, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
-        """Yield the outcome of the call that counts, for each turn from the first and each agent, or one."""
-        rows = self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)])
-        return (_of_an_outcome(run, Decision(*row[1:])) for row in rows)
+        """Yield the outcome of the call that counts, for each turn from the first and each agent, or one.
 
-    def outcomes(self, run: str) -> Iterator[OfTurn]:
-        """Yield how many of the calls that count had an outcome in a turn."""
-        sql = f"select turn, outcome, count(*) from ({DECIDING}) group by turn, outcome"  # noqa: S608  ours
-        rows = self._db.conn.execute(sql, [run, None, 0, *sorted(DECISIONS)])
-        return (_of_an_outcome(run, OfTurn(*row)) for row in rows)
+        Raise DamagedError at an outcome that there is not.
+        """
+        for _, *row in self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)]):
+            decision = Decision(*row)
+            if decision.outcome not in OUTCOMES:
+                problem = f"the column calls.outcome is damaged: there is no outcome {decision.outcome!r}"
+                raise damage_error(run, f", turn {decision.turn}", problem)
+            yield decision
 
     def counts(self, run: str) -> Counter[str]:
-        """Count the calls of a run that count by their outcomes."""
-        counts = Counter[str]()
-        for one in self.outcomes(run):
-            counts[one.outcome] += one.calls
-        return counts
+        """Count the calls of a run that count by their outcomes, in the order of turns and outcomes."""
+        in_order = sorted((decision.turn, decision.outcome) for decision in self.decisions(run))
+        return Counter(outcome for _, outcome in in_order)
 
     def failures(self, run: str) -> Row:
         """Count the failed calls of a run, one per agent and turn at most: the call that counts failed.
@@ -272,11 +254,8 @@ class Calls:
     def copy(self, parent: str, turns: int, run: str) -> None:
         """Copy the calls of the first turns of a run to its fork; raise DamagedError at a changed one."""
         copies = ({**row, "run": run} for turn in range(turns) for row in self.rows(parent, turn))
-        marks = ", ".join(f":{column}" for column in (*CALL_COLUMNS, "row_hash"))
-        self._db.conn.executemany(
-            f"insert into calls ({STORED}) values ({marks})",  # noqa: S608  names are ours
-            [{**copy, "row_hash": call_hash(copy)} for copy in copies],
-        )
+        rows = [{**copy, "row_hash": call_hash(copy)} for copy in copies]
+        self._db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
 
 
 def is_changed(row: Row) -> bool:

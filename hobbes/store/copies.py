@@ -32,7 +32,6 @@ def copy_run(source: Store, target: Store, run: str) -> None:
 
 
 def _copy_texts(source: Store, target: Store, run: str) -> None:
-    """Store the texts that the rows of a run name by their hashes."""
     row = source.db.table("runs").get(run)
     stretches = [row, *(RUNS.value(row, "earlier") or ())]
     templates = {stretch[column] for stretch in stretches for column in TEMPLATES}
@@ -47,7 +46,6 @@ def _copy_texts(source: Store, target: Store, run: str) -> None:
 
 
 def _copy_rows(source: Store, target: Store, table: str, key: str, run: str) -> None:
-    """Copy the rows of a run in one table, in their order."""
     columns = [name for (name,) in source.db.execute("select name from pragma_table_info(?)", [table])]
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
     # If the target has the run, its row is updated in place, because the order of rows is that of runs.

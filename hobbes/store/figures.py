@@ -1,6 +1,5 @@
 """The figures of the runs of a home: results, costs and the table `measures`."""
 
-from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -96,7 +95,7 @@ class Figures:
             about = _columns(row)
             outcomes = about["outcomes"]
             if outcomes is None:  # it has not finished
-                outcomes = Counter(decision.outcome for decision in self._calls.decisions(row["id"]))
+                outcomes = self._calls.counts(row["id"])
                 about |= self._turns.counts(row["id"])
         except DamagedError as error:
             nothing = dict.fromkeys(column for column in row if column not in NOT_LISTED)
@@ -233,7 +232,7 @@ class Figures:
 
     def counts_of_scopes(self, run: str) -> dict[str, tuple[int, int]]:
         """Return the number of decisions and of failed calls among them in each scope of a run's measures."""
-        decided, failed = by_turn(self._calls.outcomes(run))
+        decided, failed = by_turn(self._calls.decisions(run))
         ((played,),) = self._db.conn.execute("select turns from runs where id = ?", [run])
         half = played // 2
         turns = {f"turn/{turn}": range(turn, turn + 1) for turn in range(played)}

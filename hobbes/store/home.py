@@ -119,7 +119,6 @@ class Store:
             lock.release()
 
     def _lock(self, name: str) -> BaseFileLock:
-        """Return the lock of a name."""
         return FileLock(self.home / "locks" / f"{name}.lock", mode=0o644)
 
     def is_played(self, run: str) -> bool:
@@ -227,5 +226,4 @@ def read_store(home: Path) -> Store:
 
 
 def _no_runs(home: Path) -> MissingError:
-    """Return the error of a home in which nothing has been played."""
     return MissingError(f"there are no runs in {home}; `{command(home, 'run', 'mining')}` plays one")

@@ -83,7 +83,8 @@ class Notes:
             " order by run desc, ifnull(turn, -1), agent, event"
         )
         with open_notes(self._folder, writes=False) as connection:
-            if not _has_notes(connection):
+            # A home without the file is read as an empty database.
+            if not connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone():
                 return []
             rows = connection.execute(sql, {"run": run, "tag": tag}).fetchall()
         return [
@@ -122,11 +123,6 @@ class Notes:
                         "insert into tags values (?, ?)", [(written.lastrowid, tag) for tag in wanted]
                     )
         return note
-
-
-def _has_notes(connection: sqlite3.Connection) -> bool:
-    """Return whether anything was ever noted: a home without the file is read as an empty database."""
-    return bool(connection.execute("select 1 from sqlite_master where name = 'notes'").fetchone())
 
 
 @contextmanager

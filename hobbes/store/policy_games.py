@@ -12,10 +12,21 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from hobbes.engine.answer import ParsedAnswer
+from hobbes.engine.chance import RngStream
+from hobbes.engine.measures import (
+    AgentTurn,
+    Folding,
+    Measure,
+    PlayedTurn,
+    WorkedOut,
+    agent_turns_of,
+    work_out,
+)
 from hobbes.engine.memory import Memory
+from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject, canonical
-from hobbes.engine.turn import Turn, answer_fields, link, play_turn, views
-from hobbes.engine.world import AnyWorld, Setting
+from hobbes.engine.turn import Turn, answer_fields, judge, link, play_turn, question_of, views
+from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import (
     TURN_QUESTION,
@@ -25,19 +36,17 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
     make_call,
-    policy_model,
 )
 from hobbes.nodes.players import PolicyPlayer, parse_spec
 from hobbes.nodes.reading import read
-from hobbes.store.figures import TOKENS, columns_of
+from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run, ending, observer_asked
-from hobbes.store.reported import Costs, SpellsAndRatings, keep_figures, keep_row, row_of
+from hobbes.store.reported import SpellsAndRatings, keep_figures, keep_row, row_of
 from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
-from hobbes.store.turn_figures import RunMeasuring
 
 Keep: TypeAlias = Callable[[Any, str, JsonObject, Reply, ParsedAnswer], None]
 """Takes the state of the world, an actor and its view, what its policy replied, and how that was read."""
@@ -58,8 +67,9 @@ def pure_turns(
 ) -> Iterator[Turn[Any, Any]]:
     """Yield the turns of a game. Their records, and so the digest, are those of the same run on the graph.
 
-    `models` has the spec of each agent's policy. The observer, if the world has one, has to be a rule of the
-    world. A failed call leads to the default action, whatever `on_failure` says. `keep` is given each answer.
+    `models` has the spec of each agent's policy. In the place of an observer that is a model or a person, the
+    world's default stand-in rules. A failed call leads to the default action, whatever `on_failure` says.
+    `keep` is given each answer.
     Let go of a turn before you ask for the next one: Python's garbage collector goes through all that is
     kept.
     """
@@ -74,7 +84,7 @@ def pure_turns(
             reply = players[world.owner(state, actor)].answer(state.turn, actor, view)
             answers[actor] = read(actor, reply, answer_fields(world, setting, actor))
             keep(state, actor, view, reply, answers[actor])
-        return play_turn(world, state, memories, answers)
+        return play_turn(world, state, memories, answers, _ruling(world, setting, state, answers))
 
     state = world.setup(setting.config, setting.agents, setting.seed)
     memories: Mapping[str, Memory] = {}
@@ -85,11 +95,57 @@ def pure_turns(
         del turn
 
 
+def _ruling(
+    world: AnyWorld,
+    setting: Setting[Any],
+    state: Any,  # noqa: ANN401  a world's own state
+    answers: Mapping[str, ParsedAnswer],
+) -> ParsedAnswer | None:
+    """Return the ruling of the default stand-in; None where a rule of the world observes, or nobody asks."""
+    if world.observer is None or not world.observer.asks(state):
+        return None
+    question = question_of(world, state, judge(world, state, answers).intents)
+    if question is None:
+        return None
+    stand_ins = world.observer.stand_ins
+    text = speak(stand_ins, stand_ins.default, 0, question, RngStream(setting.seed, state.turn, OBSERVER))
+    return read(OBSERVER, Reply(text, ""), answer_fields(world, setting, OBSERVER))
+
+
+class GameMeasuring:
+    """Works out the figures of a game while it is played.
+
+    The measures of the halves need the number of turns. Only of a game that may end early, turns are kept
+    until it has ended.
+    """
+
+    def __init__(self, run: Run) -> None:
+        measures = self._measures = run.world.measures
+        self._kept: list[PlayedTurn[Any, Any]] = []
+        self._folding = None if run.world.ending else Folding[Any](measures, run.setting.config.rounds)
+        self._figures: list[Measure] = []
+        self._agent_turns: list[AgentTurn] = []
+
+    def add(self, played: PlayedTurn[Any, Any]) -> None:
+        """Add the next turn."""
+        if self._folding is None:
+            self._kept.append(played)
+        else:
+            self._figures += self._folding.add(played)
+            self._agent_turns += agent_turns_of(self._measures, played)
+
+    def end(self) -> WorkedOut:
+        """Return all figures of the game, which has ended."""
+        if self._folding is None:
+            return work_out(self._measures, self._kept)
+        return WorkedOut([*self._figures, *self._folding.end()], self._agent_turns)
+
+
 def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    measuring, counted = RunMeasuring(store, run, keep_all=True), SpellsAndRatings(run.world)
+    measuring, counted = GameMeasuring(run), SpellsAndRatings(run.world)
     outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
     digest, last = run.digest, first_of(run)
     for turn in pure_turns(run.world, run.setting, run.models):
@@ -103,9 +159,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(turn.judged.outcomes.values()))
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
-    told = sorted({policy_model(parse_spec(run.world.policies, spec).name) for spec in run.models.values()})
-    costs = Costs(outcomes.total(), {**dict.fromkeys(TOKENS), "in": 0, "out": 0}, 0.0, told, {})
-    row = row_of(ended, last, counted, measuring.end(ended).measures, costs)
+    row = row_of(ended, last, counted, measuring.end().measures)
     columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {
         "measures_version": run.world.measures.version,
@@ -162,7 +216,7 @@ def play_again(store: Store, run: Run) -> None:
         prompt = Prompt("", canonical(view))
         calls.append(make_call(Address(state.turn, actor, 1), prompt, TURN_QUESTION, replied, parsed))
 
-    measuring = RunMeasuring(store, run, keep_all=True)
+    measuring = GameMeasuring(run)
     digest = run.digest_before(0, "")
     for number, turn in enumerate(pure_turns(run.world, run.setting, run.models, keep)):
         record = turn.record
@@ -173,6 +227,6 @@ def play_again(store: Store, run: Run) -> None:
         raise DamagedError(
             f"run {run.id}: played again, it ends in the digest {digest}, and not in {run.digest}"
         )
-    RunJournal(store, run).keep_whole(turns, calls, measuring.end(run))
+    RunJournal(store, run).keep_whole(turns, calls, measuring.end())
     if run.versions.measures != run.world.measures.version:
         keep_figures(store, run)

@@ -6,7 +6,7 @@ for. It is never fetched: a newer list comes with a newer version of the package
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -151,9 +151,7 @@ def known_price(prices: Prices, settings: ModelSettings) -> KnownPrice | None:
     }
     if not {"input", "output"} <= rates.keys():
         return None
-    return KnownPrice(
-        Price.model_validate(rates), f"genai-prices {version('genai-prices')} of {_list_date()}"
-    )
+    return KnownPrice(Price.model_validate(rates), f"genai-prices {version('genai-prices')}")
 
 
 _RATES = {
@@ -163,20 +161,3 @@ _RATES = {
     "cache_write": "cache_write_mtok",
 }
 """The fields of a price, with the names that they have in the list."""
-
-
-def _list_date() -> date:
-    """Return the day of the newest price of the list: the list itself does not say from when it is."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
-    from genai_prices.types import StartDateConstraint  # noqa: PLC0415  as above
-
-    today = datetime.now(UTC).date()
-    return max(
-        conditional.constraint.start_date
-        for provider in get_snapshot().providers
-        for model in provider.models
-        if isinstance(model.prices, list)
-        for conditional in model.prices
-        if isinstance(conditional.constraint, StartDateConstraint)
-        and conditional.constraint.start_date <= today
-    )

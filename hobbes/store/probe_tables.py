@@ -14,9 +14,9 @@ from hobbes.store.calls import CALL_JSON, CALL_TYPES
 from hobbes.store.columns import Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
-from hobbes.store.run_journal import columns_of_call, insertion
+from hobbes.store.run_journal import columns_of_call
 from hobbes.store.runs import now
-from hobbes.store.schema import CALL
+from hobbes.store.schema import CALL, insertion
 from hobbes.worlds import world_named
 
 Row = dict[str, Any]
@@ -51,7 +51,6 @@ class KeptColumn(TypedDict):
 
 
 def _damage(name: object, problem: str) -> DamagedError:
-    """Return the error for a damaged row of a probe."""
     return DamagedError(
         f"probe {name!r}: {problem}; put back an earlier copy of runs.db, or ask again under another --name"
     )

@@ -15,15 +15,12 @@ from hobbes.engine.measures import Measure, PlayedTurn, WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.nodes.players import parse_spec
 from hobbes.store.columns import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.experiment_tables import PlayedCell
-from hobbes.store.figures import TOKENS
 from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store
-from hobbes.store.prices import prices_of
-from hobbes.store.recorded_run import Run, observer_asked
+from hobbes.store.recorded_run import Run
 from hobbes.store.runs import RUNS
 
 SCOPES = ("run", "first-half", "second-half")
@@ -37,16 +34,8 @@ DECIMALS = 4
 
 REPORTED = Table(
     "reported",
+    {"run": str},
     {
-        "run": str,
-        "calls": int,
-        **{f"tokens_{kind}": int | None for kind in TOKENS},
-        "usd": float | None,
-    },
-    {
-        "told": Json[list[str]],
-        "model_settings": Json[dict[str, dict[str, Any]]],
-        "left_out": Json[dict[str, list[str]]],
         "winners": Json[list[str]],
         "measures": Json[dict[str, Annotated[list[float | None], Len(len(SCOPES), len(SCOPES))]]],
         "over_time": Json[dict[str, list[float | None]]],
@@ -56,23 +45,7 @@ REPORTED = Table(
     lambda row, problem: damage_error(row["run"], "", problem),
 )
 
-PLAIN = ("winners", "measures", "over_time", "spells", "ratings")
-"""The columns that reports read as values."""
-
 Row: TypeAlias = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a run has cost: its calls, tokens and dollars, and how servers answered for its models."""
-
-    calls: int
-    tokens: Mapping[str, int | None]
-    """The tokens of each kind, None where they are unknown."""
-    usd: float | None
-    told: Sequence[str]
-    left_out: Mapping[str, Sequence[str]]
-    """The parameters that a server refused, by player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +89,6 @@ def row_of(
     last: Any,  # noqa: ANN401  a world's own state
     counted: "SpellsAndRatings",
     measures: Iterable[Measure],
-    costs: Costs,
 ) -> Row:
     """Return the row of a run that has finished, from its last state and all its measures."""
     world, length = run.world, stretch(run.setting.config.rounds)
@@ -131,12 +103,6 @@ def row_of(
             of_turns[name][int(scope.removeprefix("turn/")) // length].append(value)
     return {
         "run": run.id,
-        "told": compact(costs.told),
-        "model_settings": canonical(_settings_of_chats(run)),
-        "left_out": canonical({**costs.left_out}),
-        "calls": costs.calls,
-        **{f"tokens_{kind}": costs.tokens[kind] for kind in TOKENS},
-        "usd": costs.usd,
         "winners": compact([agent for agent, has_won in won(world, last).items() if has_won]),
         "measures": canonical(of_scopes),
         "over_time": compact(
@@ -144,22 +110,6 @@ def row_of(
         ),
         "spells": compact(counted.spells),
         "ratings": compact(counted.ratings),
-    }
-
-
-def _settings_of_chats(run: Run) -> dict[str, Any]:
-    """Return the parameters with which each chat model of a run was asked, by its spec."""
-    specs = {*run.models.values(), observer_asked(run.world, run.setting)} - {""}
-    chats = {spec: parse_spec(run.world.policies, spec, run.model_settings).settings for spec in specs}
-    return {
-        spec: {
-            "model": one.model,
-            "api": one.api,
-            **one.parameters(""),
-            "response_format": one.response_format,
-        }
-        for spec, one in chats.items()
-        if one
     }
 
 
@@ -229,23 +179,12 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
 
 
 def _stored_row_of(store: Store, run: Run) -> Row:
-    """Return the row of a run whose turns are stored."""
-    tokens, spent = store.figures.tokens(run), store.figures.spent(run, prices_of(store.home))
-    if spent.tokens is None:
-        tokens |= {"in": None, "out": None}
-    told = store.db.execute("select distinct model from calls where run = ? order by 1", [run.id])
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
     counted = SpellsAndRatings(run.world)
     measures_of_world = run.world.measures
     for played in StoredHistory(store, run) if measures_of_world.spells or measures_of_world.truths else ():
         counted.add(played)
-    return row_of(
-        run,
-        state_before(store, run, run.turns),
-        counted,
-        (Measure(*one) for one in measures),
-        Costs(spent.calls, tokens, spent.usd, [model for (model,) in told], store.figures.left_out(run.id)),
-    )
+    return row_of(run, state_before(store, run, run.turns), counted, (Measure(*one) for one in measures))
 
 
 def figures_of(
@@ -269,7 +208,7 @@ def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row
     # It is missing if the process that played the run was killed at its end.
     row = kept or _stored_row_of(store, with_turns(store, store.runs.find(run)))
     REPORTED.values(row)
-    plain = {name: REPORTED.plain(row, name) for name in PLAIN}
+    plain = {name: REPORTED.plain(row, name) for name in REPORTED.json_columns}
     of_run = {name: RUNS.value(about, name) or {} for name in ("models", "scores", "outcomes")}
     rounds = RUNS.value(about, "config")["rounds"]
-    return {**row, **plain, **of_run, "turns": about["turns"], "rounds": rounds}
+    return {**plain, **of_run, "turns": about["turns"], "rounds": rounds}

@@ -4,32 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.record import Json, canonical, sha256
-from hobbes.nodes.journal import CallDetails
-from hobbes.store.schema import TEMPLATES
+from hobbes.store.schema import CALL, TEMPLATES
 
-CALL_COLUMNS = (
-    "run",
-    "turn",
-    "agent",
-    "attempt",
-    "question",
-    "tries",
-    "outcome",
-    "found_as",
-    "model",
-    "player",
-    "system",
-    "prompt",
-    "answer",
-    "reasoning",
-    "reasoning_source",
-    "error",
-    "tokens_in",
-    "tokens_out",
-    *CallDetails._fields,
-    "milliseconds",
-    "arrived",
-)
+CALL_COLUMNS = ("run", "turn", "agent", "attempt", "question", *CALL)
 """The columns of a call that its hash covers, in the order in which they are hashed."""
 
 TURN_COLUMNS = ("run", "turn", "record", "digest", "ledgers", "ended")
@@ -78,11 +55,6 @@ def call_hash(call: Mapping[str, Any]) -> str:
 def turn_hash(row: Sequence[Json]) -> str:
     """Return the hash of the row of a turn, whose values are in the order of TURN_COLUMNS."""
     return sha256(canonical([*row]))[:ROW_HASH]
-
-
-def with_turn_hash(row: Sequence[Json]) -> tuple[Json, ...]:
-    """Return the row of a turn with its hash behind the other values."""
-    return (*row, turn_hash(row))
 
 
 def column_hashes(run: Mapping[str, Any]) -> list[str]:

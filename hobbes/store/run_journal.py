@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -13,21 +13,14 @@ from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
 from hobbes.nodes.reading import deciding
+from hobbes.store.calls import INSERT_CALL, STORED
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
-from hobbes.store.row_hashes import CALL_COLUMNS, call_hash, with_turn_hash
+from hobbes.store.row_hashes import call_hash
 from hobbes.store.runs import now, update_run
-from hobbes.store.turn_figures import RunMeasuring
-from hobbes.store.turns import INSERT_TURN
+from hobbes.store.schema import insertion
+from hobbes.store.turns import INSERT_TURN, hashed
 
-
-def insertion(command: str, table: str, columns: Sequence[str]) -> str:
-    """Return the SQL that inserts a row, whose values are in the order of the columns."""
-    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
-
-
-STORED_COLUMNS = (*CALL_COLUMNS, "row_hash")
-INSERT_CALL = insertion("insert", "calls", STORED_COLUMNS)
 INSERT_TEXT = insertion("insert or ignore", "texts", ("hash", "text"))
 
 
@@ -71,11 +64,6 @@ class RunJournal:
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
 
-    @cached_property
-    def measuring(self) -> RunMeasuring:
-        """Works out the measures of the run while it is played; an answer that a person gives needs none."""
-        return RunMeasuring(self._store, self._begun)
-
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
         if (turn, agent) not in self._attempts:
@@ -107,7 +95,7 @@ class RunJournal:
         if not self._arrived:
             return
         with self._store.db.conn:
-            self._insert(self._arrived)
+            self.insert(self._arrived)
         self._arrived = []
 
     def keep_answer(self, call: Call, question: PersonQuestion) -> bool:
@@ -119,15 +107,11 @@ class RunJournal:
             questions = self._store.runs.find(self._run).questions
             if question not in questions:
                 return False
-            self._insert([call])
+            self.insert([call])
             left = [asdict(one) for one in questions if one != question]
             open_ones = {"question": json.dumps(left)} if left else {"status": "unfinished", "question": None}
             update_run(connection, self._run, open_ones)
             return True
-
-    def give(self, calls: Iterable[Call]) -> None:
-        """Store answers that were given with a fork, in the transaction that stores the fork."""
-        self._insert([*calls])
 
     def keep_whole(
         self, turns: Iterable[tuple[int, str, str, str]], calls: Sequence[Call], found: WorkedOut
@@ -135,13 +119,11 @@ class RunJournal:
         """Store the turns (number, record, digest, ledgers), calls and figures of a finished run."""
         ended, connection = now(), self._store.db.conn
         with connection:
-            rows = ((self._run, *turn, ended) for turn in turns)
-            connection.executemany(INSERT_TURN, map(with_turn_hash, rows))
-            self._insert(calls)
+            connection.executemany(INSERT_TURN, (hashed(self._run, *turn, ended) for turn in turns))
+            self.insert(calls)
             self._store.figures.keep_worked_out(self._begun, found)
 
     def _row(self, call: Call, arrived: str) -> dict[str, Any]:
-        """Return the row of a call."""
         row = {
             "run": self._run,
             "turn": call.address.turn,
@@ -152,8 +134,8 @@ class RunJournal:
         }
         return {**row, "row_hash": call_hash(row)}
 
-    def _insert(self, calls: Sequence[Call]) -> None:
-        """Insert the rows of calls, and the prompts that models and people were sent."""
+    def insert(self, calls: Sequence[Call]) -> None:
+        """Insert calls, and the prompts that models and people were sent, in the caller's transaction."""
         arrived = now()
         rows = [self._row(call, arrived) for call in calls]
         texts = {row["system"]: call.prompt.system for row, call in zip(rows, calls, strict=True)}
@@ -162,16 +144,15 @@ class RunJournal:
                 texts[row["prompt"]] = call.prompt.turn
         self._store.db.conn.executemany(INSERT_TEXT, texts.items())
         # Values by position are bound twice as fast as values by name.
-        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED_COLUMNS), rows))
+        self._store.db.conn.executemany(INSERT_CALL, map(itemgetter(*STORED), rows))
         self._attempts |= {(row["turn"], row["agent"]): row["attempt"] for row in rows}
 
     def turn(self, turn: Logged) -> None:
         """Store a turn, and that the run has it, in one transaction."""
-        number, record, digest, ledgers, played = turn
-        self.measuring.add(played)
+        number, record, digest, ledgers = turn
         with self._store.db.conn as connection:
-            row = (self._run, number, record.text, digest, canonical(ledgers), now())
-            connection.execute(INSERT_TURN, with_turn_hash(row))
+            row = hashed(self._run, number, record.text, digest, canonical(ledgers), now())
+            connection.execute(INSERT_TURN, row)
             connection.execute(
                 "update runs set turns = max(turns, ?), digest = ?, status = 'unfinished', error = null"
                 " where id = ?",

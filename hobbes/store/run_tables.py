@@ -6,17 +6,13 @@ Further columns tell which call of each agent and turn counts, and which calls f
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 from typing import Any, TypeAlias
 
-from hobbes.engine.answer import DECISIONS
 from hobbes.engine.measures import agent_turns_of
 from hobbes.engine.names import did_you_mean
 from hobbes.errors import MissingError
-from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION
 from hobbes.store.calls import by_turn
-from hobbes.store.history import StoredHistory, scores
+from hobbes.store.history import StoredHistory, state_after
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
 from hobbes.store.recorded_run import Run
@@ -89,7 +85,7 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
     cursor = store.db.execute(QUERIES[name], [run.id])
     columns = {column: types[column] for column, *_ in cursor.description}
     if name == "calls":
-        rows = _with_what_counts(_with_texts(store, store.calls.rows(run.id)))
+        rows = _with_what_counts(store, run, _with_texts(store, store.calls.rows(run.id)))
         return RunTable(name, {**columns, "decides": bool, "failed": bool}, rows)
     if name != "measures":
         store.turns.check(run)
@@ -102,8 +98,7 @@ def table_of(store: Store, run: Run, name: str) -> RunTable:
 
 
 def _with_decisions(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows of turns with the numbers of their decisions and failures."""
-    decided, failed = by_turn(store.calls.outcomes(run.id))
+    decided, failed = by_turn(store.calls.decisions(run.id))
     for row in rows:
         yield {**row, "decisions": decided[row["turn"]], "failures": failed[row["turn"]]}
 
@@ -115,20 +110,12 @@ def _with_texts(store: Store, rows: Iterator[Row]) -> Iterator[Row]:
         yield {column: row[column] for column in CALL_COLUMNS} | {"system": system, "prompt": prompt}
 
 
-def _with_what_counts(rows: Iterator[Row]) -> Iterator[Row]:
+def _with_what_counts(store: Store, run: Run, rows: Iterator[Row]) -> Iterator[Row]:
     """Yield the rows of calls; each says whether it counts for its agent and turn, and whether it failed."""
-    for _, calls in groupby(rows, key=itemgetter("turn", "agent")):
-        attempts = list(calls)
-        counting = [r for r in attempts if _may_count(r["question"], r["outcome"])]
-        counts = counting[-1] if counting else None
-        for row in attempts:
-            failed = row is counts and row["outcome"] not in DECISIONS
-            yield {**row, "decides": row is counts, "failed": failed}
-
-
-def _may_count(question: int, outcome: str) -> bool:
-    """Return whether a call counts unless a later one does (see nodes.reading.deciding)."""
-    return question == TURN_QUESTION or (question == FOLLOW_UP_QUESTION and outcome in DECISIONS)
+    failed = {(d.turn, d.agent, d.attempt): d.failed for d in store.calls.decisions(run.id)}
+    for row in rows:
+        address = row["turn"], row["agent"], row["attempt"]
+        yield {**row, "decides": address in failed, "failed": failed.get(address, False)}
 
 
 def _agent_turns(store: Store, run: Run) -> RunTable:
@@ -142,7 +129,6 @@ def _agent_turns(store: Store, run: Run) -> RunTable:
 
 
 def _failures(store: Store, run: Run) -> RunTable:
-    """Return the failed calls among those that count."""
     rows = (
         {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
         for d in store.calls.decisions(run.id)
@@ -152,17 +138,15 @@ def _failures(store: Store, run: Run) -> RunTable:
 
 
 def _scores(store: Store, run: Run) -> RunTable:
-    """Return the score of each agent after each turn."""
     rows = (
-        {"run": run.id, "turn": turn, "agent": agent, "score": score}
-        for turn, now in scores(store, run)
-        for agent, score in now.items()
+        {"run": run.id, "turn": turn.turn, "agent": agent, "score": score}
+        for turn in store.turns.of(run)
+        for agent, score in run.world.scores(state_after(run, turn)).items()
     )
     return RunTable("scores", {**ADDRESS, "score": int}, rows)
 
 
 def _notes(store: Store, run: Run) -> RunTable:
-    """Return what people noted of the run, its turns, its agents' turns and its events."""
     rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
     texts = {"tags": str, "note": str, "written": str}
     return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)

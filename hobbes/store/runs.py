@@ -33,7 +33,7 @@ from hobbes.worlds import world_named
 
 Row = dict[str, Any]
 
-RESERVED = {"last", "compare", "search", "experiments", "notes", "probes", "codes"}
+RESERVED = {"last", "compare", "search", "experiments", "notes", "probes"}
 """Names that no run may have: `last` is the newest run, and the others are pages of `hobbes view`."""
 
 
@@ -189,8 +189,8 @@ class Runs:
     def find(self, reference: str) -> Run:
         """Return the run with this id, unique prefix of an id, or name; `last` is the newest run.
 
-        One of an experiment may have kept no turns: `pure.with_turns` plays them again. Raise MissingError if
-        there is none, UsageError if there are several, DamagedError if it is damaged.
+        One of an experiment may have kept no turns: `policy_games.with_turns` plays them again. Raise
+        MissingError if there is none, UsageError if there are several, DamagedError if it is damaged.
         """
         row = self._found(reference)
         check_row(row)
@@ -204,7 +204,6 @@ class Runs:
         return self._as_run(self._found(reference))
 
     def _found(self, reference: str) -> Row:
-        """Return the row of the run that is meant."""
         table = self._db.table("runs")
         if reference == "last":
             rows = list(table.rows_where(order_by="rowid desc", limit=1))
@@ -257,7 +256,6 @@ class Runs:
         )
 
     def _stretch(self, world: AnyWorld, row: Row, way: Way) -> Stretch:
-        """Return how some turns of a run were played."""
         try:
             setting = self._setting(world, row, way["config"])
         except ValueError as error:
@@ -270,7 +268,6 @@ class Runs:
         return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
 
     def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:
-        """Return the prompts of a run, or those of its earlier turns."""
         templates = [self.text(way[column]) for column in TEMPLATES]
         for column, text in zip(TEMPLATES, templates, strict=True):
             if text is None:
@@ -339,7 +336,6 @@ def changed_columns(row: Row) -> list[str]:
 
 
 def _plain_way(row: Mapping[str, Any]) -> Row:
-    """Return the columns of a run that say how it is played, as plain JSON."""
     return {column: RUNS.plain(row, column) for column in WAY}
 
 

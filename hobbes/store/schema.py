@@ -61,10 +61,15 @@ CALL: Mapping[str, type] = {
     "milliseconds": int,
     "arrived": str,
 }
-"""The columns of a call after those that say which one it is."""
+"""The columns of a call after those that say which one it is, in the order in which they are hashed."""
 
 RUN = [("run", "runs", "id")]
 """The foreign key of such a table."""
+
+
+def insertion(command: str, table: str, columns: Sequence[str]) -> str:
+    """Return the SQL that inserts a row, whose values are in the order of the columns."""
+    return f"{command} into {table} ({', '.join(columns)}) values ({', '.join('?' for _ in columns)})"
 
 
 def create(db: Database) -> None:
@@ -137,14 +142,7 @@ def _create_tables(db: Database) -> None:
         f" generated always as (json_extract({RECORD}, '$.state')) virtual"
     )
     db.table("calls").create(
-        {
-            **ADDRESS,
-            "agent": str,
-            "attempt": int,
-            "question": int,
-            **CALL,
-            "row_hash": str,
-        },
+        {**ADDRESS, "agent": str, "attempt": int, "question": int, **CALL, "row_hash": str},
         pk=(*ADDRESS, "agent", "attempt"),
         strict=True,
         foreign_keys=[*RUN, ("system", "texts", "hash")],  # no table has the prompts of policies
@@ -158,21 +156,7 @@ def _create_tables(db: Database) -> None:
     db.table("reported").create(
         {
             "run": str,
-            "told": str,
-            "model_settings": str,
-            "left_out": str,
-            "calls": int,
-            "tokens_in": int,
-            "tokens_out": int,
-            "tokens_cached": int,
-            "tokens_cache_written": int,
-            "tokens_reasoning": int,
-            "usd": float,
-            "winners": str,
-            "measures": str,
-            "over_time": str,
-            "spells": str,
-            "ratings": str,
+            **dict.fromkeys(("winners", "measures", "over_time", "spells", "ratings"), str),
         },
         pk="run",
         strict=True,
@@ -197,7 +181,6 @@ def _create_tables(db: Database) -> None:
 
 
 def _create_tables_of_probes(db: Database) -> None:
-    """Create the tables of probes."""
     asked = {"situations": str, "columns": str, "times": int}
     db.table("probes").create(
         {"name": str, "world": str, **asked, "started": str, "hobbes": str}, pk="name", strict=True

@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic import Json
+from pydantic import Json as JsonText
 from sqlite_utils import Database
 
-from hobbes.engine.record import canonical, sha256
+from hobbes.engine.memory import Memory
+from hobbes.engine.record import Json, canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
 from hobbes.store.columns import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import Run
-from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash, with_turn_hash
-from hobbes.store.schema import COUNTS
+from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash
+from hobbes.store.schema import COUNTS, insertion
 
 TURNS = Table(
     "turns",
     {"run": str, "turn": int, "digest": str, "ended": str},
-    {"ledgers": Json[dict[str, Any]]},
+    {"ledgers": JsonText[dict[str, Any]]},
     lambda row, problem: damage_error(row["run"], f", turn {row['turn']}", problem),
 )
 """The columns of a turn beside its record, which the digests cover."""
@@ -28,8 +29,13 @@ TURNS = Table(
 STORED = (*TURN_COLUMNS, "row_hash")
 """The columns of a turn as it is stored; `state` is a part of the record."""
 
-INSERT_TURN = f"insert or replace into turns ({', '.join(STORED)}) values ({', '.join('?' for _ in STORED)})"  # noqa: S608  names are ours
+INSERT_TURN = insertion("insert or replace", "turns", STORED)
 """If a turn is stored again after a crash, its row replaces the first one."""
+
+
+def hashed(*row: Json) -> tuple[Json, ...]:
+    """Return the row of a turn, whose values are in the order of TURN_COLUMNS, with its hash behind them."""
+    return (*row, turn_hash(row))
 
 
 @dataclass(frozen=True)
@@ -125,21 +131,13 @@ class Turns:
 
         Those of scripted policies are not stored, because they follow from the turn before.
         """
-        run_at_turn = run.at(turn)
+        world, setting = run.world, run.at(turn).setting
+        state = world.setup(setting.config, setting.agents, setting.seed)
+        memories: Mapping[str, Memory] = {}
         if turn:
             (last,) = self.of(run, turn - 1, turn - 1)
-            state, memories = (
-                run_at_turn.world.state.load(run_at_turn.setting, last.record.state),
-                last.record.memories,
-            )
-        else:
-            state, memories = (
-                run_at_turn.world.setup(
-                    run_at_turn.setting.config, run_at_turn.setting.agents, run_at_turn.setting.seed
-                ),
-                {},
-            )
-        return {agent: canonical(view) for agent, view in views(run_at_turn.world, state, memories).items()}
+            state, memories = world.state.load(setting, last.record.state), last.record.memories
+        return {agent: canonical(view) for agent, view in views(world, state, memories).items()}
 
     def copy(self, parent: Run, turns: int, run: str) -> str:
         """Copy the first turns of a run to its fork. Return the digest of the last one, empty without any.
@@ -149,8 +147,8 @@ class Turns:
         if not turns:
             return ""
         rows = (
-            (run, turn.turn, turn.text, turn.digest, turn.ledgers_text, turn.ended)
+            hashed(run, turn.turn, turn.text, turn.digest, turn.ledgers_text, turn.ended)
             for turn in self.of(parent, 0, turns - 1)
         )
-        self._db.conn.executemany(INSERT_TURN, map(with_turn_hash, rows))
+        self._db.conn.executemany(INSERT_TURN, rows)
         return self._digest_of(parent, turns - 1)

@@ -12,7 +12,6 @@ import httpx2
 
 from hobbes.engine.telling import counted
 from hobbes.nodes.call_failures import IS_IT_RUNNING
-from hobbes.nodes.dialects import SHUTDOWN
 from hobbes.nodes.models import OPENAI, Models, ModelSettings
 from hobbes.nodes.secrecy import ADDRESS, safe_line
 
@@ -103,14 +102,8 @@ def _ask(base: str, key: str, model: str | None = None) -> str:
     if answer.status_code != httpx2.codes.OK:
         return f"answers with status {answer.status_code}"
     try:
-        models = {listed["id"]: listed for listed in answer.json()["data"]}
+        models = {listed["id"] for listed in answer.json()["data"]}
     except (ValueError, KeyError, TypeError):
         return "answers, but not like a chat-completions server"
     told = f"answers; it has {counted(len(models), 'model')}"
-    if model is None:
-        return told
-    if model not in models:
-        return f"{told}, and {model} is not one of them"
-    days = (models[model].get(field) for field in SHUTDOWN)
-    day = next((day for day in days if isinstance(day, str) and day), None)
-    return f"{told}; {model} will be shut down: {safe_line(day)}" if day else told
+    return told if model is None or model in models else f"{told}, and {model} is not one of them"

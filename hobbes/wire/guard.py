@@ -85,5 +85,4 @@ def _host(request: Request) -> str | None:
 
 
 def _refusal(status: int, why: str) -> Response:
-    """Return a refusal in one line."""
     return PlainTextResponse(f"hobbes: {why}\n", status, headers=CLOSE)

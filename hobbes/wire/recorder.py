@@ -115,7 +115,6 @@ def _play_and_report(home: Store, request: RunOptions) -> dict[str, Any]:
 
 @contextmanager
 def _fresh() -> Iterator[Store]:
-    """Open the run database of a temporary home folder."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder, open_store(Path(folder)) as opened:
         yield opened
 

@@ -136,7 +136,6 @@ def _answer(address: str, body: dict[str, Any]) -> str:
 
 
 def _view(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the view in the last message."""
     content = message.get("content")
     view = view_in(content) if isinstance(content, str) else None
     if view is None:
@@ -145,7 +144,6 @@ def _view(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return a chat completion with this text."""
     prompt_tokens = approximate_tokens("".join(str(message.get("content")) for message in body["messages"]))
     answered = approximate_tokens(text)
     call = hashlib.sha256(json.dumps([body, text]).encode()).hexdigest()[:24]

@@ -1,15 +1,13 @@
 """Clocks that are set while a run is played, and a machine that sleeps: they change nothing but times."""
 
 import asyncio
+import contextlib
 import itertools
 import time
 from datetime import datetime, timedelta, tzinfo
 
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 from starlette.status import HTTP_200_OK
 
 from hobbes.errors import HaltedRunError
@@ -21,12 +19,15 @@ from hobbes.prove.verification import faults
 from hobbes.store import runs
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-from hobbes.wire.recorder import environment, in_thread
+from tests.play.test_observer import game, granting_all, to_the_end
+from tests.play.test_second_question import answering
 from tests.small_runs import go, played
 from tests.wire.test_faults import served
 
 DAY = 24 * 60 * 60
 ROUNDS = 6
+LAST_CHECKPOINT = "langgraph.checkpoint.base.id._last_v6_timestamp"
+"""The time of the last checkpoint of this process; None in a new one."""
 
 
 class Clocks:
@@ -51,6 +52,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     monkeypatch.setattr(time, "time", lambda: wall() + ahead.wall)
     monkeypatch.setattr(time, "time_ns", lambda: wall_ns() + int(ahead.wall * 10**9))
     monkeypatch.setattr(runs, "datetime", Datetime)
+    monkeypatch.setattr(LAST_CHECKPOINT, None)
     return ahead
 
 
@@ -108,6 +110,22 @@ def test_a_run_that_stopped_goes_on_at_another_time(opened: Store, clocks: Clock
     assert list(faults(opened, run)) == []
 
 
+@pytest.mark.parametrize("observer", ["always", "human"])
+def test_a_run_goes_on_in_another_process_whose_clock_is_behind(
+    opened: Store, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, observer: str
+) -> None:
+    """LangGraph numbers checkpoints by the time: those of the first process seem to be the last ones."""
+    whole = to_the_end(opened, begin(opened, game("always")), granting_all)
+    clocks.wall = DAY
+    run = begin(opened, game(observer), Caps(calls=6))
+    with contextlib.suppress(HaltedRunError):
+        go(opened, run)
+    clocks.wall = 0
+    monkeypatch.setattr(LAST_CHECKPOINT, None)
+    run = to_the_end(opened, recap(opened, opened.runs.find(run.id), {"calls": 99}), granting_all)
+    assert (run.digest, run.status) == (whole.digest, "finished")
+
+
 def test_max_seconds_counts_time_and_not_the_clock(opened: Store, clocks: Clocks) -> None:
     run = begin(opened, asked(), Caps(seconds=3600))
     assert played_while(clocks, opened, run, [DAY, -DAY]).status == "finished"
@@ -125,18 +143,15 @@ def test_max_seconds_is_kept_while_a_call_waits(opened: Store, clocks: Clocks, s
     waits: list[float] = []
     limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "4s"}
 
-    async def completions(_: Request) -> JSONResponse:
-        choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
-        headers = limits if status == HTTP_200_OK else {"retry-after": "4"}
-        return JSONResponse({"choices": [choice]}, status, headers)
+    choice = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
+    headers = limits if status == HTTP_200_OK else {"retry-after": "4"}
 
     async def wait(seconds: float) -> None:
         waits.append(seconds)
         clocks.monotonic += seconds
 
     call_failures.wait.set(wait)
-    server = in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])]))
-    with server as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with answering(lambda _: JSONResponse({"choices": [choice]}, status, headers)):
         run = begin(opened, RunOptions("mining", 1, models="openai:m"), Caps(seconds=5))
         with pytest.raises(HaltedRunError, match="--max-seconds 5 is reached"):
             go(opened, run)

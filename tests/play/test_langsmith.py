@@ -17,6 +17,8 @@ from hobbes.wire.stand_in import stand_in
 from tests.conftest import ROOT
 
 COMMANDS = """
+import os
+import urllib.request
 from contextlib import suppress
 from hobbes.cli import app
 from hobbes.errors import HobbesError
@@ -83,10 +85,6 @@ print(tracing_is_enabled())
     assert printed.endswith("True\n")
 
 
-def test_a_run_is_uploaded_where_somebody_asks_for_it(home: Path) -> None:
-    assert uploads_of('hobbes(*SMALL, "--trace-langsmith")', home)[0]
-
-
 def test_the_graphs_of_studio_follow_the_environment(home: Path) -> None:
     studio = """
 import asyncio
@@ -98,9 +96,12 @@ wait_for_all_tracers()
     assert uploads_of(studio, home)[0]
 
 
-def test_hobbes_graph_follows_the_environment(home: Path) -> None:
-    travel = """
-hobbes(*SMALL)
+def test_a_run_is_uploaded_where_somebody_asks_for_it_and_hobbes_graph_follows_the_environment(
+    home: Path,
+) -> None:
+    script = """
+hobbes(*SMALL, "--trace-langsmith")
+urllib.request.urlopen(f"{os.environ['LANGSMITH_ENDPOINT']}/then", data=b"")
 import asyncio
 import hobbes as api
 
@@ -112,4 +113,7 @@ async def travel():
 asyncio.run(travel())
 wait_for_all_tracers()
 """
-    assert uploads_of(travel, home)[0]
+    uploads, _ = uploads_of(script, home)
+    of_run, of_graph = uploads[: uploads.index("/v1/then")], uploads[uploads.index("/v1/then") + 1 :]
+    assert of_run
+    assert of_graph

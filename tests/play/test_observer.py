@@ -62,7 +62,9 @@ def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
 
 def test_a_run_waits_across_processes_and_goes_on(process: Callable[..., forking.Command], cli: Cli) -> None:
     def told(*arguments: str) -> Any:
-        return json.loads(process(*arguments).communicate()[0])
+        said, errors = process(*arguments).communicate()
+        assert said, errors
+        return json.loads(said)
 
     game = ("run", "trust", "--rounds", "2", "--model", MODELS, "--json")
     scripted = json.loads(cli(*game, "--observer", "always").stdout)

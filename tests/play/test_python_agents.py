@@ -469,11 +469,11 @@ def test_one_that_never_ends_does_not_keep_the_command_from_ending(
         assert store.runs.find("last").status == "finished"
 
 
-@pytest.mark.parametrize("name", ["leaves_a_thread", "leaves_a_task"])
 def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_ending(
-    file: Path, home: Path, name: str
+    file: Path, home: Path
 ) -> None:
-    words = f"run mining --agents 1 --rounds 1 --model python:{file}:{name} --json --home {home}"
+    models = f"python:{file}:leaves_a_thread*1,python:{file}:leaves_a_task*1"
+    words = f"run mining --agents 2 --rounds 1 --model {models} --json --home {home}"
     done = subprocess.run(
         [sys.executable, "-m", "hobbes", *words.split()],
         cwd=ROOT,
@@ -481,7 +481,7 @@ def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_end
         timeout=60,
         check=True,
     )
-    assert json.loads(done.stdout)["outcomes"] == {"answered": 1}
+    assert json.loads(done.stdout)["outcomes"] == {"answered": 2}
 
 
 @pytest.mark.parametrize(

@@ -189,8 +189,3 @@ def test_the_observer_is_shown_the_requests_of_the_turn(cli: Cli) -> None:
     prompt = json.loads(cli("prompts", "render", *asked).stdout)
     assert prompt["system"].startswith("You are the observer")
     assert [request["unit"] for request in json.loads(prompt["turn"])["requests"]] == ["unit-a", "unit-b"]
-
-
-def test_the_help_says_what_stands_in_for_models(cli: Cli) -> None:
-    told = " ".join(cli("prompts", "render", "--help").stdout.split())
-    assert "if chat models are to play, the prompt of turn 0 is exact" in told

@@ -9,10 +9,11 @@ import pytest
 from hobbes.errors import UsageError
 from hobbes.files import read_toml
 from hobbes.play.run_file import read_run_file
+from hobbes.play.start import begin
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
-from tests.small_runs import played
+from tests.small_runs import go
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
@@ -44,7 +45,7 @@ def test_a_run_file_says_why_and_its_run_is_still_contested_in_its_last_quarter(
     opened: Store, file: Path
 ) -> None:
     assert file.read_text(encoding="utf-8").startswith("# ")
-    run = played(opened, read_run_file(file))
+    run = go(opened, begin(opened, read_run_file(file)))
     late = [event.type for turn in opened.turns.of(run, run.turns * 3 // 4) for event in turn.record.events]
     found = Counter(kind for kind in late if kind in CONTESTS[run.world.name])
     assert run.turns >= 20

@@ -36,7 +36,7 @@ from hobbes.wire.recorder import environment, in_thread
 from hobbes.worlds import WORLDS
 from tests.conftest import ROOT
 from tests.faults import failing
-from tests.play.test_failures import completion, server
+from tests.play.test_failures import completion
 from tests.play.test_observer import game, granting_all, on
 from tests.play.test_second_question import UNREADABLE, answering
 from tests.small_experiment import FILE, play_all, written
@@ -854,10 +854,10 @@ def test_a_run_that_halts_and_is_resumed_verifies_at_every_stop(opened: Store) -
 def test_a_run_whose_provider_fails_verifies_whether_it_is_gone_or_comes_back(opened: Store) -> None:
     healthy = False
 
-    def answer(_: int) -> Response:
+    def answer(_: str) -> Response:
         return completion() if healthy else JSONResponse({"error": {"message": "down"}}, 401)
 
-    with server(answer) as base, environment(OPENAI_BASE_URL=base, OPENAI_API_KEY="none"):
+    with answering(answer):
         run = begin(opened, RunOptions("mining", 3, models="openai:m", values={"rounds": 3}))
         with pytest.raises(HaltedRunError):
             asyncio.run(go_on(opened, run, lambda _: None))

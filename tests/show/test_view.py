@@ -252,7 +252,7 @@ def test_the_page_of_a_run_shows_who_is_thinking_and_each_answer_that_has_arrive
         reply = Reply("<b>mine</b>", "m", milliseconds=1500)
         call = Call(Address(0, "miner-02"), Prompt("", "p"), reply, Outcome.ANSWERED, FoundAs.JSON)
         with opened.db.conn:
-            RunJournal(opened, run).give([call])
+            RunJournal(opened, run).insert([call])
         assert now_on(pages) == (["miner-01", "miner-03"], ["miner-02 answered 1.5 s <b>mine</b>"])
 
 

@@ -144,7 +144,7 @@ def all_rows() -> st.SearchStrategy[tuple[float, int, object]]:
 
 
 @pytest.mark.filterwarnings("ignore:run ")
-@settings(max_examples=examples(40, 20_000), deadline=None)
+@settings(max_examples=examples(25, 20_000), deadline=None)
 @given(where=all_rows(), reader=st.sampled_from([*COMMANDS, *PAGES, None]))
 def test_whatever_stands_in_a_column_is_told_in_one_line(
     whole: Path, where: tuple[float, int, object], reader: tuple[str, ...] | str | None
@@ -175,8 +175,8 @@ def test_a_run_without_a_value_is_told_and_hides_no_other(whole: Path, column: s
         assert cli(home, "verify", OTHER).exit_code == 0
 
 
-@pytest.mark.parametrize("value", [None, "x", "7", NESTED], ids=["null", "text", "number", "nested"])
-@pytest.mark.parametrize("column", ["told", "model_settings", "measures", "winners", "ratings", "left_out"])
+@pytest.mark.parametrize("value", [None, NESTED], ids=["null", "nested"])
+@pytest.mark.parametrize("column", ["measures", "winners", "ratings"])
 def test_a_report_leaves_out_a_damaged_row_and_has_all_others(
     whole: Path, column: str, value: str | None
 ) -> None:

@@ -9,13 +9,12 @@ from weakref import ref
 import pytest
 
 from hobbes.engine.measures import PlayedTurn
+from hobbes.play import start
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove import verification
 from hobbes.prove.verification import faults
-from hobbes.store import turn_figures
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run
 from tests.small_runs import go, mining
 
 SMALL = {"rows": 2, "cols": 2}
@@ -60,8 +59,7 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(
             renamed.append(self.run.id)
             return StoredHistory.__iter__(self)
 
-    monkeypatch.setattr(turn_figures, "MAX_KEPT_INTENTS", 0)
-    monkeypatch.setattr(turn_figures, "StoredHistory", Renaming)
+    monkeypatch.setattr(start, "StoredHistory", Renaming)
     run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 2})))
     assert renamed == [run.id]
     assert opened.runs.find("renamed").status == "finished"
@@ -74,20 +72,3 @@ def test_the_measures_of_the_run_stand_before_those_of_its_halves_and_turns(open
         *("run", "first-half", "second-half"),
         *("turn/0", "turn/1", "turn/2"),
     ]
-
-
-@pytest.mark.parametrize("kept", [0, 5, 400])
-def test_a_game_that_may_end_early_has_the_same_measures_however_many_intents_are_kept(
-    opened: Store, monkeypatch: pytest.MonkeyPatch, kept: int
-) -> None:
-    read: list[Run] = []
-
-    def reading(store: Store, run: Run) -> StoredHistory:
-        read.append(run)
-        return StoredHistory(store, run)
-
-    monkeypatch.setattr(turn_figures, "MAX_KEPT_INTENTS", kept)
-    monkeypatch.setattr(turn_figures, "StoredHistory", reading)
-    run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 5})))
-    assert len(read) == (kept < 2 * run.turns)
-    assert list(faults(opened, run)) == []

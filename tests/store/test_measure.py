@@ -20,7 +20,6 @@ from hobbes.store.policy_games import with_turns
 from hobbes.store.reported import measure_anew
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
-from tests.small_experiment import play_all, written
 from tests.small_runs import mining
 
 
@@ -84,28 +83,26 @@ def test_measures_of_the_same_version_have_to_be_what_the_turns_give(opened: Sto
 
 
 def test_what_reports_read_is_made_anew_with_the_measures(
-    opened: Store, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    small: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One run has its turns; the others kept none, and are played again."""
-    play_all(opened, written(tmp_path))
-    with_turns(opened, opened.runs.find("small.open.1"))
+    with_turns(small, small.runs.find("small.open.1"))
     monkeypatch.setitem(WORLDS, "mining", LATER)
-    for row in opened.runs.rows():
-        measure_anew(opened, with_turns(opened, opened.runs.find(row["id"])))
-    kept = opened.db.execute("select json_extract(measures, '$.claims[0]') from reported").fetchall()
+    for row in small.runs.rows():
+        measure_anew(small, with_turns(small, small.runs.find(row["id"])))
+    kept = small.db.execute("select json_extract(measures, '$.claims[0]') from reported").fetchall()
     assert {claimed for (claimed,) in kept} == {16}
-    assert report(opened, "small").arms["open"].measures["claims"].mean == 16
+    assert report(small, "small").arms["open"].measures["claims"].mean == 16
 
 
 def test_a_run_that_kept_no_turns_is_measured_when_it_is_opened(
-    opened: Store, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    small: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play_all(opened, written(tmp_path))
     monkeypatch.setitem(WORLDS, "mining", LATER)
-    run = with_turns(opened, opened.runs.find("small.open.1"))
-    assert list(verify(opened, opened.runs.find(run.id))) == []
+    run = with_turns(small, small.runs.find("small.open.1"))
+    assert list(verify(small, small.runs.find(run.id))) == []
     of_run = "select json_extract(measures, '$.claims[0]') from reported where run = ?"
-    assert opened.db.execute(of_run, [run.id]).fetchall() == [(16,)]
+    assert small.db.execute(of_run, [run.id]).fetchall() == [(16,)]
 
 
 def test_only_a_finished_whole_run_is_measured(opened: Store) -> None:

@@ -23,6 +23,7 @@ from tests.conftest import Cli
 from tests.small_runs import go, mining
 
 TO_SCHEMA_5 = f"""
+{"".join(f"alter table reported add column {column} text;" for column in migration.COLUMNS_OF_COSTS)}
 alter table runs drop column measures_version;
 alter table runs drop column servers;
 alter table turns drop column row_hash;

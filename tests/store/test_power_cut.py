@@ -181,7 +181,7 @@ def test_the_run_database_and_the_checkpoints_may_be_of_any_two_moments(game: Ga
 
 def test_a_model_is_asked_again_only_for_what_is_not_on_disk(tmp_path: Path) -> None:
     with serving() as base:
-        whole = reference(MODELS, tmp_path / "whole")
+        whole = reference(MODELS, tmp_path / "whole", every=2)
         for i, runs in enumerate(whole.moments):
             for checkpoints in (None, whole.moments[-1]):
                 home = home_of(tmp_path / f"{i}-{checkpoints is None}", runs, checkpoints)
@@ -263,7 +263,7 @@ def test_checkpoints_whose_header_makes_them_read_only_are_thrown_away(tmp_path:
 
 def test_damaged_checkpoints_are_thrown_away(tmp_path: Path) -> None:
     whole = reference(mining(3), tmp_path / "whole", every=2)
-    check_damage(whole, tmp_path, 20, random.Random(2))  # noqa: S311  no secret
+    check_damage(whole, tmp_path, 10, random.Random(2))  # noqa: S311  no secret
     home = home_of(tmp_path / "no database", whole.moments[3], None)
     (home / "checkpoints.db").write_bytes(b"\0garbage" * 1000)
     (home / "checkpoints.db-wal").write_bytes(b"garbage")

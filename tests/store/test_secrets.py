@@ -7,7 +7,7 @@ import re
 import sqlite3
 import sys
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,8 @@ from hobbes.show.web.server import site
 from hobbes.wire import recorder
 from hobbes.wire.recorder import environment as environment_of
 from hobbes.wire.recorder import in_thread
-from tests.conftest import Cli, Hobbes
+from tests.conftest import Cli
+from tests.forking import Command
 
 WHO = "somebody:canary%40base-0123"
 """Who asks, in an address."""
@@ -92,7 +93,7 @@ RUN = ("run", "mining", "--agents", "2", "--rounds", "2", "--model", "openai:m")
 
 def test_no_key_is_in_any_file_or_output(
     environment: dict[str, str],
-    hobbes: Hobbes,
+    process: Callable[..., Command],
     home: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -119,9 +120,9 @@ def test_no_key_is_in_any_file_or_output(
             for form in ("jsonl", "csv", "parquet", "html")
         ),
     ]
-    done = hobbes(*RUN, "--set", "reask=1", "--name", "told", env=environment)
-    assert done.returncode == 1, done.stderr
-    outputs = [done.stdout + done.stderr]
+    playing = process(*RUN, "--set", "reask=1", "--name", "told", env=environment)
+    outputs = ["".join(playing.communicate())]
+    assert playing.returncode == 1, outputs
     for words, env, code in commands:
         shown = CliRunner().invoke(app, words, env={"HOBBES_HOME": str(home), **env})
         assert shown.exit_code == code, (words, shown.output)
