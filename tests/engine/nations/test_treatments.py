@@ -34,10 +34,6 @@ def test_constants_may_be_given_in_part() -> None:
     assert state.constants.c_mil_purchase_price == 20
 
 
-def test_the_score_is_welfare() -> None:
-    assert NATIONS.scores(turn(board(), {}).after) == {A: 30, B: 30, C: 30}
-
-
 def test_a_ring_joins_each_territory_to_the_next_and_the_last_to_the_first() -> None:
     assert ring(["a", "b", "c"]) == (("a", "b"), ("b", "c"), ("c", "a"))
     assert ring(["a", "b"]) == (("a", "b"),)
@@ -104,31 +100,6 @@ def test_land_is_rich_in_one_resource_and_poor_in_the_others() -> None:
     assert state.supply(B) == {"energy": 10, "food": 40, "minerals": 10}
     assert state.supply(C) == {"energy": 10, "food": 10, "minerals": 40}
     assert state.supply(D) == state.supply(A)
-
-
-def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_ends() -> None:
-    state = board(territories_per_agent=2, resources=True)
-    grants = {"resource_grants": {C: {"food": 30}, A: {"food": 30, "energy": 1}}}
-    played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 40}}}})
-    assert played.ledgers["resources_handed_over"] == {
-        A: {C: {"food": 10}},  # all of A's own 10; not of the 10 that it got
-        B: {A: {"energy": 1, "food": 10}, C: {"food": 30}},  # C first: 40 - 30 leaves 10 of A's 30
-        C: {},
-    }
-    assert [(mend.agent, mend.code, mend.said, mend.kept) for mend in played.mends] == [
-        (
-            A,
-            "nations/resource-grant-cut",
-            {"resource_grants": {C: {"food": 40}}},
-            {"resource_grants": {C: {"food": 10}}},
-        ),
-        (
-            B,
-            "nations/resource-grant-cut",
-            {"resource_grants": {A: {"food": 30}}},
-            {"resource_grants": {A: {"food": 10}}},
-        ),
-    ]
 
 
 def test_the_lines_of_a_resource_name_giver_and_receiver() -> None:

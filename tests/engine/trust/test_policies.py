@@ -54,18 +54,12 @@ def test_each_policy_does_as_its_definition_says(name: str, script: str, answers
     assert versus(name, script) == answers
 
 
-def test_a_beggar_begs_for_what_it_lacks_at_most_ten() -> None:
-    answer = POLICIES.by_name["beggar"](observe(game(), "a"), RngStream(1, 0, "a"))
-    assert (answer["action"], answer["amount"]) == ("beg", 10)
-    near = POLICIES.by_name["beggar"](observe(game(sats={"a": 97, "b": 50}), "a"), RngStream(1, 0, "a"))
-    assert near["amount"] == 3
-
-
 @pytest.mark.parametrize(
     ("sats", "replication", "amount", "reason"),
     [
         (50, True, 10, "I have 50 sats and need 50 more to replicate."),
         (1, True, 10, "I have 1 sat and need 99 more to replicate."),
+        (97, True, 3, "I have 97 sats and need 3 more to replicate."),
         (97, False, 10, "I have 97 sats and want 10 more to live on."),
     ],
 )
@@ -111,9 +105,8 @@ def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
     assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
 
 
-def test_the_default_is_copykitten_and_there_are_twelve() -> None:
+def test_the_default_is_copykitten() -> None:
     assert POLICIES.default == "copykitten"
-    assert len(POLICIES.by_name) == 12
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -177,14 +170,6 @@ def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:
     assert alone.pop("always-block") == "block"
     alone.pop("random")
     assert {*alone.values()} == {"beg"}
-
-
-@pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_policy_takes_noise_and_is_the_same_again(name: str) -> None:
-    view = observe(game(), "a")
-    texts = [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
-    assert texts == [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
-    assert len(set(texts)) > 20
 
 
 def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
