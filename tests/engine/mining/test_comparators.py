@@ -12,9 +12,11 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.mining.policies import POLICIES, spoil, tremble
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.view import observe
+from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import SPOILED_TEXTS, Policies, speak
 from hobbes.engine.record import JsonObject
 from tests.engine.mining.plays import board, picture, play
+from tests.turns import play_policies
 
 KINDS = ("claim", "raid", "defend", "mine")
 
@@ -23,14 +25,6 @@ def answer(name: str, state: State, agent: str = "A") -> dict[str, Any]:
     """Return what a policy answers, without the reflection fields."""
     said = POLICIES.by_name[name](observe(state, agent), RngStream(1, state.turn, agent))
     return {key: value for key, value in said.items() if key in (*KINDS, "plan")}
-
-
-def rounds(state: State, policies: dict[str, str], count: int) -> Iterator[State]:
-    """Let policies play, and yield the state after each round."""
-    for _ in range(count):
-        answers = {agent: answer(name, state, agent) for agent, name in policies.items()}
-        state = play(state, **answers).after
-        yield state
 
 
 # random
@@ -160,10 +154,10 @@ def test_guided_does_not_defend_when_nobody_came() -> None:
 
 
 def test_guided_agents_divide_the_land_equally_and_stop_raiding() -> None:
-    policies = dict.fromkeys("ABC", "guided")
-    *_, last = rounds(board("......./......./.......", agents="ABC"), policies, 12)
-    assert Counter(picture(last).replace("/", "")) == {"A": 7, "B": 7, "C": 7}
-    assert last.news.raids == ()
+    start = board("......./......./.......", agents="ABC", rounds=22)
+    *_, last = play_policies(MINING, start, ["guided"])
+    assert Counter(picture(last.resolved.state).replace("/", "")) == {"A": 7, "B": 7, "C": 7}
+    assert last.resolved.state.news.raids == ()
 
 
 # Noise

@@ -1,7 +1,16 @@
 """Phases 0 to 8, each rule with a case that can be checked by hand. The arithmetic is in the comments."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from inspect import get_annotations
+from typing import Any
+
+from hobbes.engine.nations import phases
+from hobbes.engine.nations.ledgers import TurnLedgers
 from hobbes.engine.nations.phases import in_proportion
 from hobbes.engine.nations.state import State
+from hobbes.engine.nations.validation import Intent
 from tests.engine.nations.stage import A, B, C, D, Turn, board, turn
 
 
@@ -93,6 +102,39 @@ def test_phase_8_at_most_the_mils_that_are_there_are_dismissed_bought_ones_inclu
         {"disband_mils": 9},
         {"disband_mils": 3},
     )
+
+
+PHASES: tuple[Callable[..., object], ...] = (
+    phases.take_orders,
+    phases.earn,
+    phases.allocate,
+    phases.take_damage,
+    phases.pay_upkeep,
+    phases.purchase,
+    phases.fight,
+    phases.transfer,
+    phases.end_turn,
+)
+
+
+def test_a_phase_reads_the_board_and_ledgers_of_earlier_phases_and_no_other() -> None:
+    may_read: dict[str, Any] = {"state": State, "intents": Mapping[str, Intent]}
+    for phase, (name, ledger) in zip(PHASES, get_annotations(TurnLedgers).items(), strict=True):
+        types = get_annotations(phase)
+        assert types.pop("return") is ledger
+        assert types.items() <= may_read.items(), name
+        may_read.pop("intents", None)
+        may_read[name] = ledger
+
+
+def test_no_two_phases_keep_a_ledger_of_one_name() -> None:
+    kept = Counter(
+        ledger.name
+        for phase in get_annotations(TurnLedgers).values()
+        for ledger in fields(phase)
+        if ledger.name != "mends"
+    )
+    assert set(kept.values()) == {1}
 
 
 def test_a_share_by_largest_remainder_adds_up_and_settles_ties_by_name() -> None:

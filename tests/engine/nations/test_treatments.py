@@ -1,12 +1,15 @@
 """Every treatment: what it changes, and which configs are refused."""
 
+import json
 from typing import Any
 
 import pytest
 
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.nations.land import grid, ring
 from hobbes.engine.nations.world import NATIONS
-from hobbes.engine.turn import first_digest
+from hobbes.engine.record import Mend
+from hobbes.engine.turn import first_digest, play_turn
 from tests.engine.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 
@@ -185,6 +188,22 @@ def test_a_config_that_speaks_of_what_there_is_not_is_refused(config: dict[str, 
         board(3, **config)
 
 
+def test_a_config_is_the_same_again_when_it_is_read_back() -> None:
+    settled = setting(
+        3,
+        constants={"c_trade_factor": 1.5},
+        territories={A: ["z", "a"], B: ["b"]},
+        army={A: 1},
+        personas={A: "austerity"},
+        bad_actors={B: {"goal": "damage", "target": C}, C: {"goal": "territories"}},
+        map="file",
+        map_edges=[["a", "b"]],
+        resources=True,
+    )
+    written = settled.config.model_dump(mode="json")
+    assert setting(3, **json.loads(json.dumps(written))).config == settled.config
+
+
 def test_no_agent_may_be_named_like_the_addressee_of_messages_to_all() -> None:
     with pytest.raises(ValueError, match="'all'"):
         board(["all", A])
@@ -202,6 +221,13 @@ def test_a_state_with_only_the_named_fields_is_accepted() -> None:
     assert NATIONS.observe(state, A)["account"] == {}
     # A: 1 + 20 - 4 x 2; B: 2 + 10 - 5 damage - 2 x 2, since it can pay for two of its three mils.
     assert turn(state, {A: {"attacks": {B: 1}}}).after.welfare == {A: 13, B: 3}
+
+
+def test_what_the_turn_cuts_is_recorded_after_what_was_mended_in_the_answers() -> None:
+    repaired = Mend(A, "read", "read/repaired", "{", {})
+    said = ParsedAnswer(Outcome.REPAIRED, FoundAs.REPAIRED, {"purchase_mils": 9}, mends=(repaired,))
+    mends = play_turn(NATIONS, board(2), {}, {A: said}).record.mends
+    assert [mend.code for mend in mends] == ["read/repaired", "nations/purchase-cut"]
 
 
 @pytest.mark.parametrize(

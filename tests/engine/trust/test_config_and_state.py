@@ -7,7 +7,7 @@ import pytest
 
 from hobbes.engine.trust.world import TRUST, names
 from hobbes.engine.world import make_setting
-from hobbes.play.step import step
+from tests.engine.trust.plays import play
 
 UNITS: list[dict[str, Any]] = [{"id": u, "team": u, "sats": 50, "idle": 0, "alive": True} for u in "ab"]
 
@@ -59,18 +59,10 @@ def test_the_game_begins_with_fifty_sats_each() -> None:
 
 
 def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
-    told = step(
-        TRUST,
-        {
-            "config": {"miss": 0},
-            "agents": ["a", "b"],
-            "state": {"turn": 3, "units": UNITS, "winner": None},
-            "answers": {"a": {"action": "high_five"}, "b": '{"action": "high_five", "target": "a"}'},
-        },
-    )
-    assert told["scores"] == {"a": 53, "b": 53}
-    assert told["state"]["turn"] == 4
-    assert [event["type"] for event in told["events"]] == ["high_five", "high_five"]
+    setting = make_setting(TRUST, ["a", "b"], 1, {"miss": 0})
+    state = TRUST.state.load(setting, {"turn": 3, "units": UNITS, "winner": None})
+    round_ = play(state, a="high_five", b="high_five a")
+    assert (round_.sats, round_.after.turn) == ({"a": 53, "b": 53}, 4)
 
 
 @pytest.mark.parametrize(
