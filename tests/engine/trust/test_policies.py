@@ -13,7 +13,7 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.turn import view_of
-from tests.engine.trust.plays import game, match, said, seed_where
+from tests.engine.trust.plays import game, said, seed_where
 from tests.engine.trust.plays import play as play_round
 
 LETTERS = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing"}
@@ -192,27 +192,6 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
         "trust/unknown-field",
         "trust/not-needed",
     } <= codes
-
-
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [("always-high-five", 0.92, 0.98), ("copykitten", 0.75, 0.85), ("copycat", 0, 0.015)],
-)
-def test_how_often_somebody_replicates_in_self_play(name: str, low: float, high: float) -> None:
-    """30 rounds, 15% miss. The exact shares are checked over 20,000 games by tests/soak/test_trust.py."""
-    ended = [match(name, name, seed)[-1] for seed in range(75)]
-    assert low <= sum(s.winner is not None or s.drawn for s in ended) / 75 <= high
-
-
-def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
-    """Both hit (0.85 x 0.85): +3. One misses (0.85 x 0.15 each way): -6 and +4. Both miss: 0.
-
-    0.7225 x 3 + 0.1275 x (-6) + 0.1275 x 4 = 1.9125.
-    """
-    endless = {"threshold": 1_000_000, "start": 1_000}
-    ended = [match("always-high-five", "always-high-five", seed, **endless)[-1] for seed in range(60)]
-    gained = sum(unit.sats - 1_000 for state in ended for unit in state.units) / (60 * 30 * 2)
-    assert gained == pytest.approx(1.9125, abs=0.05)
 
 
 def trembled(share: float, name: str = "always-block", turns: int = 1000, **config: Any) -> list[str]:
