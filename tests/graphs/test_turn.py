@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 
 from hobbes.engine.record import Json
 from hobbes.engine.world import OBSERVER
-from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.nodes.prompting import approximate_tokens
-from hobbes.nodes.state import PASSING, TurnState
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
@@ -43,23 +40,6 @@ def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, ho
     assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 20, {late} at turn 120"
 
 
-def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, home: Path) -> None:
-    run = mining(opened, models="policy:random")
-
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        saved = saver.get({"configurable": {"thread_id": run.id}})
-    assert saved is not None
-    values = saved["channel_values"]
-    state = {name: values[name] for name in TurnState.__annotations__.keys() - {"context"}}
-    assert {name: state[name] for name in PASSING} == PASSING
-    assert json.loads(json.dumps(state)) == state
-    assert (state["turn"], state["digest"], state["over"]) == (4, run.digest, True)
-    assert all(
-        "answers" not in name and "views" not in name
-        for name in values.keys() - TurnState.__annotations__.keys()
-    )
-
-
 def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
     run = mining(opened, agents=4, values={"rounds": 81, "rows": 6, "cols": 6})
 
@@ -78,25 +58,6 @@ def test_a_turn_without_requests_goes_on_without_the_observer(models: str, *, is
         return {name async for update in updates for name in update}
 
     assert (OBSERVER in asyncio.run(visited())) is is_asked
-
-
-GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}
-
-
-@pytest.mark.parametrize("world", GRAPHS)
-def test_langgraph_dev_plays_an_empty_input_to_its_end(world: str) -> None:
-    ended = asyncio.run(GRAPHS[world].ainvoke({}))
-    agents = WORLDS[world].default_agents
-    assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, agents)
-    assert {name: ended[name] for name in PASSING} == PASSING
-    assert json.loads(json.dumps(ended)) == ended
-
-
-def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
-    context = {"agents": 2, "seed": 7, "models": "policy:random", "config": {"rounds": 5, "stamina": 3}}
-    ended = asyncio.run(mining_graph.graph.ainvoke({}, context=context))
-    assert (ended["turn"], ended["run"]["seed"], ended["run"]["config"]["stamina"]) == (5, 7, 3)
-    assert set(ended["models"].values()) == {"policy:random"}
 
 
 def test_langgraph_dev_plays_the_prompts_and_the_observer_that_its_context_asks_for() -> None:
