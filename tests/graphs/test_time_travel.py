@@ -1,10 +1,8 @@
 """`hobbes.graph`: LangGraph's own ways with the checkpoints of a recorded run."""
 
-import asyncio
 import io
 import json
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -12,23 +10,11 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-import hobbes
 from hobbes.graphs.studio import StudioContext
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run
+from tests.graphs.threads import with_graph
 from tests.small_runs import go, mining
-
-
-def traveled(home: Path, run: Run, travel: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-    """Return what `travel` returns for the graph of a run and its config."""
-
-    async def traveling() -> Any:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            return await travel(graph, config)
-
-    return asyncio.run(traveling())
-
 
 WORLDS = {
     "mining": RunOptions("mining", 3, models="policy:random", values={"rounds": 4, "rows": 4, "cols": 4}),
@@ -52,7 +38,7 @@ def test_playing_on_from_any_checkpoint_leads_to_the_same_digest(
             ends.append(states[-1]["digest"])
         return ends
 
-    assert traveled(home, run, everywhere) == [run.digest] * 4
+    assert with_graph(home, run.id, everywhere) == [run.digest] * 4
     assert opened.runs.find(run.id) == run
 
 
@@ -75,7 +61,7 @@ def test_a_state_may_be_changed_between_two_turns_and_before_each_node(opened: S
             found.append((node, (await graph.aget_state(config)).values["digest"]))
         return found
 
-    assert traveled(home, run, edited) == [
+    assert with_graph(home, run.id, edited) == [
         (node, f"before {node}") for node in ("agent_reason", "validate", "resolve", "log")
     ]
 
@@ -94,7 +80,7 @@ def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home
         first = [one async for one in graph.aget_state_history(config) if one.next == ("observe",)][-1]
         return str((await graph.ainvoke(None, first.config))["digest"])
 
-    assert traveled(home, run, again) == run.digest
+    assert with_graph(home, run.id, again) == run.digest
 
 
 def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, home: Path) -> None:
@@ -113,7 +99,7 @@ def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, hom
         assert len(rulings) == len(state["world"]["units"])
         return [unit["granted"] for unit in state["world"]["units"]]
 
-    assert traveled(home, run, ruled) == [1, 1]
+    assert with_graph(home, run.id, ruled) == [1, 1]
 
 
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

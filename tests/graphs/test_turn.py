@@ -9,39 +9,26 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hobbes.engine.record import Json
 from hobbes.engine.world import OBSERVER
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.nodes.prompting import approximate_tokens
-from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
-from tests.small_runs import go, mining
+from tests.small_runs import mining
 
 
-def checkpoint_sizes(home: Path) -> list[int]:
-    """Return the size of each checkpoint in bytes, in order."""
+def test_neither_a_checkpoint_nor_a_prompt_grows_with_the_turn(opened: Store, home: Path) -> None:
+    run = mining(opened, agents=4, values={"rounds": 82, "rows": 6, "cols": 6})
     with sqlite3.connect(home / "checkpoints.db") as connection:
         sql = "select length(checkpoint) + length(metadata) from checkpoints order by rowid"
         sizes = [size for (size,) in connection.execute(sql)]
         assert connection.execute("select count(*) from writes").fetchone() == (0,)
-    return sizes
-
-
-def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    values: dict[str, Json] = {"rounds": 122, "rows": 4, "cols": 4}
-    go(opened, begin(opened, RunOptions("mining", 2, values=values)))
-    sizes = checkpoint_sizes(home)
-    assert len(sizes) == 123
-    early, late = sum(sizes[18:23]) / 5, sum(sizes[117:122]) / 5
-    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 20, {late} at turn 120"
-
-
-def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
-    run = mining(opened, agents=4, values={"rounds": 81, "rows": 6, "cols": 6})
+    assert len(sizes) == 83
+    early, late = sum(sizes[18:23]) / 5, sum(sizes[77:82]) / 5
+    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 20, {late} at turn 79"
 
     def mean(turn: int) -> float:
         tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls.of_turn(run.id, turn)]
