@@ -9,23 +9,6 @@ from tests.engine.nations.stage import A, B, C, D, Turn, board, turn
 SIX = {A: ["a1", "a2", "a3", "a4", "a5", "a6"], B: ["b1"], C: ["c1"]}
 
 
-def test_a_ledger_can_be_checked_by_hand_line_by_line() -> None:
-    state = board(territories=SIX, army={A: 4, B: 3})
-    played = turn(state, {A: {"purchase_mils": 1, "money_grants": {C: 7}}, B: {"attacks": {A: 3}}})
-    account = played.account(A)
-    assert account["money"] == [
-        ["gross", 60],  # 6 territories x 10
-        ["damage", -15],  # 3 mils x 5
-        ["violence_penalty", 0],
-        ["beyond_income", 0],
-        ["upkeep", -8],  # 4 mils x 2
-        ["purchases", -20],  # 1 mil x 20
-        ["grants", -7],
-    ]
-    assert account["left"] == 10
-    assert account["arithmetic"]["money"] == "gross 60 − damage 15 − upkeep 8 − purchases 20 − grants 7 = 10"  # noqa: RUF001  a minus sign
-
-
 def test_a_sum_leaves_out_what_is_0_but_not_its_first_line() -> None:
     assert as_sum([("gross", 0), ("damage", 0), ("trade", 3)]) == "gross 0 + trade 3 = 3"
 

@@ -50,12 +50,6 @@ def test_phase_2_without_an_army_nobody_is_attacked() -> None:
     assert played.codes == ["nations/attacks-scaled"]
 
 
-def test_phase_3_damage_of_each_attacker_is_its_mils_times_damage_per_mil() -> None:
-    played = turn(board(army=10), {A: {"attacks": {C: 2}}, B: {"attacks": {C: 3}}})
-    assert played.ledgers["damage"][C] == {A: 10, B: 15}  # 2 x 5, 3 x 5
-    assert played.ledgers["available_money"] == {A: 50, B: 50, C: 25}  # C: 50 - 10 - 15
-
-
 def test_phase_4_upkeep_is_paid_for_the_army_at_the_start_of_the_turn() -> None:
     played = turn(board(army=4), {A: {"purchase_mils": 1, "disband_mils": 2}})
     assert played.ledgers["upkeep_paid"] == {A: 8, B: 8, C: 8}  # 4 x 2

@@ -64,15 +64,6 @@ def test_a_lost_answer_is_do_nothing_but_nobody_chose_it() -> None:
     assert chosen == {**lost, "chosen": True}
 
 
-def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
-    """A's block fails, so B's attack takes 4: A 46, B 54."""
-    seed = seed_where(10, "fumble", a=True, b=False)
-    round_ = play(game(seed, fumble=10), a="block", b="attack")
-    assert round_.sats == {"a": 46, "b": 54}
-    assert round_.events("fumble") == [{"type": "fumble", "agent": "a", "action": "block"}]
-    assert round_.after.units_by_id["a"].idle == 1
-
-
 def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
     """B's answer is lost, which is no action that could fail."""
     round_ = play(game(fumble=100), a="do_nothing")
