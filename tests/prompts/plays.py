@@ -5,7 +5,7 @@ that shows on the engine what the sentence says, and returns the numbers that th
 is rendered under the same config and must tell these numbers and no others. This is done twice, under the
 default numbers and under `other_numbers`, so that a number typed into a template fails.
 
-A new world needs a file tests/WORLD/test_prompts.py:
+A new world needs a file tests/prompts/test_WORLD.py:
 
     PROMPTS = WorldPrompts(WORLD, shipped={"plain": ("en",)}, other_numbers={...}, ...)
     plays = PROMPTS.plays
