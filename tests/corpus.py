@@ -3,14 +3,15 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import Any
 
 from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
-from hobbes.engine.turn import view_of, views
+from hobbes.engine.turn import view_of
 from hobbes.engine.world import AnyWorld, Setting, make_setting
-from tests.turns import NO_MEMORIES, play
+from tests.turns import NO_MEMORIES, play_policies
 
 HUGE = "9" * 401
 BIDI = "safe\u202eefas\u2066\u0007\x1b[2J\x00\ufeff"
@@ -41,12 +42,8 @@ def scene(world: AnyWorld, turns: int = 3) -> Scene:
     """Return a world after a few turns of its default policy."""
     setting = make_setting(world, world.names(4), 1, {"rounds": turns + 10})
     state = world.setup(setting.config, setting.agents, setting.seed)
-    policy = world.policies.by_name[world.policies.default]
-    for turn in range(turns):
-        seen = views(world, state, NO_MEMORIES)
-        said = {agent: policy(view, RngStream(1, turn, agent)) for agent, view in seen.items()}
-        state = play(world, state, said).resolved.state
-    return Scene(world, setting, state)
+    *_, last = islice(play_policies(world, state, [world.policies.default]), turns)
+    return Scene(world, setting, last.resolved.state)
 
 
 def corpus(on: Scene, size: int, seed: int = 1) -> Iterator[tuple[str, str]]:

@@ -6,9 +6,9 @@ lines:
     - Source: where the rule comes from
     - Settings: `name` (default VALUE), `name`
     - Code: `engine/<world>/FILE.py` `name`, `Class.method`
-    - Tests: `tests/<world>/FILE.py` `test_name`, `test_name`
+    - Tests: `tests/engine/<world>/FILE.py` `test_name`, `test_name`
 
-A test is a function `test_name`, or a play: a short game of `tests/<world>/test_prompts.py` that shows the
+A test is a function `test_name`, or a play: a short game of `tests/prompts/test_<world>.py` that shows the
 rule on the engine and checks what the prompts say of it. A rule has tests, and code or settings. The code
 cites the rule as `docs/rules/<world>.md#anchor`, where the anchor is the heading in lower case with hyphens,
 as GitHub makes it. The citation stands in the docstring, in the string below a constant, or in a comment
@@ -33,8 +33,6 @@ from hobbes.worlds import WORLDS
 
 ROOT = Path(__file__).parents[1]
 LINES = ("Source", "Settings", "Code", "Tests")
-PROMPTS = "test_prompts.py"
-"""Tests of prompts are not on the page: they go by the rules that the prompts mark."""
 
 
 def page_of(world: str) -> Path:
@@ -259,10 +257,7 @@ def test_the_tests_that_a_rule_names_exist(world: str) -> None:
 def test_each_test_of_a_world_is_named_on_its_page(world: str) -> None:
     named = {name for rule in page(world).rules for name in rule.names("Tests")}
     written = {
-        (file, name)
-        for file in files(f"tests/{world}", "test_*.py")
-        if not file.endswith(PROMPTS)
-        for name in names_of_tests(file)
+        (file, name) for file in files(f"tests/engine/{world}", "test_*.py") for name in names_of_tests(file)
     }
     assert written - named == set()
 

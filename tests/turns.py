@@ -1,11 +1,14 @@
 """How tests play a turn: with the engine's own steps, as everybody else does."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.chance import RngStream
 from hobbes.engine.memory import Memory
+from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import AnyWorld, Validated
 
@@ -29,6 +32,32 @@ def play(
     """Play one turn with these answers."""
     said = {agent: parsed(answer) for agent, answer in answers.items()}
     return turn.play_turn(world, state, memories, said, parsed(ruling) if ruling is not None else None)
+
+
+def play_policies(
+    world: AnyWorld, state: Any, names: Sequence[str], noise: float = 0.0
+) -> "Iterator[turn.Turn[Any, Any]]":
+    """Play policies to the end of the game, dealt to the agents in order, each with its own memory.
+
+    A text that noise has spoiled so that it is no JSON is a call that failed.
+    """
+    memories = NO_MEMORIES
+    while not world.over(state):
+        answers: dict[str, JsonObject | None] = {}
+        for agent, view in turn.views(world, state, memories).items():
+            name = names[state.setting.agents.index(world.owner(state, agent)) % len(names)]
+            rng = RngStream(state.setting.seed, state.turn, agent)
+            answers[agent] = _heard(speak(world.policies, name, noise, view, rng))
+        yield (played := play(world, state, answers, memories))
+        state, memories = played.resolved.state, played.memories
+
+
+def _heard(text: str) -> JsonObject | None:
+    try:
+        answer = json.loads(text)
+    except json.JSONDecodeError:
+        return None
+    return answer if isinstance(answer, dict) else None
 
 
 def validated(played: "turn.Turn[Any, Any]") -> dict[str, Validated[Any]]:

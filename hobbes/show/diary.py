@@ -195,8 +195,10 @@ def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | No
     for logged in store.turns.of(run, first, last):
         turn, record = logged.turn, logged.record
         told = _Turn(store, run, turn, record, choice.agents, written)
-        refusals = (*record.drops, *record.mends)  # an observer's, too, who has no intent
-        for agent in dict.fromkeys([*record.intents, *(one.agent for one in (*record.events, *refusals))]):
+        # An observer, who has no intent, is told where its answer was not taken as it was.
+        active = [*record.intents, *(event.agent for event in record.events)]
+        refused_of = [*(drop.agent for drop in record.drops), *(mend.agent for mend in record.mends)]
+        for agent in dict.fromkeys([*active, *refused_of]):
             if len(choice.agents) > 1 and agent not in choice.agents:
                 continue
             if choice.keeps(entry := told.entry(agent)):

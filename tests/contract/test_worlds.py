@@ -39,7 +39,6 @@ from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out
 from tests.conftest import ROOT
 from tests.contract.games import (
-    AGENTS,
     ALL_WORLDS,
     CASES,
     Case,
@@ -797,8 +796,3 @@ def test_a_state_that_is_none_is_refused_in_one_line(world: AnyWorld) -> None:
     for wrong in wrongs:
         with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
             world.state.load(setting, wrong)
-
-
-def test_there_is_a_game_for_each_world() -> None:
-    assert {case.world.name for case in CASES} == {*WORLDS}
-    assert all(len(case.players) == AGENTS for case in CASES)

@@ -175,31 +175,31 @@ def test_a_pick_is_one_of_the_options() -> None:
 
 def test_of_many_rejections_the_first_are_recorded_and_the_rest_counted() -> None:
     findings = Findings("A")
-    for k in range(100_000):
+    for k in range(1_000):
         findings.drop("rule", "mining/not-yours", k)
         if k == 500:
             findings.drop("rule", "mining/off-grid", "elsewhere")
     told = [(drop.code, drop.said, drop.detail) for drop in findings.drops]
     assert told[:100] == [("mining/not-yours", k, "") for k in range(100)]
     assert told[100:] == [
-        ("mining/not-yours", "…", "99900 more for this reason"),
+        ("mining/not-yours", "…", "900 more for this reason"),
         ("mining/off-grid", "elsewhere", ""),
     ]
 
 
 def test_of_many_notes_the_first_are_recorded_and_the_rest_counted() -> None:
     findings = Findings("A")
-    for k in range(100_000):
+    for k in range(1_000):
         findings.note("schema", "mining/unknown-field", {f"f{k}": 1})
     told = [(mend.said, mend.kept) for mend in findings.mends]
     assert told[:100] == [({f"f{k}": 1}, {f"f{k}": 1}) for k in range(100)]
-    assert told[100:] == [("… 99900 more", "… 99900 more")]
+    assert told[100:] == [("… 900 more", "… 900 more")]
 
 
 def test_of_many_corrections_the_first_are_recorded_and_the_rest_counted() -> None:
     findings = Findings("A")
-    for k in range(100_000):
+    for k in range(1_000):
         findings.mend("read", "read/too-large", f"{k}e99", 10**18)
     told = [(mend.said, mend.kept) for mend in findings.mends]
     assert told[:100] == [(f"{k}e99", 10**18) for k in range(100)]
-    assert told[100:] == [("…", "… 99900 more")]
+    assert told[100:] == [("…", "… 900 more")]

@@ -5,7 +5,6 @@ import pytest
 from hobbes.engine.record import Event, JsonObject
 from hobbes.engine.telling import all_of, counted
 from hobbes.engine.trust.telling import TELLING
-from hobbes.worlds import WORLDS
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_readers_are_told_that_a_high_five_was_to_be_returned() -> None:
     tried = [Event("high_five", "a", {"target": "b", "returned": False})]
     missed = [Event("miss", unit, {"target": "a"}) for unit in ("b", "c")]
     words = "high fived b, which did not return it"
-    assert [one.words for one in WORLDS["trust"].telling.deeds_told(tried, [*tried, missed[0]])] == [
+    assert [one.words for one in TELLING.deeds_told(tried, [*tried, missed[0]])] == [
         f"{words}: it meant to, and missed"
     ]
-    assert [one.words for one in WORLDS["trust"].telling.deeds_told(tried, [*tried, missed[1]])] == [words]
+    assert [one.words for one in TELLING.deeds_told(tried, [*tried, missed[1]])] == [words]

@@ -1,4 +1,4 @@
 """A small fourth world: boats fish a stock that regrows, and a regulator sets the quota when they ask.
 
-It lives outside `engine`, and nothing in hobbes knows it. `python -m tests.fishery` is `hobbes` with it.
+It lives outside `engine`, and nothing in hobbes knows it.
 """

@@ -52,15 +52,6 @@ def test_after_each_node_every_channel_is_plain_json(world: str) -> None:
     assert seen <= {*PLAIN}
 
 
-def test_a_unit_that_has_died_leaves_no_answer_behind() -> None:
-    seen = states("trust", agents=4, seed=2, models="policy:random", config={"rounds": 6, "start": 1})
-    acting = {state["turn"]: {*state["views"]} for state in seen if state.get("views")}
-    assert [len(acting[turn]) for turn in range(6)] == [4, 2, 2, 1, 1, 1]
-    for state in seen:
-        if answers := state.get("answers"):
-            assert {*answers} == {*state["calls"]} == acting[state["turn"]]
-
-
 def test_a_unit_that_has_died_leaves_no_answer_in_the_checkpoints_of_its_run(
     opened: Store, home: Path
 ) -> None:

@@ -4,12 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
-from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.checkpoint.conformance import checkpointer_test, validate
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from hobbes.engine.record import Json
@@ -18,31 +15,13 @@ from hobbes.graphs.run import open_checkpoints
 from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
+from tests.graphs.threads import is_one_line, kept, stop_after, turns_in
 from tests.small_runs import go
 
 NODES = 5
 """How many nodes a turn has in a world without an observer."""
 
 TINY: dict[str, Json] = {"rounds": 3, "rows": 2, "cols": 2}
-
-
-def kept(home: Path, run: str) -> list[CheckpointTuple]:
-    """The checkpoints of a thread as LangGraph's own saver lists them, the oldest first."""
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        return [*saver.list({"configurable": {"thread_id": run}})][::-1]
-
-
-def turns_in(checkpoints: list[CheckpointTuple]) -> list[int]:
-    return [one.checkpoint["channel_values"]["turn"] for one in checkpoints]
-
-
-def is_one_line(checkpoints: list[CheckpointTuple]) -> bool:
-    """Whether the first checkpoint has no parent, and each other one's parent is the one before it."""
-    ids = [one.config["configurable"]["checkpoint_id"] for one in checkpoints]
-    parents = [
-        one.parent_config and one.parent_config["configurable"]["checkpoint_id"] for one in checkpoints
-    ]
-    return parents == [None, *ids[:-1]]
 
 
 def test_the_saver_of_a_run_passes_the_conformance_suite_of_langgraph() -> None:
@@ -66,13 +45,7 @@ def test_each_turn_is_one_checkpoint_with_the_step_of_its_last_node(opened: Stor
 
 def test_a_run_that_was_stopped_goes_on_from_its_last_checkpoint(opened: Store, home: Path) -> None:
     run = begin(opened, RunOptions("mining", 2, values=TINY))
-
-    def stop(state: Any) -> None:
-        if state["turn"] == 1:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        go(opened, run, on_turn=stop)
+    stop_after(opened, run, 1)
     go(opened, run)
     checkpoints = kept(home, run.id)
     assert turns_in(checkpoints) == [0, 1, 2, 3]

@@ -1,44 +1,20 @@
 """`hobbes.graph`: LangGraph's own ways with the checkpoints of a recorded run."""
 
-import asyncio
 import io
 import json
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
-import hobbes
 from hobbes.graphs.studio import StudioContext
-from hobbes.nodes.caps import NO_CAPS
-from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run
+from tests.graphs.threads import with_graph
 from tests.small_runs import go, mining
-
-
-def traveled(home: Path, run: Run, travel: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-    """Return what `travel` returns for the graph of a run and its config."""
-
-    async def traveling() -> Any:
-        async with hobbes.graph(run.id, home) as (graph, config):
-            return await travel(graph, config)
-
-    return asyncio.run(traveling())
-
-
-def turns_in(home: Path, run: Run) -> list[int | None]:
-    """Return the turn of each checkpoint of a run as LangGraph's own saver lists them, the oldest first."""
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        kept = [*saver.list({"configurable": {"thread_id": run.id}})]
-    return [one.checkpoint["channel_values"].get("turn") for one in reversed(kept)]
-
 
 WORLDS = {
     "mining": RunOptions("mining", 3, models="policy:random", values={"rounds": 4, "rows": 4, "cols": 4}),
@@ -62,7 +38,7 @@ def test_playing_on_from_any_checkpoint_leads_to_the_same_digest(
             ends.append(states[-1]["digest"])
         return ends
 
-    assert traveled(home, run, everywhere) == [run.digest] * 4
+    assert with_graph(home, run.id, everywhere) == [run.digest] * 4
     assert opened.runs.find(run.id) == run
 
 
@@ -85,7 +61,7 @@ def test_a_state_may_be_changed_between_two_turns_and_before_each_node(opened: S
             found.append((node, (await graph.aget_state(config)).values["digest"]))
         return found
 
-    assert traveled(home, run, edited) == [
+    assert with_graph(home, run.id, edited) == [
         (node, f"before {node}") for node in ("agent_reason", "validate", "resolve", "log")
     ]
 
@@ -104,23 +80,7 @@ def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home
         first = [one async for one in graph.aget_state_history(config) if one.next == ("observe",)][-1]
         return str((await graph.ainvoke(None, first.config))["digest"])
 
-    assert traveled(home, run, again) == run.digest
-
-
-def test_each_of_two_people_gives_an_answer_of_their_own(opened: Store, home: Path) -> None:
-    run = begin(opened, RunOptions("mining", 2, models="human", values={"rounds": 1, "rows": 2, "cols": 2}))
-    go(opened, run)
-    claims = {"miner-01": '{"claim": [[0, 0]]}', "miner-02": '{"claim": [[1, 1]]}'}
-
-    async def answered(graph: Any, config: Any) -> Any:
-        state = await graph.ainvoke(None, config)
-        asked = {one.id: one.value["address"].split("/")[1] for one in state["__interrupt__"]}
-        assert len(asked) == len(claims)
-        said = {question: claims[agent] for question, agent in asked.items()}
-        state = await graph.ainvoke(Command(resume=said), config)
-        return state["world"]["owners"]
-
-    assert traveled(home, run, answered) == [["miner-01", None], [None, "miner-02"]]
+    assert with_graph(home, run.id, again) == run.digest
 
 
 def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, home: Path) -> None:
@@ -139,25 +99,7 @@ def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, hom
         assert len(rulings) == len(state["world"]["units"])
         return [unit["granted"] for unit in state["world"]["units"]]
 
-    assert traveled(home, run, ruled) == [1, 1]
-
-
-def test_history_is_kept_when_a_run_is_resumed_and_a_fork_has_that_of_its_parent(
-    opened: Store, home: Path
-) -> None:
-    run = begin(opened, RunOptions("mining", 2, values={"rounds": 6, "rows": 4, "cols": 4}))
-
-    def stop(state: Any) -> None:
-        if state["turn"] == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        go(opened, run, on_turn=stop)
-    assert turns_in(home, run) == [0, 1, 2, 3]
-    run = go(opened, run)
-    assert turns_in(home, run) == [0, 1, 2, 3, 4, 5, 6]
-    forked = go(opened, fork(opened, run, ForkOptions(2), NO_CAPS))
-    assert turns_in(home, forked) == [0, 1, 2, 3, 4, 5, 6]
+    assert with_graph(home, run.id, ruled) == [1, 1]
 
 
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,10 @@
 """The thread of a run is what was played, wherever it was played; what somebody tried in it is told apart."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 import hobbes
@@ -15,19 +13,9 @@ from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-from tests.graphs.test_stock_saver import is_one_line, kept, turns_in
+from tests.graphs.threads import is_one_line, kept, stop_after, turns_in, with_graph
 from tests.small_experiment import play_all, written
 from tests.small_runs import go, mining
-
-
-def with_graph(home: Path, run: str, act: Callable[[Any, Any], Awaitable[Any]]) -> Any:
-    """Return what an action returns for the graph of a run and its config."""
-
-    async def acting() -> Any:
-        async with hobbes.graph(run, home) as (graph, config):
-            return await act(graph, config)
-
-    return asyncio.run(acting())
 
 
 async def digests(graph: Any, config: Any) -> list[str]:
@@ -74,14 +62,8 @@ def test_checkpoints_that_were_deleted_are_written_anew(opened: Store, home: Pat
     run = mining(opened)
     (home / "checkpoints.db").unlink()
     assert with_graph(home, run.id, digests) == [run.digest] * run.turns
-
-    def stop(state: Any) -> None:
-        if state["turn"] == 2:
-            raise KeyboardInterrupt
-
     stopped = begin(opened, RunOptions("trust", 2, values={"rounds": 4}))
-    with pytest.raises(KeyboardInterrupt):
-        go(opened, stopped, on_turn=stop)
+    stop_after(opened, stopped, 2)
     (home / "checkpoints.db").unlink()
     go(opened, stopped)
     checkpoints = kept(home, stopped.id)
@@ -130,13 +112,7 @@ def test_what_a_run_wrote_and_what_somebody_tried_are_told_apart_also_once_the_r
     opened: Store, home: Path
 ) -> None:
     run = begin(opened, RunOptions("mining", 2, values={"rounds": 5, "rows": 4, "cols": 4}))
-
-    def stop(state: Any) -> None:
-        if state["turn"] == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        go(opened, run, on_turn=stop)
+    stop_after(opened, run, 3)
     with_graph(home, run.id, edit)
     ended: Run = go(opened, run)
     with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:

@@ -8,60 +8,27 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 
-from hobbes.engine.record import Json
 from hobbes.engine.world import OBSERVER
-from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
 from hobbes.nodes.prompting import approximate_tokens
-from hobbes.nodes.state import PASSING, TurnState
-from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
 from hobbes.worlds import WORLDS
-from tests.small_runs import go, mining
+from tests.small_runs import mining
 
 
-def checkpoint_sizes(home: Path) -> list[int]:
-    """Return the size of each checkpoint in bytes, in order."""
+def test_neither_a_checkpoint_nor_a_prompt_grows_with_the_turn(opened: Store, home: Path) -> None:
+    run = mining(opened, agents=4, values={"rounds": 82, "rows": 6, "cols": 6})
     with sqlite3.connect(home / "checkpoints.db") as connection:
         sql = "select length(checkpoint) + length(metadata) from checkpoints order by rowid"
         sizes = [size for (size,) in connection.execute(sql)]
         assert connection.execute("select count(*) from writes").fetchone() == (0,)
-    return sizes
-
-
-def test_there_is_one_checkpoint_per_turn_and_it_does_not_grow(opened: Store, home: Path) -> None:
-    values: dict[str, Json] = {"rounds": 122, "rows": 4, "cols": 4}
-    go(opened, begin(opened, RunOptions("mining", 2, values=values)))
-    sizes = checkpoint_sizes(home)
-    assert len(sizes) == 123
-    early, late = sum(sizes[18:23]) / 5, sum(sizes[117:122]) / 5
-    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 20, {late} at turn 120"
-
-
-def test_a_checkpoint_holds_the_plain_state_between_two_turns(opened: Store, home: Path) -> None:
-    run = mining(opened, models="policy:random")
-
-    with SqliteSaver.from_conn_string(str(home / "checkpoints.db")) as saver:
-        saved = saver.get({"configurable": {"thread_id": run.id}})
-    assert saved is not None
-    values = saved["channel_values"]
-    state = {name: values[name] for name in TurnState.__annotations__.keys() - {"context"}}
-    assert {name: state[name] for name in PASSING} == PASSING
-    assert json.loads(json.dumps(state)) == state
-    assert (state["turn"], state["digest"], state["over"]) == (4, run.digest, True)
-    assert all(
-        "answers" not in name and "views" not in name
-        for name in values.keys() - TurnState.__annotations__.keys()
-    )
-
-
-def test_a_prompt_does_not_grow_with_the_turn(opened: Store) -> None:
-    run = mining(opened, agents=4, values={"rounds": 81, "rows": 6, "cols": 6})
+    assert len(sizes) == 83
+    early, late = sum(sizes[18:23]) / 5, sum(sizes[77:82]) / 5
+    assert abs(late - early) <= 0.05 * early, f"{early} bytes at turn 20, {late} at turn 79"
 
     def mean(turn: int) -> float:
         tokens = [approximate_tokens(call.prompt.turn) for call in opened.calls.of_turn(run.id, turn)]
@@ -78,25 +45,6 @@ def test_a_turn_without_requests_goes_on_without_the_observer(models: str, *, is
         return {name async for update in updates for name in update}
 
     assert (OBSERVER in asyncio.run(visited())) is is_asked
-
-
-GRAPHS = {"mining": mining_graph.graph, "nations": nations_graph.graph}
-
-
-@pytest.mark.parametrize("world", GRAPHS)
-def test_langgraph_dev_plays_an_empty_input_to_its_end(world: str) -> None:
-    ended = asyncio.run(GRAPHS[world].ainvoke({}))
-    agents = WORLDS[world].default_agents
-    assert (ended["turn"], ended["over"], len(ended["run"]["agents"])) == (3, True, agents)
-    assert {name: ended[name] for name in PASSING} == PASSING
-    assert json.loads(json.dumps(ended)) == ended
-
-
-def test_langgraph_dev_plays_what_its_context_asks_for() -> None:
-    context = {"agents": 2, "seed": 7, "models": "policy:random", "config": {"rounds": 5, "stamina": 3}}
-    ended = asyncio.run(mining_graph.graph.ainvoke({}, context=context))
-    assert (ended["turn"], ended["run"]["seed"], ended["run"]["config"]["stamina"]) == (5, 7, 3)
-    assert set(ended["models"].values()) == {"policy:random"}
 
 
 def test_langgraph_dev_plays_the_prompts_and_the_observer_that_its_context_asks_for() -> None:

@@ -3,11 +3,9 @@
 import asyncio
 import contextlib
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -30,7 +28,7 @@ from hobbes.nodes.call_failures import (
     with_retries,
 )
 from hobbes.nodes.chat import ChatPlayer, PlainClient
-from hobbes.nodes.dialects import FINISH_REASONS, outcome_of_finish
+from hobbes.nodes.dialects import outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.limits import Limits, RateLimiter
@@ -39,6 +37,7 @@ from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
 from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
+from tests.soak import examples
 
 NOW = "Sat, 21 Nov 2026 12:00:00 GMT"
 """The date of the responses; the clock of this machine shows another one."""
@@ -70,12 +69,6 @@ WAITS: list[tuple[dict[str, str], float | None]] = [
 @pytest.mark.parametrize(("headers", "seconds"), WAITS)
 def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], seconds: float | None) -> None:
     assert retry_after(httpx2.Headers({"date": NOW, **headers})) == seconds
-
-
-@given(st.text(max_size=60))
-def test_an_unusable_retry_after_neither_raises_nor_gives_a_negative_wait(said: str) -> None:
-    seconds = retry_after({"retry-after": said, "retry-after-ms": said, "date": said})
-    assert seconds is None or seconds >= 0
 
 
 HEADERS = (
@@ -125,7 +118,7 @@ def asked_twice(status: int, headers: Mapping[str, str]) -> list[float]:
     return waited
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=examples(40, 1_000))
 @given(
     st.sampled_from([200, 429, 503, 529]),
     st.dictionaries(
@@ -141,13 +134,6 @@ def test_no_header_makes_a_call_raise_or_wait_beyond_its_timeout(
     waited = asked_twice(status, headers)
     assert all(0 <= seconds <= 10 for seconds in waited)
     assert sum(waited) <= 20
-
-
-@pytest.mark.parametrize("said", ["1.2.3", ".", "1..2", "9" * 5000, "inf", "1.2.3s", "soon"])
-def test_a_rate_limit_that_cannot_be_read_is_none(said: str) -> None:
-    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": said}
-    assert asked_twice(200, limits) == []
-    assert asked_twice(200, {**limits, "x-ratelimit-remaining-requests": said}) == []
 
 
 def test_a_rate_limit_of_a_day_holds_the_next_call_back_for_its_timeout() -> None:
@@ -483,32 +469,6 @@ def test_a_message_with_an_unknown_finish_reason_is_not_repaired(
     assert chat.ended(outcome_of_finish({"finish_reason": reason}), text) == failure
 
 
-def test_no_more_requests_are_under_way_at_once_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    under_way = most = 0
-
-    async def send(_client: PlainClient, request: httpx2.Request, **_options: object) -> httpx2.Response:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        for _ in range(200):  # the others come as far as they may
-            await asyncio.sleep(0)
-        under_way -= 1
-        message = {"role": "assistant", "content": "{}"}
-        return httpx2.Response(200, json={"choices": [{"message": message}]}, request=request)
-
-    async def asking() -> None:
-        player = ChatPlayer(
-            ModelSettings(model="m", parallel=4), "", PromptSet("mining", "guided", "en", "", "", "")
-        )
-        calls = (player.reply(Address(0, str(agent)), Prompt("", "")) for agent in range(9))
-        await asyncio.gather(*calls)
-        await player.close()
-
-    monkeypatch.setattr(PlainClient, "send", send)
-    asyncio.run(asking())
-    assert most == 4
-
-
 @pytest.mark.parametrize(
     ("spec", "name", "parameters"),
     [
@@ -571,9 +531,3 @@ def test_a_players_parameters_reach_its_policy() -> None:
         reply = asyncio.run(player.reply(Address(0, "miner-01", 1), prompt))
         raids.append(len(json.loads(reply.text)["raid"]))
     assert raids == [1, 6]
-
-
-def test_the_page_of_failures_names_each_finish_reason_of_a_call_that_failed() -> None:
-    page = Path("docs/failures.md").read_text(encoding="utf-8")
-    failed = {reason for reason, outcome in FINISH_REASONS.items() if outcome is not Outcome.ANSWERED}
-    assert [reason for reason in sorted(failed) if not re.search(rf"\b{reason}\b", page)] == []

@@ -5,7 +5,7 @@ that shows on the engine what the sentence says, and returns the numbers that th
 is rendered under the same config and must tell these numbers and no others. This is done twice, under the
 default numbers and under `other_numbers`, so that a number typed into a template fails.
 
-A new world needs a file tests/WORLD/test_prompts.py:
+A new world needs a file tests/prompts/test_WORLD.py:
 
     PROMPTS = WorldPrompts(WORLD, shipped={"plain": ("en",)}, other_numbers={...}, ...)
     plays = PROMPTS.plays
@@ -55,7 +55,6 @@ from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError
 from hobbes.nodes.prompting import (
     PromptSet,
-    approximate_tokens,
     load_prompts,
     replace_codes,
     system_text,
@@ -245,8 +244,6 @@ class WorldPrompts:
     """Words that no variant says under the first values, and of which each says some under the second."""
     advised: tuple[str, str, int]
     """The variant that gives advice, the one that says the same without it, and the advice's sections."""
-    agents_and_tokens: tuple[int, int]
-    """So many agents, and the most tokens that the text with advice may have for them."""
     long: Sequence[str] = ()
     """The shipped variants with so much advice that a call may have more than MOST_TOKENS."""
     ones: Sequence[Values] = ()
@@ -424,11 +421,6 @@ class PromptTests:
                 assert len(re.findall("^# ", text.removeprefix(plain), re.MULTILINE)) == sections
             assert one.prompts.turn == other.prompts.turn
 
-    def test_the_baseline_is_short(self) -> None:
-        agents, tokens = self.prompts.agents_and_tokens
-        text = Template(self.prompts.world.name, self.prompts.advised[0], "en").render({}, agents)
-        assert approximate_tokens(text) <= tokens
-
     @pytest.mark.parametrize("turn", [0, 5, 20])
     def test_a_call_is_short_and_most_of_it_is_the_same_for_all_agents_and_turns(self, turn: int) -> None:
         world = self.prompts.world
@@ -442,8 +434,9 @@ class PromptTests:
             assert tokens["shared"] >= 0.7
 
     def test_one_of_anything_is_told_in_the_singular(self, shipped: Template) -> None:
-        for values in self.prompts.ones:
-            plurals = re.findall(r"\b1 (?!is\b)[a-z]+s\b", shipped.prose(values))
+        """In Chinese, sats have no singular."""
+        for values in self.prompts.ones if shipped.lang == "en" else ():
+            plurals = re.findall(r"\b1 (?!is\b)[a-z]+s\b|last 1 ", shipped.prose(values))
             assert not plurals, f"{shipped} says {plurals}"
 
     def test_each_shipped_template_is_there_and_the_first_is_the_default(self) -> None:

@@ -33,7 +33,6 @@ from tests.prompts.plays import (
     WorldPrompts,
     feedback_is_told,
     keys_in,
-    numbers,
     view_of,
 )
 from tests.turns import play
@@ -142,7 +141,6 @@ PROMPTS = WorldPrompts(
     stage=Land,
     other_numbers=OTHER_NUMBERS,
     advised=("guided", "unguided", 1),
-    agents_and_tokens=(10, 1060),
     ones=[
         {**ONES, "communication": True, "authority": "raid_tax"},
         {**ONES, "communication": True, "private_messages": True, "authority": "punishment"},
@@ -950,9 +948,6 @@ PLAIN_KEYS = {
 
 class TestPrompts(PromptTests):
     prompts = PROMPTS
-
-    def test_stamina_seven_is_told_as_seven(self, shipped: Template) -> None:
-        assert numbers(shipped.sentence("stamina", {"stamina": 7})) == {7}
 
     @pytest.mark.parametrize("lang", ["en", "zh"])
     def test_of_a_hundred_miners_the_first_has_a_code_of_three_digits(self, lang: str) -> None:

@@ -5,33 +5,8 @@ from typing import Any
 import pytest
 
 from hobbes.engine.memory import feedback_by_agent
-from hobbes.engine.mining.actions import MiningAction
 from hobbes.engine.record import JsonObject
 from tests.engine.mining.plays import Answer, board, mine, play
-
-
-def test_an_agent_says_claim_raid_defend_and_mine_as_lists() -> None:
-    round_ = play(
-        board("AB."),
-        A={"claim": [[0, 2]], "raid": [[0, 1]], "defend": [[0, 0]], "mine": [{"cell": [0, 0], "s": 2}]},
-    )
-    assert round_.does("A") == [
-        {"claim": [0, 2]},
-        {"raid": [0, 1]},
-        {"defend": [0, 0]},
-        {"mine": {"cell": [0, 0], "s": 2}},
-    ]
-    assert round_.drops("A") == []
-
-
-def test_the_schema_reads_what_the_rules_read() -> None:
-    answer = {
-        "claim": [[0, 2]],
-        "mine": [{"cell": [0, 0], "s": 2}],
-        "plan": [{"raid": [0, 1]}],
-        "notes": "m",
-    }
-    assert MiningAction.model_validate(answer).claim == [[0, 2]]
 
 
 def test_beside_the_actions_stand_the_reflection_fields() -> None:
@@ -58,11 +33,6 @@ def test_comment_beside_the_fields_is_noted_and_told_nobody() -> None:
     assert (note.code, note.said, note.kept) == ("mining/unknown-field", *[{"by the way": "nice land"}] * 2)
     assert round_.drops("A") == []
     assert feedback_by_agent((), [note]) == {}
-
-
-def test_an_agent_that_says_nothing_does_nothing_and_spends_nothing() -> None:
-    round_ = play(board("A.."))
-    assert (round_.does("A"), round_.spends("A"), round_.picture) == ([], 0, "A..")
 
 
 # Step 0, check by check.
@@ -160,15 +130,6 @@ def test_the_checks_come_in_order_so_each_removal_has_its_first_reason() -> None
     answer = {"raid": [[9, 9], [9, 9], [0, 0], [0, 0]]}
     expected = ["mining/off-grid", "mining/off-grid", "mining/own-plot", "mining/own-plot"]
     assert play(board("AB."), A=answer).drops("A") == expected
-
-
-def test_whole_actions_are_deleted_from_the_end_until_the_cost_is_within_stamina() -> None:
-    answer = {"claim": [[0, 2]], "mine": mine((0, 0, 3), (0, 1, 3))}
-    round_ = play(board("AA.", stamina=5), A=answer)
-    assert round_.does("A") == [{"claim": [0, 2]}, {"mine": {"cell": [0, 0], "s": 3}}]
-    (drop,) = round_.validated["A"].drops
-    assert (drop.stage, drop.code) == ("budget", "mining/over-budget")
-    assert drop.said == {"mine": {"cell": [0, 1], "s": 3}}
 
 
 def test_pruning_goes_from_the_tail_and_never_skips_to_a_cheaper_action() -> None:

@@ -120,14 +120,6 @@ def test_punishment_leaves_no_less_than_no_stamina() -> None:
     assert play(after, A=RAID).does("A") == []
 
 
-def test_adjudication_gives_a_captured_plot_back_at_the_end_of_the_round() -> None:
-    state = board("AB.", authority="adjudication", adjudication_percent=100)
-    round_ = play(state, A=RAID, B={"mine": mine((0, 1, 3))})
-    assert (round_.picture, round_.results(), round_.gold["B"]) == ("AB.", {"A": "captured"}, 0)
-    assert round_.after.since == state.since
-    assert round_.events("return") == [{"type": "return", "agent": "B", "plot": [0, 1], "from": "A"}]
-
-
 def test_adjudication_gives_back_by_a_draw_as_often_as_its_probability() -> None:
     back = sum(
         play(board("AB.", authority="adjudication", adjudication_percent=30, turn=turn), A=RAID).picture

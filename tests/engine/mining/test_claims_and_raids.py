@@ -8,18 +8,6 @@ from tests.engine.mining.plays import NOW, board, play
 # Claims.
 
 
-def test_of_several_claimants_a_draw_picks_one_and_the_others_lose_the_stamina() -> None:
-    claim = {"claim": [[0, 1]]}
-    round_ = play(board("A.B", agents="C"), A=claim, B=claim, C=claim)
-    assert round_.drawn == [("claim", [0, 1], ("A", "B", "C"))]
-    winner = round_.resolved.draws[0].winner
-    assert round_.picture == f"A{winner}B"
-    assert [round_.spends(agent) for agent in "ABC"] == [1, 1, 1]
-    assert {event["agent"]: event["won"] for event in round_.events("claim")} == {
-        agent: agent == winner for agent in "ABC"
-    }
-
-
 def test_the_claimant_of_a_plot_is_its_first_owner_for_good() -> None:
     claimed = play(board("A..", agents="B"), B={"claim": [[0, 1]]}).after
     taken = play(claimed, A={"raid": [[0, 1]]}).after
@@ -69,11 +57,6 @@ def test_a_defence_lasts_only_for_its_round() -> None:
 def test_when_a_plot_falls(points: int, raiders: int, *, block_all: bool, per_point: bool) -> None:
     assert falls("block_all", points, raiders) is block_all
     assert falls("per_point", points, raiders) is per_point
-
-
-def test_under_per_point_only_defends_may_be_repeated() -> None:
-    round_ = play(board("AB.", defense="per_point"), A={"claim": [[0, 2], [0, 2]], "raid": [[0, 1], [0, 1]]})
-    assert round_.drops("A") == ["mining/repeat", "mining/repeat"]
 
 
 def test_all_act_at_once_so_two_may_take_each_others_plot() -> None:

@@ -6,20 +6,15 @@ many of them. With seeds 1 to 4 the holdings of the second half were exactly equ
 other seeds.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 
-from hobbes.engine.chance import RngStream
-from hobbes.engine.mining.policies import POLICIES
 from hobbes.engine.mining.state import MiningConfig, State, setup
-from hobbes.engine.mining.view import observe
 from hobbes.engine.mining.world import MINING
-from hobbes.engine.policy import speak
-from hobbes.engine.record import JsonObject
-from tests.engine.mining.plays import play
+from tests.turns import play_policies
 
 ROUNDS = 100
 NOISE = 0.2
@@ -34,25 +29,10 @@ def gini(state: State) -> float:
     return weighted / (len(held) * sum(held))
 
 
-def heard(text: str) -> JsonObject | None:
-    """Return the answer in a text, or None if it is not JSON."""
-    try:
-        answer: JsonObject = json.loads(text)
-    except json.JSONDecodeError:
-        return None
-    return answer
-
-
 def games(state: State, name: str) -> Iterator[State]:
     """Let all agents play a policy with noise, and yield the state after each round."""
-    seed = state.setting.seed
-    for _ in range(ROUNDS):
-        said = {
-            agent: speak(POLICIES, name, NOISE, observe(state, agent), RngStream(seed, state.turn, agent))
-            for agent in state.setting.agents
-        }
-        state = play(state, **{agent: heard(text) or {} for agent, text in said.items()}).after
-        yield state
+    for played in islice(play_policies(MINING, state, [name], NOISE), ROUNDS):
+        yield played.resolved.state
 
 
 def start(agents: int, seed: int) -> State:

@@ -256,19 +256,8 @@ def test_what_is_seen_is_plain_json_and_holds_no_others_gold(
 
 
 @settings(LAWS, max_examples=examples(100, 1_000))
-@given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.integers(0, 9))
-def test_no_comparator_ever_says_what_is_refused(state: State, name: str, turn: int) -> None:
-    for agent in state.setting.agents:
-        found = validate(
-            state, agent, MINING.policies.by_name[name](observe(state, agent), RngStream(1, turn, agent))
-        )
-        assert found.drops == ()
-        assert not [mend for mend in found.mends if mend.code != "mining/rationalized"]
-
-
-@settings(LAWS, max_examples=examples(100, 1_000))
-@given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.sampled_from([0.2, 0.6, 1.0]))
-def test_no_trembling_comparator_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
+@given(states(), st.sampled_from(sorted(MINING.policies.by_name)), st.sampled_from([0.0, 0.2, 0.6, 1.0]))
+def test_no_comparator_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
     for agent in state.setting.agents:
         view, rng = observe(state, agent), RngStream(1, state.turn, agent)
         found = validate(state, agent, json.loads(speak(MINING.policies, name, 0, view, rng, tremble=share)))

@@ -90,11 +90,6 @@ def test_half_life_counts_a_spell_up_to_the_round_in_which_the_plot_was_lost() -
     assert metrics.half_life(played) == 1
 
 
-def test_half_life_with_one_spell_that_lasted_three_rounds_is_three() -> None:
-    taken = {"B": {"raid": [[0, 0]]}}
-    assert metrics.half_life(history(board("A", agents="B", **FRESH), QUIET, QUIET, taken)) == 3
-
-
 def test_half_life_is_undefined_where_more_than_half_of_the_spells_outlast_the_end() -> None:
     """One spell of three ends, after 1 round, so survival stays at 2/3."""
     assert metrics.half_life(history(board("AB", **FRESH), RAID, QUIET)) is None
@@ -215,12 +210,6 @@ def test_efficiency_is_output_by_plots_times_cap_times_alpha() -> None:
     assert metrics.output(rich) == 3 * 2 + 1 * 4
     assert metrics.efficiency(rich) == 10 / (3 * (2 + 4 + 1))
     assert metrics.efficiency(one(board("A", alpha=0))) is None
-
-
-def test_the_baselines_bound_is_300_gold_a_round() -> None:
-    owned = "/".join(["AAAAABBBBB"] * 10)
-    played = one(board(owned), A={"mine": mine((0, 0, 3), (0, 1, 3))})
-    assert metrics.efficiency(played) == 6 / 300
 
 
 def test_idle_stamina_is_unspent_by_budget() -> None:

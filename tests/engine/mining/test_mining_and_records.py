@@ -8,13 +8,6 @@ from hobbes.engine.mining.state import MiningConfig, setup
 from hobbes.engine.mining.view import observe
 from tests.engine.mining.plays import SEED, Answer, board, mine, play
 
-
-def test_mining_comes_after_raids_so_a_lost_plot_pays_nobody() -> None:
-    round_ = play(board("AB."), A={"raid": [[0, 1]]}, B={"mine": mine((0, 1, 3))})
-    assert round_.gold == {"A": 0, "B": 0}
-    assert round_.events("mine") == [{"type": "mine", "agent": "B", "plot": [0, 1], "gold": 0}]
-
-
 # Uneven land.
 
 

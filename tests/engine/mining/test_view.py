@@ -32,25 +32,6 @@ def test_an_agent_sees_what_happened_last_round_on_every_plot() -> None:
     }
 
 
-def test_with_full_visibility_an_agent_sees_what_happened_in_every_earlier_round_too() -> None:
-    raid, defend = {"raid": [[0, 0]]}, {"defend": [[0, 0]]}
-    rounds: list[dict[str, Answer]] = [{"A": defend, "B": raid}, {}, {"A": defend}, {"B": raid}]
-    seen = {}
-    for visibility in ("last", "window", "full"):
-        state = board("AB", visibility=visibility)
-        for answers in rounds:
-            state = play(state, **answers).after
-        seen[visibility] = see(state, "A")
-    failed = {"plot": [0, 0], "owner": "A", "by": ["B"], "taken_by": None}
-    assert seen["full"]["earlier_rounds"] == [
-        {"turn": 10, "contested": [], "defended": [[0, 0]], "raided": [failed]},
-        {"turn": 11, "contested": [], "defended": [], "raided": []},
-        {"turn": 12, "contested": [], "defended": [[0, 0]], "raided": []},
-    ]
-    assert seen["full"]["last_round"]["raided"] == [{**failed, "taken_by": "B"}]
-    assert "earlier_rounds" not in seen["last"].keys() | seen["window"].keys()
-
-
 @pytest.mark.parametrize("immunity", [0, 1])
 def test_where_nothing_can_be_protected_a_view_does_not_speak_of_it(immunity: int) -> None:
     assert "protected" not in see(play(board("A.", immunity=immunity), A={"claim": [[0, 1]]}).after, "A")

@@ -4,21 +4,17 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from hobbes.engine import turn as steps
-from hobbes.engine.chance import RngStream
 from hobbes.engine.measures import PlayedTurn
-from hobbes.engine.memory import Memory
 from hobbes.engine.nations.state import NationsConfig, State
 from hobbes.engine.nations.validation import Intent, validate
 from hobbes.engine.nations.world import NATIONS
-from hobbes.engine.policy import speak
 from hobbes.engine.record import Drop, Event, Mend, canonical
 from hobbes.engine.world import Setting, make_setting
-from hobbes.nodes.journal import Reply
-from hobbes.nodes.reading import read
-from tests.turns import play
+from tests.turns import play, play_policies
 
 A, B, C, D = "AgentA", "AgentB", "AgentC", "AgentD"
 
@@ -91,18 +87,7 @@ def one(state: State, agent: str, answer: Mapping[str, Any]) -> tuple[Intent, li
 
 def run(state: State, policies: Sequence[str], turns: int, noise: float = 0.0) -> list[Turn]:
     """Play policies, dealt to the agents in order, each with its own memory."""
-    memories: Mapping[str, Memory] = {}
-    played = []
-    for _ in range(turns):
-        answers = {}
-        for k, (agent, view) in enumerate(steps.views(NATIONS, state, memories).items()):
-            rng = RngStream(state.setting.seed, state.turn, agent)
-            text = speak(NATIONS.policies, policies[k % len(policies)], noise, view, rng)
-            answers[agent] = read(agent, Reply(text, "policy"), ())
-        done = steps.play_turn(NATIONS, state, memories, answers)
-        played.append(told(done))
-        state, memories = done.resolved.state, done.memories
-    return played
+    return [told(played) for played in islice(play_policies(NATIONS, state, policies, noise), turns)]
 
 
 def digest(played: Sequence[Turn]) -> str:

@@ -1,6 +1,5 @@
 """Hostile or broken answers do no harm: they are rejected or bounded, with a code."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from hobbes.engine.nations.validation import IDLE, MAX_NUMBER
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import EXCERPT, canonical
-from tests.engine.nations.stage import A, B, C, board, digest, one, setting, turn
+from tests.engine.nations.stage import A, B, C, board, digest, one, turn
 
 HUGE = 10**400
 NESTED: Any = {}
@@ -66,12 +65,7 @@ def test_a_megabyte_anywhere_leaves_a_small_record() -> None:
 @pytest.mark.parametrize(
     ("said", "kept"),
     [
-        ("zero\x00byte", "zerobyte"),
-        ("\x1b[31mred\x1b[0m", "[31mred[0m"),
         ("\u202eesrever\u202c", "esrever"),
-        ("\u2066isolated\u2069", "isolated"),
-        ("zero\u200bwidth\ufeff", "zerowidth"),
-        ("lone\ud800surrogate", "lonesurrogate"),
         ("bell\x07 and c1 \x9b", "bell and c1 "),
     ],
 )
@@ -82,13 +76,6 @@ def test_control_and_bidirectional_characters_are_taken_out_of_messages(said: st
     assert canonical([mend.to_json() for mend in played.mends]).isascii()
 
 
-def test_tabs_newlines_and_other_scripts_stay_in_messages() -> None:
-    text = "一\n\ttwo שלום 🙂"
-    played = turn(board(), {A: {"messages": {B: text}}})
-    assert played.after.messages == ((A, B, text),)
-    assert played.codes == []
-
-
 @pytest.mark.parametrize("key", ["lone\ud800surrogate", "\x00", "\u202e", "", "__class__"])
 def test_names_that_are_none_are_dropped_and_can_be_written_down(key: str) -> None:
     answer = {"attacks": {key: 1}, "cede_territories": {B: [key]}, "keeps_word_report": {key: 1}, key: 1}
@@ -96,18 +83,3 @@ def test_names_that_are_none_are_dropped_and_can_be_written_down(key: str) -> No
     assert played.intents[A].attacks == {}
     assert len(played.drops) == 4
     assert len(digest([played])) == 64
-
-
-def test_an_answer_that_is_wrong_everywhere_leaves_a_run_unharmed() -> None:
-    state = board(4, rounds=3)
-    answer = {**dict.fromkeys(NATIONS.action(state.setting).model_fields, float("nan")), "memory": HUGE}
-    for _ in range(3):
-        played = turn(state, dict.fromkeys(state.setting.agents, answer))
-        assert len(played.drops) == 4 * 12
-        text = canonical([drop.to_json() for drop in played.drops])
-        assert "NaN" not in text
-        state = NATIONS.state.load(
-            setting(4, rounds=3), json.loads(canonical(NATIONS.state.to_json(played.after)))
-        )
-    assert NATIONS.over(state)
-    assert NATIONS.scores(state) == dict.fromkeys(state.setting.agents, 90)

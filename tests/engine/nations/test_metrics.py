@@ -9,7 +9,7 @@ from hobbes.engine.measures import Rated, work_out
 from hobbes.engine.nations.metrics import agreement, calibration, rank_correlation, ratings, self_bias
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.world import NATIONS
-from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, run, turn
+from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, turn
 
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
@@ -222,12 +222,3 @@ def test_a_ceded_territory_is_a_gift_of_a_turn_of_its_income() -> None:
     said = {D: {"keeps_word_report": {A: 9, B: 1}}}
     figures = measured(story(board(4), gifts, said))
     assert figures["keeps_word_calibration/AgentD", "run"] == pytest.approx(1.0)
-
-
-def test_comparators_that_report_what_they_saw_are_well_calibrated() -> None:
-    mix = ["pacifist-trader", "reciprocal-trader", "militarist", "appeaser", "grim"]
-    figures = measured(run(board(5), mix, turns=9))
-    calibrated, agreed = (figures[name, "run"] for name in ("aggressor_calibration", "aggressor_agreement"))
-    assert calibrated is not None
-    assert calibrated > 0.8
-    assert agreed == pytest.approx(1.0)

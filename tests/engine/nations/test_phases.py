@@ -1,6 +1,8 @@
 """Phases 0 to 8, each rule with a case that can be checked by hand. The arithmetic is in the comments."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from inspect import get_annotations
 from typing import Any
 
@@ -48,33 +50,10 @@ def test_phase_2_without_an_army_nobody_is_attacked() -> None:
     assert played.codes == ["nations/attacks-scaled"]
 
 
-def test_phase_3_damage_of_each_attacker_is_its_mils_times_damage_per_mil() -> None:
-    played = turn(board(army=10), {A: {"attacks": {C: 2}}, B: {"attacks": {C: 3}}})
-    assert played.ledgers["damage"][C] == {A: 10, B: 15}  # 2 x 5, 3 x 5
-    assert played.ledgers["available_money"] == {A: 50, B: 50, C: 25}  # C: 50 - 10 - 15
-
-
-def test_phase_3_if_anybody_attacks_everybody_pays_the_violence_penalty_on_its_land() -> None:
-    state = board(territories=land(A=5, B=2, C=1), army=10, constants={"c_violence_penalty": 3})
-    assert peaceful(state).ledgers["violence_penalty"] == {A: 0, B: 0, C: 0}
-    played = turn(state, {A: {"attacks": {B: 1}}})
-    assert played.ledgers["violence_penalty"] == {A: 15, B: 6, C: 3}  # 5 x 3, 2 x 3, 1 x 3
-    assert played.ledgers["available_money"] == {A: 35, B: 9, C: 7}  # 50 - 15, 20 - 5 - 6, 10 - 3
-
-
 def test_phase_4_upkeep_is_paid_for_the_army_at_the_start_of_the_turn() -> None:
     played = turn(board(army=4), {A: {"purchase_mils": 1, "disband_mils": 2}})
     assert played.ledgers["upkeep_paid"] == {A: 8, B: 8, C: 8}  # 4 x 2
     assert played.ledgers["money_after_upkeep"][A] == 42  # 50 - 8
-
-
-def test_phase_4_mils_that_cannot_be_paid_for_disband_rounded_up() -> None:
-    # gross 9 - cost 7 x 2 = 14: a deficit of 5, ceil(5 / 2) = 3 mils go, 4 x 2 = 8 is paid, 1 is left.
-    state = board(territories=land(A=3), army=7, constants={"c_money_per_territory": 3})
-    ledgers = peaceful(state).ledgers
-    assert (ledgers["mils_unpaid"][A], ledgers["upkeep_paid"][A]) == (3, 8)
-    assert ledgers["money_after_upkeep"][A] == 1
-    assert ledgers["army"][A] == 4
 
 
 def test_phase_5_as_many_mils_are_bought_as_the_money_buys() -> None:
@@ -91,31 +70,12 @@ def test_phase_5_as_many_mils_are_bought_as_the_money_buys() -> None:
     )
 
 
-def test_phase_6_a_target_destroys_a_mil_for_each_destroy_factor_of_its_defending_mils() -> None:
-    # 9 mils defend: floor(9 / 4) = 2 of 3 + 1 mils fall; quotas 1 1/2 and 1/2, the tie goes to A by name.
-    played = turn(board(army=armies(A=3, B=1, C=9)), {A: {"attacks": {C: 3}}, B: {"attacks": {C: 1}}})
-    assert played.ledgers["combat_losses"] == {A: {C: 2}, B: {C: 0}, C: {}}
-    assert played.ledgers["mils_lost"] == {A: 2, B: 0, C: 0}
-    assert played.after.army == {A: 1, B: 1, C: 9}
-
-
 def test_phase_7_the_worth_of_what_was_received_is_rounded_down_once_and_exactly() -> None:
     state = board(army=0, constants={"c_trade_factor": 0.29})
     received = {A: {"money_grants": {C: 49}}, B: {"money_grants": {C: 50}}}
     assert turn(state, received).ledgers["trade_welfare"][C] == 28  # 99 x 0.29 = 28.71
     received = {A: {"money_grants": {C: 50}}, B: {"money_grants": {C: 50}}}
     assert turn(state, received).ledgers["trade_welfare"][C] == 29  # 100 x 0.29 = 29, though not in floats
-
-
-def test_phase_7_grants_are_paid_in_the_order_of_the_answer_until_the_money_ends() -> None:
-    # 30 is left after upkeep: C gets its 20, B 10 of 15, D nothing.
-    played = turn(board(4, army=10), {A: {"money_grants": {C: 20, B: 15, D: 5}}})
-    assert played.ledgers["grants_paid"][A] == {B: 10, C: 20}
-    assert played.ledgers["money_left"][A] == 0
-    assert [(mend.code, mend.said, mend.kept) for mend in played.mends] == [
-        ("nations/grant-cut", {"money_grants": {B: 15}}, {"money_grants": {B: 10}}),
-        ("nations/grant-cut", {"money_grants": {D: 5}}, {"money_grants": {D: 0}}),
-    ]
 
 
 def test_phase_8_nobody_loses_a_mil_twice() -> None:
@@ -159,6 +119,16 @@ def test_a_phase_reads_the_board_and_ledgers_of_earlier_phases_and_no_other() ->
         assert types.items() <= may_read.items(), name
         may_read.pop("intents", None)
         may_read[name] = ledger
+
+
+def test_no_two_phases_keep_a_ledger_of_one_name() -> None:
+    kept = Counter(
+        ledger.name
+        for phase in get_annotations(TurnLedgers).values()
+        for ledger in fields(phase)
+        if ledger.name != "mends"
+    )
+    assert set(kept.values()) == {1}
 
 
 def test_a_share_by_largest_remainder_adds_up_and_settles_ties_by_name() -> None:

@@ -1,12 +1,15 @@
 """Every treatment: what it changes, and which configs are refused."""
 
+import json
 from typing import Any
 
 import pytest
 
+from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.nations.land import grid, ring
 from hobbes.engine.nations.world import NATIONS
-from hobbes.engine.turn import first_digest
+from hobbes.engine.record import Mend
+from hobbes.engine.turn import first_digest, play_turn
 from tests.engine.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 
@@ -32,10 +35,6 @@ def test_constants_may_be_given_in_part() -> None:
     assert state.constants.c_trade_factor == 1.5
     assert state.constants.c_money_per_territory == 8
     assert state.constants.c_mil_purchase_price == 20
-
-
-def test_the_score_is_welfare() -> None:
-    assert NATIONS.scores(turn(board(), {}).after) == {A: 30, B: 30, C: 30}
 
 
 def test_a_ring_joins_each_territory_to_the_next_and_the_last_to_the_first() -> None:
@@ -104,31 +103,6 @@ def test_land_is_rich_in_one_resource_and_poor_in_the_others() -> None:
     assert state.supply(B) == {"energy": 10, "food": 40, "minerals": 10}
     assert state.supply(C) == {"energy": 10, "food": 10, "minerals": 40}
     assert state.supply(D) == state.supply(A)
-
-
-def test_resources_are_handed_over_in_the_order_of_the_answer_until_the_supply_ends() -> None:
-    state = board(territories_per_agent=2, resources=True)
-    grants = {"resource_grants": {C: {"food": 30}, A: {"food": 30, "energy": 1}}}
-    played = turn(state, {B: grants, A: {"resource_grants": {C: {"food": 40}}}})
-    assert played.ledgers["resources_handed_over"] == {
-        A: {C: {"food": 10}},  # all of A's own 10; not of the 10 that it got
-        B: {A: {"energy": 1, "food": 10}, C: {"food": 30}},  # C first: 40 - 30 leaves 10 of A's 30
-        C: {},
-    }
-    assert [(mend.agent, mend.code, mend.said, mend.kept) for mend in played.mends] == [
-        (
-            A,
-            "nations/resource-grant-cut",
-            {"resource_grants": {C: {"food": 40}}},
-            {"resource_grants": {C: {"food": 10}}},
-        ),
-        (
-            B,
-            "nations/resource-grant-cut",
-            {"resource_grants": {A: {"food": 30}}},
-            {"resource_grants": {A: {"food": 10}}},
-        ),
-    ]
 
 
 def test_the_lines_of_a_resource_name_giver_and_receiver() -> None:
@@ -214,6 +188,22 @@ def test_a_config_that_speaks_of_what_there_is_not_is_refused(config: dict[str, 
         board(3, **config)
 
 
+def test_a_config_is_the_same_again_when_it_is_read_back() -> None:
+    settled = setting(
+        3,
+        constants={"c_trade_factor": 1.5},
+        territories={A: ["z", "a"], B: ["b"]},
+        army={A: 1},
+        personas={A: "austerity"},
+        bad_actors={B: {"goal": "damage", "target": C}, C: {"goal": "territories"}},
+        map="file",
+        map_edges=[["a", "b"]],
+        resources=True,
+    )
+    written = settled.config.model_dump(mode="json")
+    assert setting(3, **json.loads(json.dumps(written))).config == settled.config
+
+
 def test_no_agent_may_be_named_like_the_addressee_of_messages_to_all() -> None:
     with pytest.raises(ValueError, match="'all'"):
         board(["all", A])
@@ -231,6 +221,13 @@ def test_a_state_with_only_the_named_fields_is_accepted() -> None:
     assert NATIONS.observe(state, A)["account"] == {}
     # A: 1 + 20 - 4 x 2; B: 2 + 10 - 5 damage - 2 x 2, since it can pay for two of its three mils.
     assert turn(state, {A: {"attacks": {B: 1}}}).after.welfare == {A: 13, B: 3}
+
+
+def test_what_the_turn_cuts_is_recorded_after_what_was_mended_in_the_answers() -> None:
+    repaired = Mend(A, "read", "read/repaired", "{", {})
+    said = ParsedAnswer(Outcome.REPAIRED, FoundAs.REPAIRED, {"purchase_mils": 9}, mends=(repaired,))
+    mends = play_turn(NATIONS, board(2), {}, {A: said}).record.mends
+    assert [mend.code for mend in mends] == ["read/repaired", "nations/purchase-cut"]
 
 
 @pytest.mark.parametrize(

@@ -55,40 +55,6 @@ def test_all_eleven_fields_reach_a_ledger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "wrong"),
-    [
-        ("purchase_mils", "3"),
-        ("purchase_mils", -1),
-        ("purchase_mils", 2.5),
-        ("purchase_mils", True),
-        ("purchase_mils", [3]),
-        ("disband_mils", -1),
-        ("disband_mils", "all"),
-        ("attacks", {B: "2"}),
-        ("attacks", {B: -2}),
-        ("attacks", {B: 1, C: True}),
-        ("attacks", [[B, 2]]),
-        ("attacks", B),
-        ("cede_territories", {B: "T1"}),
-        ("cede_territories", {B: ["T1", 2]}),
-        ("cede_territories", ["T1"]),
-        ("money_grants", {B: 1.5}),
-        ("messages", "Hello."),
-        ("messages", {B: 1}),
-    ],
-)
-def test_a_field_that_does_not_match_its_schema_becomes_its_default_the_whole_field(
-    field: str,
-    wrong: Any,
-) -> None:
-    found = validate(board(), A, {field: wrong})
-    assert found.intent == IDLE
-    assert [(d.stage, d.code, d.said) for d in found.drops] == [
-        ("schema", "nations/bad-shape", {field: wrong})
-    ]
-
-
-@pytest.mark.parametrize(
     "answer",
     [
         {"attacks": {B: "2", C: 3}},
@@ -110,13 +76,6 @@ def test_what_the_listing_of_the_seed_repairs_is_lost_and_the_agent_is_told(answ
             "why": "the field does not match its shape, and has its default",
         }
     ]
-
-
-@pytest.mark.parametrize("field", ["summary_last_turn", "history_summary", "reasoning"])
-def test_a_text_that_is_no_text_is_dropped(field: str) -> None:
-    found = validate(board(), A, {field: ["a", "list"]})
-    assert found.intent == IDLE
-    assert [drop.code for drop in found.drops] == ["reflection/not-text"]
 
 
 @pytest.mark.parametrize("empty", [None, "", [], {}], ids=str)
@@ -203,23 +162,6 @@ def test_where_both_names_are_given_the_field_stands_and_the_alias_is_dropped() 
     intent, codes = one(board(), A, {"summary": "War.", "summary_last_turn": "Peace."})
     assert intent.reflection.summary_last_turn == "Peace."
     assert codes == ["nations/unknown-field"]
-
-
-def test_report_entries_of_unknown_agents_or_outside_1_to_10_are_dropped_alone() -> None:
-    for report in ("keeps_word_report", "aggressor_report"):
-        intent, codes = one(board(), A, {report: {A: 10, B: 11, C: 0, "AgentZ": 5}})
-        assert getattr(intent.reflection, report) == {A: 10}
-        assert codes == [
-            "reflection/rating-out-of-range",
-            "reflection/rating-out-of-range",
-            "reflection/unknown-agent",
-        ]
-
-
-def test_a_report_with_a_wrong_type_is_dropped_whole() -> None:
-    intent, codes = one(board(), A, {"keeps_word_report": {B: 5, C: "five"}})
-    assert intent.reflection.keeps_word_report == {}
-    assert codes == ["reflection/not-ratings"]
 
 
 def test_an_order_of_nothing_is_intended_and_is_no_entry_of_a_ledger() -> None:

@@ -151,6 +151,6 @@ def test_the_picture_for_people_has_a_row_for_each_agent() -> None:
 
 
 def test_what_an_agent_sees_does_not_grow_with_the_turns() -> None:
-    played = run(board(4), ["pacifist-trader"], turns=60)
+    played = run(board(4, rounds=60), ["pacifist-trader"], turns=60)
     sizes = [len(json.dumps(NATIONS.observe(done.after, A))) for done in played[1:]]  # armies go in turn 0
     assert max(sizes) - sizes[4] < 60  # figures get longer, nothing else does

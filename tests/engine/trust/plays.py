@@ -14,7 +14,6 @@ from hobbes.engine.trust.state import State
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.world import Resolved, Validated, make_setting
-from hobbes.store.policy_games import pure_turns
 from tests import turns
 
 
@@ -89,8 +88,8 @@ def play_on(state: State, *rounds: Mapping[str, Any]) -> list[Round]:
 def match(one: str, other: str, seed: int, **config: Any) -> list[State]:
     """Play a game of two policies; return the state after each round."""
     setting = make_setting(TRUST, TRUST.names(2), seed, config)
-    models = dict(zip(setting.agents, (f"policy:{one}", f"policy:{other}"), strict=True))
-    return [turn.resolved.state for turn in pure_turns(TRUST, setting, models)]
+    start = TRUST.setup(setting.config, setting.agents, setting.seed)
+    return [played.resolved.state for played in turns.play_policies(TRUST, start, (one, other))]
 
 
 def seed_where(percent: int, event: str, turn: int = 0, **decided: bool) -> int:

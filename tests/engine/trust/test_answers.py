@@ -7,7 +7,6 @@ import pytest
 from hobbes.engine.trust.actions import KINDS
 from hobbes.engine.trust.validation import NO_DECISION, validate
 from hobbes.engine.trust.world import TRUST
-from hobbes.engine.turn import view_of
 from hobbes.engine.world import make_setting
 from tests.engine.trust.plays import game, play, said
 
@@ -121,16 +120,3 @@ def test_a_schema_has_neither_send_nor_words_where_nobody_can_use_them() -> None
     (drop,) = validate(game(), "a", {"action": "steal"}).drops
     assert "send" not in drop.detail
     assert [d.code for d in validate(game(), "a", said("send 5 to b")).drops] == ["trust/not-an-ally"]
-
-
-def test_reports_are_taken_in_a_duel_too() -> None:
-    reports: dict[str, Any] = {"keeps_word_report": {"b": 3}, "aggressor_report": {"b": 2}}
-    assert reports.keys() <= {*schema_of("ab")["properties"]}
-    found = validate(game(), "a", {"action": "block", **reports})
-    assert not found.drops
-    assert (found.intent.reflection.keeps_word_report, found.intent.reflection.aggressor_report) == (
-        {"b": 3},
-        {"b": 2},
-    )
-    memory: Any = view_of(TRUST, game(), {}, "a")["memory"]
-    assert reports.keys() <= {*memory}

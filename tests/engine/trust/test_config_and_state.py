@@ -5,37 +5,11 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.trust.state import TrustConfig
 from hobbes.engine.trust.world import TRUST, names
 from hobbes.engine.world import make_setting
-from hobbes.play.step import step
-from tests.engine.trust.plays import game, play
+from tests.engine.trust.plays import play
 
-NUMBERS = {
-    "start": 50,
-    "threshold": 100,
-    "replicate_cost": 50,
-    "clone_start": 25,
-    "high_five": 3,
-    "left_hanging": 2,
-    "attack": 4,
-    "block": 1,
-    "blocked": 3,
-    "block_reward": 2,
-    "beg": 1,
-    "do_nothing": 3,
-    "do_nothing_rounds": 3,
-    "miss": 15,
-    "rounds": 30,
-    "victory": "race",
-    "shock_rounds": 5,
-    "fumble": 0,
-}
 UNITS: list[dict[str, Any]] = [{"id": u, "team": u, "sats": 50, "idle": 0, "alive": True} for u in "ab"]
-
-
-def test_the_defaults_are_the_numbers_of_the_page() -> None:
-    assert make_setting(TRUST, ["a"], 1, {}).config.model_dump(include=set(NUMBERS)) == NUMBERS
 
 
 @pytest.mark.parametrize(
@@ -44,11 +18,6 @@ def test_the_defaults_are_the_numbers_of_the_page() -> None:
         ({"replicate_cost": 100}, "replicate_cost: must be less than threshold"),
         ({"threshold": 50}, "replicate_cost: must be less than threshold"),
         ({"miss": 101}, "miss"),
-        *(
-            ({name: given}, f"{name}: write a percentage as a whole number")
-            for name in ("miss", "fumble", "shock")
-            for given in (0.15, 1.0, 15.0)
-        ),
         ({"observer": "sometimes"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "sparing(40)"}, "sparing(BUDGET,PATIENCE)"),
         ({"observer": "openai:"}, "sparing(BUDGET,PATIENCE)"),
@@ -80,19 +49,6 @@ def test_no_agent_may_have_a_name_that_is_taken(name: str, says: str) -> None:
         TRUST.setup(setting.config, setting.agents, 1)
 
 
-@pytest.mark.parametrize(
-    "observer",
-    ["never", "always", "sparing", "sparing(40,4)", "reading", "reading(9)", "human", "openai:gpt-x"],
-)
-def test_every_observer_of_the_interfaces_is_taken(observer: str) -> None:
-    assert TrustConfig.model_validate({"observer": observer}).observer == observer
-
-
-@pytest.mark.parametrize("percent", [0, 1, 15, 100])
-def test_a_chance_is_a_whole_number_of_percent(percent: int) -> None:
-    assert make_setting(TRUST, ["a"], 1, {"miss": percent}).config.miss == percent
-
-
 def test_the_game_begins_with_fifty_sats_each() -> None:
     setting = make_setting(TRUST, names(3), 1, {})
     state = TRUST.setup(setting.config, setting.agents, 1)
@@ -103,18 +59,10 @@ def test_the_game_begins_with_fifty_sats_each() -> None:
 
 
 def test_a_state_with_the_named_fields_is_taken_and_played_on() -> None:
-    told = step(
-        TRUST,
-        {
-            "config": {"miss": 0},
-            "agents": ["a", "b"],
-            "state": {"turn": 3, "units": UNITS, "winner": None},
-            "answers": {"a": {"action": "high_five"}, "b": '{"action": "high_five", "target": "a"}'},
-        },
-    )
-    assert told["scores"] == {"a": 53, "b": 53}
-    assert told["state"]["turn"] == 4
-    assert [event["type"] for event in told["events"]] == ["high_five", "high_five"]
+    setting = make_setting(TRUST, ["a", "b"], 1, {"miss": 0})
+    state = TRUST.state.load(setting, {"turn": 3, "units": UNITS, "winner": None})
+    round_ = play(state, a="high_five", b="high_five a")
+    assert (round_.sats, round_.after.turn) == ({"a": 53, "b": 53}, 4)
 
 
 @pytest.mark.parametrize(
@@ -134,18 +82,3 @@ def test_a_state_that_cannot_be_is_refused_in_one_line(changed: dict[str, Any], 
     setting = make_setting(TRUST, ["a", "b"], 1, {})
     with pytest.raises(ValueError, match=says):
         TRUST.state.load(setting, {"turn": 0, "units": UNITS, "winner": None, **changed})
-
-
-def test_every_type_of_event_is_described() -> None:
-    config: dict[str, Any] = {
-        "victory": "team",
-        "alliances": [["a", "b"]],
-        "shock": 100,
-        "observer": "always",
-        "messages": "all",
-    }
-    state = game(sats={"a": 150, "b": 50, "c": 3, "d": 50}, **config)
-    found = {e.type for e in play(state, a="replicate", b="send 5 to a", c="beg 1 for x").resolved.events}
-    found |= {e.type for e in play(game(miss=100, turn=29), a="high_five", b="block").resolved.events}
-    assert {"replicate", "send", "beg", "shock", "miss", "attack", "block", "end", "do_nothing"} <= found
-    assert found <= set(TRUST.telling.events)

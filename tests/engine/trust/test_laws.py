@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from hobbes.engine.trust.view import observe, shows_budget
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.turn import view_of
 from hobbes.engine.world import Resolved, make_setting
+from tests.engine.trust.plays import match
 from tests.soak import examples
 
 
@@ -249,19 +251,37 @@ def test_a_scripted_observer_decides_the_same_beside_the_engine_and_in_it(
 
 
 @LAWS
-@given(states(), st.sampled_from(sorted(TRUST.policies.by_name)))
-def test_no_policy_ever_says_what_is_refused(state: State, name: str) -> None:
+@given(states(), st.sampled_from(sorted(TRUST.policies.by_name)), st.sampled_from([0.0, 0.5, 1.0]))
+def test_no_policy_ever_says_what_is_refused(state: State, name: str, share: float) -> None:
     for unit in actors(state):
-        answer = TRUST.policies.by_name[name](view_of(TRUST, state, {}, unit), RngStream(1, state.turn, unit))
+        view, rng = view_of(TRUST, state, {}, unit), RngStream(1, state.turn, unit)
+        answer = json.loads(speak(TRUST.policies, name, 0, view, rng, tremble=share))
         found = validate(state, unit, answer)
         assert not found.drops + found.mends
 
 
-@LAWS
-@given(states(), st.sampled_from(sorted(TRUST.policies.by_name)), st.integers(0, 9))
-def test_no_trembling_policy_ever_says_what_is_refused(state: State, name: str, seed: int) -> None:
-    for unit in actors(state):
-        view, rng = view_of(TRUST, state, {}, unit), RngStream(seed, state.turn, unit)
-        answer = json.loads(speak(TRUST.policies, name, 0, view, rng, tremble=1.0))
-        found = validate(state, unit, answer)
-        assert not found.drops + found.mends
+GAMES = examples(75, 20_000)
+"""Games of self-play: the outcomes that docs/rules/trust.md#expected-outcomes states."""
+
+ERROR = 0.01 if GAMES == 20_000 else 0.04
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("always-high-five", 0.95), ("copykitten", 0.80), ("copycat", 0.0)]
+)
+def test_how_often_somebody_replicates_in_self_play(name: str, share: float) -> None:
+    """30 rounds, 15% miss."""
+    ended = [match(name, name, seed)[-1] for seed in range(GAMES)]
+    replicated = sum(state.winner is not None or state.drawn for state in ended)
+    assert replicated / GAMES == pytest.approx(share, abs=ERROR)
+
+
+def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
+    """Both hit (0.85 x 0.85): +3. One misses (0.85 x 0.15 each way): -6 and +4. Both miss: 0.
+
+    0.7225 x 3 + 0.1275 x (-6) + 0.1275 x 4 = 1.9125.
+    """
+    rounds = max(GAMES, 2_000)
+    ended = (match("always-high-five", "always-high-five", seed, rounds=1)[-1] for seed in range(rounds))
+    gained = sum(unit.sats - 50 for state in ended for unit in state.units) / (2 * rounds)
+    assert gained == pytest.approx(1.9125, abs=0.05)

@@ -80,11 +80,6 @@ def test_a_reading_observer_grants_half_for_a_true_reason_and_half_for_a_need(
     assert play(game(observer="reading"), a="beg 50 for I have 50").after.rulings["a"].granted == 40
 
 
-def test_the_draws_of_a_sparing_observer_are_told() -> None:
-    draws = play(game(observer="sparing(40,4)"), a=BEG).resolved.draws
-    assert [draw.event for draw in draws] == ["sparing"]
-
-
 @pytest.mark.parametrize("observer", ["human", "openai:some-model"])
 def test_an_observer_that_is_not_scripted_and_did_not_answer_has_declined(observer: str) -> None:
     ruling = play(game(observer=observer), a=BEG).after.rulings["a"]

@@ -13,7 +13,7 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe
 from hobbes.engine.trust.world import TRUST
 from hobbes.engine.turn import view_of
-from tests.engine.trust.plays import game, match, said, seed_where
+from tests.engine.trust.plays import game, said
 from tests.engine.trust.plays import play as play_round
 
 LETTERS = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing"}
@@ -54,18 +54,12 @@ def test_each_policy_does_as_its_definition_says(name: str, script: str, answers
     assert versus(name, script) == answers
 
 
-def test_a_beggar_begs_for_what_it_lacks_at_most_ten() -> None:
-    answer = POLICIES.by_name["beggar"](observe(game(), "a"), RngStream(1, 0, "a"))
-    assert (answer["action"], answer["amount"]) == ("beg", 10)
-    near = POLICIES.by_name["beggar"](observe(game(sats={"a": 97, "b": 50}), "a"), RngStream(1, 0, "a"))
-    assert near["amount"] == 3
-
-
 @pytest.mark.parametrize(
     ("sats", "replication", "amount", "reason"),
     [
         (50, True, 10, "I have 50 sats and need 50 more to replicate."),
         (1, True, 10, "I have 1 sat and need 99 more to replicate."),
+        (97, True, 3, "I have 97 sats and need 3 more to replicate."),
         (97, False, 10, "I have 97 sats and want 10 more to live on."),
     ],
 )
@@ -100,20 +94,8 @@ def test_every_policy_but_random_replicates_when_it_can(name: str) -> None:
     assert actions == {"replicate"} if name != "random" else len(actions) == 6
 
 
-@pytest.mark.parametrize("name", ["copycat", "copykitten", "grudger"])
-def test_a_miss_looks_like_an_attack_to_them(name: str) -> None:
-    """B's high five misses in the first round (and for copykitten in the second)."""
-    seed = seed_where(50, "miss", a=False, b=True)
-    missed = play_round(game(seed, miss=50), a="block", b="high_five").after
-    meant = play_round(game(seed, miss=50), a="block", b="attack").after
-    answers = [POLICIES.by_name[name](observe(s, "a"), RngStream(1, 1, "a")) for s in (missed, meant)]
-    assert answers[0] == answers[1]
-    assert answers[0]["action"] == ("high_five" if name == "copykitten" else "attack")
-
-
-def test_the_default_is_copykitten_and_there_are_twelve() -> None:
+def test_the_default_is_copykitten() -> None:
     assert POLICIES.default == "copykitten"
-    assert len(POLICIES.by_name) == 12
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -179,14 +161,6 @@ def test_alone_always_attack_does_nothing_and_the_others_beg_or_block() -> None:
     assert {*alone.values()} == {"beg"}
 
 
-@pytest.mark.parametrize("name", sorted(POLICIES.by_name))
-def test_every_policy_takes_noise_and_is_the_same_again(name: str) -> None:
-    view = observe(game(), "a")
-    texts = [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
-    assert texts == [speak(POLICIES, name, 0.5, view, RngStream(seed, 0, "a")) for seed in range(60)]
-    assert len(set(texts)) > 20
-
-
 def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
     state = game()
     codes = {
@@ -207,27 +181,6 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
         "trust/unknown-field",
         "trust/not-needed",
     } <= codes
-
-
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [("always-high-five", 0.92, 0.98), ("copykitten", 0.75, 0.85), ("copycat", 0, 0.015)],
-)
-def test_how_often_somebody_replicates_in_self_play(name: str, low: float, high: float) -> None:
-    """30 rounds, 15% miss. The exact shares are checked over 20,000 games by tests/soak/test_trust.py."""
-    ended = [match(name, name, seed)[-1] for seed in range(75)]
-    assert low <= sum(s.winner is not None or s.drawn for s in ended) / 75 <= high
-
-
-def test_a_pair_that_means_to_high_five_gains_about_1_91_a_round_each() -> None:
-    """Both hit (0.85 x 0.85): +3. One misses (0.85 x 0.15 each way): -6 and +4. Both miss: 0.
-
-    0.7225 x 3 + 0.1275 x (-6) + 0.1275 x 4 = 1.9125.
-    """
-    endless = {"threshold": 1_000_000, "start": 1_000}
-    ended = [match("always-high-five", "always-high-five", seed, **endless)[-1] for seed in range(60)]
-    gained = sum(unit.sats - 1_000 for state in ended for unit in state.units) / (60 * 30 * 2)
-    assert gained == pytest.approx(1.9125, abs=0.05)
 
 
 def trembled(share: float, name: str = "always-block", turns: int = 1000, **config: Any) -> list[str]:

@@ -5,18 +5,12 @@ from typing import Any
 import pytest
 
 from hobbes.engine.trust.rules import resolve
-from hobbes.engine.trust.state import Effect, Ruling
+from hobbes.engine.trust.state import Ruling
 from hobbes.engine.trust.validation import Intent
 from hobbes.engine.trust.view import observe
 from tests.engine.trust.plays import game, play, play_on, seed_where
 
 THREE = {"a": 50, "b": 50, "c": 50}
-
-
-@pytest.mark.parametrize("other", ["do_nothing", "block", "beg 1 for bread"])
-def test_a_high_five_that_is_not_returned_costs_two(other: str) -> None:
-    """50 - 2 = 48."""
-    assert play(game(), a="high_five", b=other).sats["a"] == 48
 
 
 def test_a_block_stops_every_attack_is_rewarded_for_each_and_costs_once() -> None:
@@ -70,15 +64,6 @@ def test_a_lost_answer_is_do_nothing_but_nobody_chose_it() -> None:
     assert chosen == {**lost, "chosen": True}
 
 
-def test_a_fumbled_action_is_nothing_and_costs_and_gives_nothing() -> None:
-    """A's block fails, so B's attack takes 4: A 46, B 54."""
-    seed = seed_where(10, "fumble", a=True, b=False)
-    round_ = play(game(seed, fumble=10), a="block", b="attack")
-    assert round_.sats == {"a": 46, "b": 54}
-    assert round_.events("fumble") == [{"type": "fumble", "agent": "a", "action": "block"}]
-    assert round_.after.units_by_id["a"].idle == 1
-
-
 def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
     """B's answer is lost, which is no action that could fail."""
     round_ = play(game(fumble=100), a="do_nothing")
@@ -91,32 +76,11 @@ def test_a_fumbled_do_nothing_is_marked_as_any_other_failure() -> None:
     ]
 
 
-def test_who_has_no_sats_after_the_sums_is_dead_and_acts_no_more() -> None:
-    """B 4 - 4 = 0."""
-    round_ = play(game(sats={"a": 50, "b": 4, "c": 50}), a="attack b", b="do_nothing", c="block")
-    assert [unit.id for unit in round_.after.living] == ["a", "c"]
-    assert round_.events("death") == [{"type": "death", "agent": "b", "sats": 0}]
-
-
 def test_sats_may_fall_below_zero_within_a_round_and_rise_again() -> None:
     """A 2 - 1 - 4 = -3, and the observer grants 5: 2."""
     round_ = play(game(sats={"a": 2, "b": 50}, observer="always"), a="beg 5 for my life", b="attack")
     assert round_.sats["a"] == 2
     assert round_.after.units_by_id["a"].alive
-
-
-def test_a_shock_takes_from_all_and_half_from_who_high_fives_mostly() -> None:
-    """The last shock takes 5, by the choice of the seed. A high-fived in 3 of 5 rounds, so it loses 3."""
-    config: dict[str, Any] = {"shock": 100, "shock_sats": 5, "shock_rounds": 5}
-
-    def takes(seed: int) -> bool:
-        return play(game(seed, 4, **config), a="block", b="block").sats["b"] < 49
-
-    seed = next(seed for seed in range(99) if takes(seed))
-    lines = ["high_five", "high_five", "block", "block", "high_five"]
-    last = play_on(game(seed, **config), *[{"a": line, "b": "block"} for line in lines])[-1]
-    shocks = [effect for effect in last.after.history[-1].effects if effect.cause == "shock"]
-    assert shocks == [Effect("a", "shock", -3), Effect("b", "shock", -5)]
 
 
 def test_without_the_treatment_there_is_no_shock_and_no_draw() -> None:
@@ -128,14 +92,3 @@ def test_a_ruling_in_the_intent_stands_unless_the_observer_is_scripted(observer:
     ruled = Intent("beg", None, 5, "bread", ruling=Ruling(5, 2, "half"))
     after = resolve(game(observer=observer), {"a": ruled}).state
     assert after.units_by_id["a"].sats == 50 - 1 + granted
-
-
-def test_a_misread_high_five_is_an_attack_to_its_target_alone_and_pays_as_it_is() -> None:
-    round_ = play(
-        game(sats=dict.fromkeys("abc", 50), misread=100), a="high_five b", b="high_five a", c="block"
-    )
-    assert round_.sats == {"a": 53, "b": 53, "c": 49}
-    assert [event["target"] for event in round_.events("misread")] == ["b", "a"]
-    history: dict[str, Any] = {unit: observe(round_.after, unit)["history"] for unit in "abc"}
-    assert history["a"][-1]["you"][0] == "high_five"
-    assert [history[unit][-1]["others"]["a"][0] for unit in "bc"] == ["attack", "high_five"]

@@ -20,11 +20,6 @@ def test_no_budget_is_shown_if_it_is_not_known_or_there_is_none() -> None:
     assert "10" not in hidden.rulings["a"].reason
 
 
-def test_a_unit_sees_what_its_own_change_is_made_of() -> None:
-    state = play(game(), a="high_five", b="attack").after
-    assert last(state, "a")["you"] == ["high_five", "b", {"left hanging": -2, "attacked": -4}]
-
-
 def test_people_see_one_row_a_unit_with_what_it_truly_did() -> None:
     state = play(game(miss=100, sats={"a": 50, "b": 4}), a="high_five", b="do_nothing").after
     assert picture(state) == [["a", "54", "high_five (missed)"], ["b", "dead", "do_nothing"]]

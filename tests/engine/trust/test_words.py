@@ -70,17 +70,6 @@ def test_where_messages_are_off_words_are_dropped_and_said_with_a_refused_action
     assert (refused.chosen, refused.messages) == (False, {"b": "Hi"})
 
 
-def test_a_request_is_read_by_others_where_it_is_known_and_anybody_may_answer_with_a_gift() -> None:
-    state = game(sats=FOUR, requests_known=True, gifts="all", observer="never")
-    begged = play(state, a="beg 8 for bread").after
-    asked = [{"from": "a", "amount": 8, "reason": "bread"}]
-    assert seen(begged, "requests") == {"a": [], "b": asked, "c": asked, "d": asked}
-    given = play(begged, b="send 8 to a", a="block")
-    assert given.codes == []
-    assert (given.sats["a"], given.sats["b"]) == (50 - 1 - 1 + 8, 50 - 8)
-    assert "requests" not in observe(play(game(sats=FOUR), a="beg 8 for bread").after, "b")
-
-
 # --- alliances --------------------------------------------------------------------------------------------
 
 
