@@ -10,7 +10,14 @@ from typing import Any
 
 from hobbes.experiment.experiment_file import ExperimentFile, parse
 from hobbes.experiment.plan import Plan
-from hobbes.store.experiment_tables import KeptPlan, damaged_plan, keep_plan, plans_of, runs_of_cells
+from hobbes.store.experiment_tables import (
+    KeptPlan,
+    damaged_plan,
+    keep_experiment,
+    keep_plan,
+    plans_of,
+    runs_of_cells,
+)
 from hobbes.store.home import Store
 
 
@@ -33,6 +40,7 @@ def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
 def amend(store: Store, made: Plan, content: Mapping[str, Any], why: str) -> None:
     """Keep a changed plan of an experiment whose games have begun, with the reason for the change."""
     keep_plan(store, made.file.name, plan_to_keep(made, content), why)
+    keep_experiment(store, made.file.name, made.world.name, content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,85 @@
+"""What an experiment would cost, and what it could find: `hobbes experiment --dry-run`."""
+
+from hobbes.engine.telling import counted
+from hobbes.experiment.estimate import Estimate
+from hobbes.experiment.plan import Plan
+from hobbes.experiment.power import detectable_effect
+from hobbes.experiment.seeds_needed import level_of, planned_comparisons
+from hobbes.experiment.sentences import short
+from hobbes.experiment.statistics import fewest_pairs, to_json
+from hobbes.show.terminal import OUT, plain, print_json, table
+from hobbes.store.home import Store
+
+
+def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
+    """Return what an experiment will cost, as rows of two cells."""
+    out = "unknown" if cost.tokens_out is None else f"{cost.tokens_out:,}"
+    kept = f" ({cost.tokens_cached:,} from a cache)" if cost.tokens_cached else ""
+    return [
+        ("runs to play", f"{cost.runs:,}"),
+        ("calls to models", f"about {cost.calls:,}" if cost.calls else "none"),
+        ("tokens", f"about {cost.tokens_in:,} in{kept}, {out} out" if cost.calls else "none"),
+        ("dollars", "unknown" if cost.usd is None else f"{cost.usd:,.2f}"),
+    ]
+
+
+def show_plan(store: Store, made: Plan, cost: Estimate, *, as_json: bool) -> None:
+    """Print what an experiment would cost, and what it could find by each of its comparisons."""
+    seeds, level = len(made.file.seeds), level_of(made.file)
+    found, effect = [*planned_comparisons(store, made.file)], detectable_effect(seeds, level)
+    if as_json:
+        print_json(
+            {
+                "experiment": made.file.name,
+                "runs": cost.runs,
+                "played": len(made.cells) - cost.runs,
+                "calls": cost.calls,
+                "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
+                "usd": cost.usd,
+                "detectable_effect": effect,
+                "comparisons": to_json(found),
+            }
+        )
+        return
+    OUT.print(table(f"{made.file.name}: {counted(len(made.cells), 'run')}", ("", ""), cost_rows(cost)))
+    if made.file.origin:
+        turns = sorted({base.turn for base in made.file.origin.bases})
+        where = f"turn {turns[0]}" if len(turns) == 1 else f"turns {turns[0]} to {turns[-1]}"
+        runs = counted(seeds, "recorded run")
+        OUT.print(plain(f"\nall arms fork {runs} at {where}; the turns before cost nothing"))
+    if effect is None:
+        few = counted(seeds, "seed")
+        OUT.print(plain(f"\nnothing can be concluded from {few}; play {fewest_pairs(level)} or more"))
+    else:
+        OUT.print(
+            plain(
+                f"\nin 80% of experiments, {seeds} seeds find a difference of {effect:.2f} standard "
+                "deviations of the paired differences"
+            )
+        )
+    columns = ("comparison", "measure", "spread", "found in 80%", "smallest that matters", "seeds it needs")
+    rows = [
+        (
+            one.about,
+            one.measure,
+            *map(short, (one.spread, one.detectable, one.smallest)),
+            str(one.seeds_needed or "-"),
+        )
+        for one in found
+    ]
+    OUT.print(table("", columns, rows))
+    if any(made.file.paraphrases_of(arm) for arm in made.file.arms):
+        OUT.print(
+            plain(
+                "these sizes hold for these wordings alone; a claim about all that they stand for "
+                "needs larger ones"
+            )
+        )
+    if any(one.smallest is None for one in found):
+        OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
+    if any(one.spread is None for one in found):
+        OUT.print(
+            plain(
+                "the spread is unknown until games have been played; `pilot` names an experiment that has it"
+            )
+        )
