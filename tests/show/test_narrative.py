@@ -115,21 +115,6 @@ def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
     ] * 9
 
 
-def test_what_harmed_an_agent_is_told_before_other_deeds(
-    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        action = {"unit-b": "high_five", "unit-c": "attack"}.get(address.agent)
-        return Reply(json.dumps({"action": action, "target": "unit-a"} if action else {}), "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
-    played(opened, RunOptions("trust", 3, values={"rounds": 2, "miss": 0}))
-    told = in_words(cli, "1", "unit-a")
-    place = told.index("done to it ▲unit-c attacked ●unit-a")
-    assert told[place + 1] == "■unit-b high fived ●unit-a"
-
-
 @pytest.mark.usefixtures("war")
 def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
     page = unescape(re.sub(r"<[^>]+>", " ", pages.get("/last/1/AgentA").text)).replace("\xa0", " ")

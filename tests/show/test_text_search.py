@@ -16,7 +16,6 @@ from hobbes.nodes.journal import ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import site
-from hobbes.store import text_index
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -226,20 +225,6 @@ def test_another_run_database_in_the_place_of_the_old_one_is_indexed_anew(
         assert found == [("reasoning", f"/{ids[one]}/0/AgentA")]
         shutil.copyfile(other / "runs.db", one / "runs.db")
         ids[one] = ids[other]
-
-
-def test_a_large_home_is_indexed_part_by_part(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each part is a transaction of its own, so a search that is killed has not been in vain."""
-    monkeypatch.setattr(text_index, "MAX_TURNS", 1)
-    run = mining(opened)
-    assert hits(pages.get("/search", params={"q": "claim"}).text)
-    with sqlite3.connect(opened.home / "search.db") as index:
-        rows = index.execute("select run, turn from indexed order by row").fetchall()
-        turns = {turn for (turn,) in index.execute("select distinct turn from places")}
-    assert rows == [(run.id, turn) for turn in range(run.turns)]
-    assert turns == set(range(run.turns))
 
 
 def test_words_are_found_where_no_blanks_stand_between_them(
