@@ -14,7 +14,6 @@ from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
 from hobbes.show.judgements import amount_of, deeds_by_type, shade
 from hobbes.show.terminal import shade_of
-from hobbes.show.timeline import sample
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import WORLDS
@@ -113,12 +112,9 @@ def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
     ]
 
 
-def test_the_darkest_shade_is_for_the_most_and_turns_are_spread_from_first_to_last() -> None:
+def test_the_darkest_shade_is_for_the_most() -> None:
     assert [shade(n, 10) for n in (1, 2, 5, 9, 10)] == [0, 1, 2, 4, 4]
     assert shade(-3, 0) == 0
-    assert sample(3, 8) == [0, 1, 2]
-    assert (sample(500, 8)[0], sample(500, 8)[-1], len(sample(500, 8))) == (0, 499, 8)
-    assert sample(1, 8) == [0]
 
 
 def test_a_colour_means_the_same_for_both_kinds_of_ratings() -> None:
