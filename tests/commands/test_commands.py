@@ -1,6 +1,5 @@
 """The commands, as people and scripts meet them."""
 
-import asyncio
 import json
 import os
 import re
@@ -9,12 +8,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.metadata import version
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
-from threading import Barrier
 from typing import Any, cast
 
 import httpx2
@@ -23,7 +20,6 @@ from typer.main import get_command
 
 from hobbes.cli import app, main
 from hobbes.errors import HobbesError, UsageError
-from hobbes.graphs.run import open_checkpoints as opened_checkpoints
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.store.home import Store, open_store
@@ -474,29 +470,6 @@ def test_a_run_that_is_being_played_is_not_played_twice(opened: Store, cli: Cli)
     run = mining(opened)
     with opened.playing(run.id):
         assert "another process" in str(refused(cli, "resume", run.id))
-
-
-def test_a_new_home_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
-    together = Barrier(6, timeout=60)
-
-    async def checkpointing(home: Path) -> None:
-        async with opened_checkpoints(home / "checkpoints.db") as checkpoints:
-            await checkpoints.saver().setup()
-
-    def checkpointed(home: Path) -> None:
-        together.wait()
-        asyncio.run(checkpointing(home))
-
-    def recorded(home: Path) -> None:
-        together.wait()
-        with open_store(home):
-            pass
-
-    with ThreadPoolExecutor(6) as pool:
-        for k in range(4):
-            home = tmp_path / str(k)
-            list(pool.map(recorded, [home] * 6))
-            list(pool.map(checkpointed, [home] * 6))
 
 
 def test_three_processes_play_three_runs_in_a_new_home_and_nothing_is_lost(cli: Cli, process: Any) -> None:

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -301,39 +301,6 @@ def test_a_board_is_told_in_a_few_lines() -> None:
     many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
     assert text(many)[-1] == "  and 5 more"
     assert len(text(many)) == MAX_LINES + 2
-
-
-def crowded(*, mutual: bool) -> Board:
-    """Return nine neighbours, of whom each attacks the next two, and is attacked by them if it is mutual."""
-    agents = tuple(f"agent-{k}" for k in range(9))
-    at = {agent: (k % 3 + 0.5, k // 3 + 0.5) for k, agent in enumerate(agents)}
-    land = [Place(f"land {a}", *at[a], 1, 1, f"land of {a}", owner=a) for a in agents]
-    armies = [Place(a, *at[a], 1, 0.85, a, owner=a, shape="disc", size=30, text="9", label=a) for a in agents]
-    pairs = [*pairwise(agents), *zip(agents, agents[2:], strict=False)]
-    pairs += [(b, a) for a, b in pairs] if mutual else []
-    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}", "9 mils") for a, b in pairs)
-    return Board("turn 1", agents, 3, 3, (*land, *armies), arrows, kinds=SMALL.kinds)
-
-
-def ring_of_gifts() -> Board:
-    """Return four agents in a ring, each of whom gives something to each other one."""
-    agents, ring = ("ann", "bob", "cay", "dan"), spread(4)
-    discs = [
-        Place(agent, x, y, ring.room, ring.room, agent, owner=agent, shape="disc", label=agent)
-        for agent, (x, y) in zip(agents, ring.middles, strict=True)
-    ]
-    arrows = [Arrow("raid", a, a, b, f"{a} to {b}", "2 money") for a, b in permutations(agents, 2)]
-    return Board("turn 1", agents, 100, ring.height, tuple(discs), tuple(arrows), kinds=SMALL.kinds)
-
-
-@pytest.mark.parametrize("board", [crowded(mutual=False), crowded(mutual=True), ring_of_gifts()])
-def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(board: Board) -> None:
-    written = [one for one in elements(svg(board)) if one.get("class") == "m a w"]
-    labels = {arrow.label for arrow in board.arrows}
-    assert sum(one.text in labels for one in written) > len(board.arrows) / 2
-    places = [(float(one.get("x", 0)), float(one.get("y", 0)), len(one.text or "")) for one in written]
-    for (x, y, long), (x2, y2, long2) in combinations(places, 2):
-        assert abs(x - x2) > (long + long2) * 3.4 or abs(y - y2) > 10, "bold letters are wide"
 
 
 def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:

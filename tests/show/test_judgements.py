@@ -1,22 +1,19 @@
 """Ratings and deeds on the page of a run: what agents say of each other, beside what they did."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
 from starlette.testclient import TestClient
 
 from hobbes.engine.record import Event
-from hobbes.nodes.journal import Reply
-from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
 from hobbes.show.judgements import amount_of, deeds_by_type, shade
 from hobbes.show.terminal import shade_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import WORLDS
+from tests.show.conftest import Replies
 from tests.small_runs import played
 
 ANSWERS: Mapping[tuple[int, str], dict[str, Any]] = {
@@ -36,16 +33,10 @@ RATINGS = (
 )
 
 
-def broken_word(opened: Store, monkeypatch: pytest.MonkeyPatch) -> Run:
+def broken_word(opened: Store, replies: Replies) -> Run:
     """Play three turns in which AgentA promises peace and then attacks."""
-
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        return Reply(json.dumps(ANSWERS.get((address.turn, address.agent), {})), "model")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(PolicyPlayer, "reply", reply)
-        return played(opened, RunOptions("nations", 3, values={"rounds": 3}))
+    replies(lambda at: ANSWERS.get((at.turn, at.agent), {}))
+    return played(opened, RunOptions("nations", 3, values={"rounds": 3}))
 
 
 def cells(page: str, caption: str) -> list[list[str]]:
@@ -57,9 +48,9 @@ def cells(page: str, caption: str) -> list[list[str]]:
 
 
 def test_ratings_stand_beside_what_was_done_up_to_that_turn(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, replies: Replies
 ) -> None:
-    run = broken_word(opened, monkeypatch)
+    run = broken_word(opened, replies)
     page = pages.get(f"/{run.id}").text
     assert cells(page, f"keeps word report: {RATINGS}") == [["■AgentB", "1", "9"], ["▲AgentC", "4", "·"]]
     assert cells(page, f"aggressor report: {RATINGS}") == [["■AgentB", "10"]]
