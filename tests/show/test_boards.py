@@ -4,8 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import combinations, pairwise, permutations
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -28,7 +27,7 @@ from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions
-from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, MAX_SQUARE, svg, text
+from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, svg, text
 from hobbes.show.exports import export
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
@@ -204,55 +203,9 @@ def test_a_miss_and_a_birth_are_marked() -> None:
     ]
 
 
-def test_a_unit_that_fell_below_0_sats_is_drawn_as_small_as_one_with_none() -> None:
-    after_attack = trust_board(trust_round(game(sats={"a": 50, "b": 1}), a="attack b", b="do_nothing").played)
-    assert after_attack.places[1].words.startswith("b: -3 sats, dead")
-    assert after_attack.places[1].size == 35
-
-
 def test_the_dead_of_earlier_rounds_keep_their_place_if_they_are_agents_own_units() -> None:
     board = trust_board(trust_round(game(sats={"a": 50, "b": 50, "c": 0}), a="attack b").played)
     assert [place.note for place in board.places] == ["", "", "dead"]
-
-
-def test_territories_in_two_rows_keep_their_names() -> None:
-    """One agent of four has been ceded a sixth territory; of many more, only the marks have room."""
-    for n, is_named in ((6, True), (60, False)):
-        start = nations(4, territories_per_agent=5)
-        more = tuple(f"T{k}" for k in range(21, 21 + n))
-        ceded = replace(start, territories={**start.territories, C: more})
-        drawn = svg(nations_board(turn(ceded, {}).played()))
-        assert all((f"{territory}<" in drawn) == is_named for territory in more)
-
-
-def test_a_label_stands_on_the_other_side_of_its_arrow_if_there_is_no_room() -> None:
-    """Two arrows have labels at both ends of the way of the third, and below it."""
-    agents = ("AgentA", "AgentB", "AgentC", "AgentD")
-    ring = spread(4)
-    places = tuple(
-        Place(
-            agent,
-            *middle,
-            ring.room,
-            ring.room,
-            words=agent,
-            owner=agent,
-            shape="disc",
-            size=size,
-            text=agent[-1],
-            label=agent,
-            note="land 1",
-        )
-        for agent, size, middle in zip(agents, (100, 75, 87, 87), ring.middles, strict=True)
-    )
-    arrows = (
-        Arrow("attack", "AgentB", "AgentB", "AgentC", "B attacked C", "1 mil"),
-        Arrow("attack", "AgentC", "AgentC", "AgentD", "C attacked D", "7 mils"),
-        Arrow("gift", "AgentD", "AgentD", "AgentB", "D granted B", "1 money"),
-    )
-    kinds = (Kind("attack", "harm", "mils"), Kind("gift", "help", "money"))
-    drawn = svg(Board("turn 6", agents, 100, ring.height, places, arrows=arrows, kinds=kinds))
-    assert all(f">{label}<" in drawn for label in ("1 mil", "7 mils", "1 money"))
 
 
 def test_a_world_without_a_board_is_shown_by_its_picture() -> None:
@@ -343,75 +296,11 @@ def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_o
     assert svg(SMALL) == drawn
 
 
-def test_few_squares_are_no_larger_than_their_words_need() -> None:
-    """So the figures below a small board are on the screen with it."""
-    low, high = (svg(replace(SMALL, height=height)) for height in (1, 3))
-    heights = [float(ET.fromstring(drawn).get("height", "0")) for drawn in (low, high)]  # noqa: S314  our own SVG
-    assert heights[1] - heights[0] == 2 * MAX_SQUARE < 200
-
-
 def test_a_board_is_told_in_a_few_lines() -> None:
     assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
     many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
     assert text(many)[-1] == "  and 5 more"
     assert len(text(many)) == MAX_LINES + 2
-
-
-def crowded(*, mutual: bool) -> Board:
-    """Return nine neighbours, of whom each attacks the next two, and is attacked by them if it is mutual."""
-    agents = tuple(f"agent-{k}" for k in range(9))
-    at = {agent: (k % 3 + 0.5, k // 3 + 0.5) for k, agent in enumerate(agents)}
-    land = [Place(f"land {a}", *at[a], 1, 1, f"land of {a}", owner=a) for a in agents]
-    armies = [Place(a, *at[a], 1, 0.85, a, owner=a, shape="disc", size=30, text="9", label=a) for a in agents]
-    pairs = [*pairwise(agents), *zip(agents, agents[2:], strict=False)]
-    pairs += [(b, a) for a, b in pairs] if mutual else []
-    arrows = tuple(Arrow("raid", a, a, b, f"{a} raids {b}", "9 mils") for a, b in pairs)
-    return Board("turn 1", agents, 3, 3, (*land, *armies), arrows, kinds=SMALL.kinds)
-
-
-def ring_of_gifts() -> Board:
-    """Return four agents in a ring, each of whom gives something to each other one."""
-    agents, ring = ("ann", "bob", "cay", "dan"), spread(4)
-    discs = [
-        Place(agent, x, y, ring.room, ring.room, agent, owner=agent, shape="disc", label=agent)
-        for agent, (x, y) in zip(agents, ring.middles, strict=True)
-    ]
-    arrows = [Arrow("raid", a, a, b, f"{a} to {b}", "2 money") for a, b in permutations(agents, 2)]
-    return Board("turn 1", agents, 100, ring.height, tuple(discs), tuple(arrows), kinds=SMALL.kinds)
-
-
-@pytest.mark.parametrize("board", [crowded(mutual=False), crowded(mutual=True), ring_of_gifts()])
-def test_labels_of_arrows_stand_neither_on_names_nor_on_one_another(board: Board) -> None:
-    written = [one for one in elements(svg(board)) if one.get("class") == "m a w"]
-    labels = {arrow.label for arrow in board.arrows}
-    assert sum(one.text in labels for one in written) > len(board.arrows) / 2
-    places = [(float(one.get("x", 0)), float(one.get("y", 0)), len(one.text or "")) for one in written]
-    for (x, y, long), (x2, y2, long2) in combinations(places, 2):
-        assert abs(x - x2) > (long + long2) * 3.4 or abs(y - y2) > 10, "bold letters are wide"
-
-
-def test_the_head_of_an_arrow_stands_clear_of_the_name_of_whom_it_reaches() -> None:
-    """An arrow comes from the right, from a little below. Its point is the fifth corner of its outline."""
-    at = {"AgentA": (0.5, 0.5), "AgentC": (3.5, 1.5)}
-    armies = [
-        Place(a, *where, 2, 0.85, a, owner=a, shape="disc", size=45, text="9", label=a)
-        for a, where in at.items()
-    ]
-    raid = Arrow("raid", "AgentC", "AgentC", "AgentA", "C raids A", "8 mils")
-    drawn = svg(Board("turn 1", tuple(at), 7, 6, tuple(armies), (raid,), kinds=SMALL.kinds))
-    outline = re.search(r"C raids A</title><path class=\"\w+ b\" d=\"([^\"]+)\"", drawn)
-    assert outline is not None
-    x, y = [(float(x), float(y)) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", outline[1])][4]
-    name = next(one for one in elements(drawn) if one.text == "AgentA" and one.get("class") == "m a w")
-    middle, base = float(name.get("x", 0)), float(name.get("y", 0))
-    assert abs(x - middle) > len("AgentA") * 2.5 or not base - 9 < y < base
-
-
-def test_a_square_below_a_disc_has_no_mark_of_its_own() -> None:
-    """The disc has the same mark, and a part of the lower one would stand out."""
-    marks = [text for text in texts(svg(crowded(mutual=False))) if text.endswith("9")]
-    assert len(marks) == 9
-    assert not {mark[0] for mark in marks} & set(texts(svg(crowded(mutual=False))))
 
 
 def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:

@@ -5,29 +5,21 @@ import re
 from html import unescape
 from typing import Any
 
-import pytest
 from starlette.testclient import TestClient
 
-from hobbes.nodes.journal import Reply
-from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
+from tests.show.conftest import Replies
 from tests.small_runs import mining, played
 
 LINK = re.compile(r'<a(?: rel="[^"]*")? title="([^"]+)" href="([^"]+)"')
 
 
-def nations(opened: Store, monkeypatch: pytest.MonkeyPatch, said: dict[tuple[int, str], Any]) -> Run:
+def nations(opened: Store, replies: Replies, said: dict[tuple[int, str], Any]) -> Run:
     """Play eight turns of nations in which agents say this by turn and name, and else nothing much."""
-
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        answer = said.get((address.turn, address.agent), {"reasoning": "I wait."})
-        return Reply(answer if isinstance(answer, str) else json.dumps(answer), "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(lambda at: said.get((at.turn, at.agent), {"reasoning": "I wait."}))
     values: dict[str, Any] = {"rounds": 8, "taint_share": 1.0}
     return played(opened, RunOptions("nations", 3, values=values))
 
@@ -38,10 +30,10 @@ def links(page: str) -> dict[str, str]:
 
 
 def test_rejections_and_corrections_are_listed_below_the_raw_answer(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, replies: Replies
 ) -> None:
     said = {"attacks": {"AgentZ": 1, "AgentB": 1}, "purchase_mils": 999, "reasoning": "<b>Now</b>"}
-    nations(opened, monkeypatch, {(1, "AgentA"): said, (1, "AgentB"): "I would rather not."})
+    nations(opened, replies, {(1, "AgentA"): said, (1, "AgentB"): "I would rather not."})
     page = pages.get("/last/1/AgentA").text
     listed = unescape(page).partition(json.dumps(said))[2]
     assert re.search(r'rejection<.*>nations/unknown-agent<.*"AgentZ": 1', listed)
@@ -50,10 +42,8 @@ def test_rejections_and_corrections_are_listed_below_the_raw_answer(
     assert "read/unreadable" in pages.get("/last/1/AgentB").text.partition("I would rather not.")[2]
 
 
-def test_links_lead_to_other_agents_and_turns(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = nations(opened, monkeypatch, {})
+def test_links_lead_to_other_agents_and_turns(opened: Store, pages: TestClient, replies: Replies) -> None:
+    run = nations(opened, replies, {})
     at = f"/{run.id}"
     page = pages.get("/last/4/AgentB").text
     assert links(page) == {
@@ -67,12 +57,10 @@ def test_links_lead_to_other_agents_and_turns(
     assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
 
 
-def test_what_changed_in_the_memory_is_marked(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_changed_in_the_memory_is_marked(opened: Store, pages: TestClient, replies: Replies) -> None:
     said = {"history_summary": "We met B & C.", "reasoning": "so"}
     nations(
-        opened, monkeypatch, {(0, "AgentA"): said, (1, "AgentA"): {**said, "history_summary": "We fought C."}}
+        opened, replies, {(0, "AgentA"): said, (1, "AgentA"): {**said, "history_summary": "We fought C."}}
     )
     card = pages.get("/last/1/AgentA").text
     assert "<del>met B &amp;</del><ins>fought</ins>" in card
@@ -104,11 +92,11 @@ def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: Tes
 
 
 def test_two_runs_are_shown_where_their_decisions_first_differ(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, pages: TestClient, replies: Replies
 ) -> None:
     """They differ from turn 2 on, in what AgentB says."""
-    a = nations(opened, monkeypatch, {})
-    b = nations(opened, monkeypatch, {(2, "AgentB"): {"purchase_mils": 1, "reasoning": "I <arm>."}})
+    a = nations(opened, replies, {})
+    b = nations(opened, replies, {(2, "AgentB"): {"purchase_mils": 1, "reasoning": "I <arm>."}})
     page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
     decided = page.partition("First decision that differs")[2].partition("Results")[0]
     assert "turn 2, " in decided

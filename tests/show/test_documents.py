@@ -6,7 +6,6 @@ from io import StringIO
 
 from rich.console import Console
 
-from hobbes.show.charts import Line, Panel, draw_curves, rows_of_points
 from hobbes.show.documents import Document, Section, in_html, printed
 
 
@@ -42,18 +41,3 @@ def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
         "td",
     }
     assert FOREIGN.splitlines()[2] in unescape(page)
-
-
-def test_a_line_without_a_point_is_left_out_of_a_picture() -> None:
-    lines = [Line("defined", [(0, 1, None, None), (1, 2, 1.5, 2.5)]), Line("empty", [])]
-    drawn = draw_curves([Panel("half_life", "noise", "half_life", lines)])
-    assert "defined" in drawn
-    assert "empty" not in drawn
-
-
-def test_points_that_would_cover_each_other_are_spread() -> None:
-    values = [0.0, 0.0, 0.5, 0.0, 0.05, 1.0]
-    assert rows_of_points(values, 0.1) == [0, 1, 0, -1, 2, 0]
-    places = [*zip(values, rows_of_points(values, 0.1), strict=True)]
-    for k, (x, row) in enumerate(places):
-        assert not [1 for other, of in places[:k] if of == row and abs(x - other) < 0.1]

@@ -149,28 +149,13 @@ def test_who_broke_its_word_is_found_by_clicking(page: Page) -> None:
     assert page.locator("h1").inner_text() == "Diary of all agents"
 
 
-@pytest.mark.parametrize("of", ["", "3/miner-01"])
-def test_no_table_of_a_run_is_cut(page: Page, of: str) -> None:
-    """On a telephone and on a wide screen, all columns are in sight."""
-    for size in (NARROW, WIDE):
-        page.set_viewport_size(size)
-        page.goto(f"/mining/{of}")
-        cut = "[...document.querySelectorAll('.wide')].filter((one) => one.scrollWidth > one.clientWidth)"
-        assert page.evaluate(f"{cut}.map((one) => one.innerText)") == []
-    page.set_viewport_size(NARROW)
-
-
-def test_who_is_focused_on_a_board_is_not_below_the_timeline(page: Page) -> None:
-    page.set_viewport_size(WIDE)
-    page.goto("/mining")
-    page.evaluate("scrollTo(0, 0)")
-    lowest = page.locator("#moment .board a").last
-    lowest.focus()
-    focused, timeline = (one.bounding_box() for one in (lowest, page.locator(".scrubber")))
-    assert focused is not None
-    assert timeline is not None
-    assert focused["y"] + focused["height"] <= timeline["y"]
-    page.set_viewport_size(NARROW)
+def test_two_runs_that_are_chosen_by_keyboard_are_compared(page: Page) -> None:
+    page.goto("/")
+    page.locator("[name=a]").first.focus()
+    for key in ("Space", "Tab", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/compare?*")
+    assert "First decision that differs" in page.locator("main").inner_text()
 
 
 def test_the_turn_of_a_diary_stays_in_sight(page: Page) -> None:

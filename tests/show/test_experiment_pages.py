@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from hobbes.engine.mining.world import MINING
-from hobbes.experiment.report import report
-from hobbes.show.report_text import charts_of_differences
 from hobbes.show.web.server import site
 from hobbes.store.experiment_tables import runs_of_cells
 from hobbes.store.home import Store, open_store
@@ -116,20 +113,3 @@ def test_of_many_arms_some_are_drawn_and_the_page_names_the_command_that_draws_t
     assert "Drawn are 8 of 9 arms; the table has them all." in page
     assert "report small --format html --to small.html" in page
     assert "data:image/svg" not in page
-
-
-def test_no_two_of_many_arms_have_one_colour_but_for_that_of_the_text(
-    opened: Store, pages: TestClient, tmp_path: Path
-) -> None:
-    """Those that have no line in the curves have no colour of their own in the charts of differences."""
-    play_arms(opened, tmp_path, 10)
-    page = pages.get("/experiments/small").text
-    of_dots = r'<circle [^>]*fill="(.*?)"'
-    on_page = [re.findall(of_dots, plot) for plot in page.split('class="points"')[1:]]
-    drawn = [re.findall(of_dots, chart.svg()) for chart in charts_of_differences(report(opened, "small"))]
-    assert on_page == drawn
-    assert len(drawn) == len(MINING.measures.headline)
-    assert drawn == [drawn[0]] * len(drawn)
-    coloured = [colour for colour in drawn[0] if colour != "currentColor"]
-    assert sorted({*coloured}) == sorted(coloured)
-    assert len(coloured) == 6

@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.play.start import RunOptions
 from hobbes.show import exports
 from hobbes.show.exports import export
-from hobbes.store.calls import Calls, Decision
 from hobbes.store.home import Store
 from hobbes.store.run_tables import TABLES, table_of
 from tests.conftest import Cli
@@ -175,23 +173,6 @@ def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch
     with pytest.raises(HobbesError, match="No space left on device"):
         export(opened, run, "csv", tmp_path / "to" / "out")
     assert list((tmp_path / "to").iterdir()) == []
-
-
-def test_a_longer_run_is_not_read_again_for_each_of_its_pages(
-    opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = [mining(opened, values={"rounds": rounds, "rows": 4, "cols": 4}) for rounds in (2, 6)]
-    whole: Counter[str] = Counter()
-    decisions = Calls.decisions
-
-    def counted(self: Calls, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
-        whole[run] += 1
-        return decisions(self, run, agent, first)
-
-    monkeypatch.setattr(Calls, "decisions", counted)
-    for run in runs:
-        export(opened, run, "html", tmp_path / run.id)
-    assert whole[runs[0].id] == whole[runs[1].id]
 
 
 def test_the_command_prints_its_files_and_rows(opened: Store, cli: Cli, tmp_path: Path) -> None:

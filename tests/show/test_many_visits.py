@@ -1,21 +1,16 @@
-"""Many visits of the pages leave nothing behind, and neither a writer nor another tab changes a page."""
+"""Many visits of the pages leave nothing behind."""
 
 import gc
 import tracemalloc
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx2
 import pytest
 from starlette.testclient import TestClient
 
 from hobbes.play.start import RunOptions
 from hobbes.show.web.page_templates import SCRIPT_ADDRESS
-from hobbes.show.web.server import PAGES, server, site
+from hobbes.show.web.server import PAGES, site
 from hobbes.store.home import Store
-from hobbes.wire.recorder import run_server
-from tests.forking import Command
 from tests.small_runs import played
 
 EXAMPLES = {
@@ -71,30 +66,3 @@ def test_visits_leave_nothing_in_the_process(home: Path) -> None:
             tracemalloc.stop()
     assert used_now - used < 3 * len(EXAMPLES) * LEFT
     assert open_files_now <= open_files
-
-
-@pytest.mark.usefixtures("two_runs")
-def test_two_tabs_and_a_writer_do_not_disturb_one_another(
-    home: Path, process: Callable[..., Command]
-) -> None:
-    """While another process plays in the same home, each tab sees of a finished run what it saw before."""
-    alike = [page for page in EXAMPLES.values() if page.startswith(("/one", "/compare", "/static"))]
-    with run_server(server(home, "127.0.0.1")) as url:
-
-        def seen(pages: Sequence[str]) -> list[str]:
-            with httpx2.Client(base_url=url, timeout=None) as tab:
-                return [tab.get(page).raise_for_status().text for page in pages]
-
-        def tab(pages: Sequence[str]) -> list[dict[str, str]]:
-            visits = [seen(pages)]
-            while writer.poll() is None:
-                visits.append(seen(pages))
-            return [dict(zip(pages, texts, strict=True)) for texts in visits]
-
-        before = dict(zip(alike, seen(alike), strict=True))
-        writer = process("run", "nations", "--rounds", "6", "--name", "new")
-        with ThreadPoolExecutor(2) as tabs:
-            visits = [*tabs.map(tab, (alike, alike[::-1]))]
-        assert all(shown == before for of_tab in visits for shown in of_tab)
-        assert writer.returncode == 0
-        assert seen(["/new"])

@@ -11,14 +11,14 @@ from starlette.testclient import TestClient
 
 from hobbes.engine.answer import Outcome
 from hobbes.engine.mining.telling import plots
-from hobbes.nodes.journal import ReasoningSource, Reply
-from hobbes.nodes.players import PolicyPlayer
+from hobbes.nodes.journal import Address, ReasoningSource, Reply
 from hobbes.play.start import RunOptions
 from hobbes.show.narrative import reasoning_in
 from hobbes.show.palette import looks_of, with_names
 from hobbes.show.trace import MAX_SHOWN
 from hobbes.store.home import Store
 from tests.conftest import Cli
+from tests.show.conftest import Replies
 from tests.small_runs import played
 
 MOST = 25
@@ -39,15 +39,14 @@ SAID: dict[tuple[int, str], dict[str, Any]] = {
 
 
 @pytest.fixture
-def war(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def war(opened: Store, replies: Replies) -> None:
     """AgentB answers an offer of peace with an attack, and AgentA hits back; its model says why."""
 
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        said = json.dumps(SAID.get((address.turn, address.agent), {}))
+    def reply(at: Address) -> Reply:
+        said = json.dumps(SAID.get((at.turn, at.agent), {}))
         return Reply(said, "model", "It must pay.", reasoning_source=ReasoningSource.TRACE)
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     played(opened, RunOptions("nations", 3, values={"rounds": 2}))
 
 
@@ -88,20 +87,19 @@ def test_who_did_nothing_else_is_told_to_have_written(cli: Cli) -> None:
 
 @pytest.mark.parametrize("columns", [80, 1000])
 def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
-    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int
+    opened: Store, cli: Cli, replies: Replies, columns: int
 ) -> None:
     """In turn 1, nine miners raid miner-01, which has lost draws, too; all write at length."""
 
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
+    def reply(address: Address) -> dict[str, Any]:
         place = int(address.agent[-2:])
         long = dict.fromkeys(("reasoning", "notes", "message"), f"{address.agent} writes much. " * 40)
         own = {"claim": [[0, place], [1, place], [2, 9]]}
         if address.turn == 1:
             own = {"raid": [[0, 1]]} if place > 1 else {"claim": [[2, 0]]}
-        return Reply(json.dumps({**long, **own}), "model")
+        return {**long, **own}
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     values: dict[str, Any] = {"rounds": 3, "rows": 10, "cols": 11, "communication": True}
     played(opened, RunOptions("mining", 10, values=values))
     told = in_words(cli, "2", "miner-01", columns=columns)
@@ -113,21 +111,6 @@ def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
     assert [f"miner-{n:02} to all in turn 1: “miner-{n:02} writes" in below for n in range(2, 11)] == [
         True
     ] * 9
-
-
-def test_what_harmed_an_agent_is_told_before_other_deeds(
-    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
-        action = {"unit-b": "high_five", "unit-c": "attack"}.get(address.agent)
-        return Reply(json.dumps({"action": action, "target": "unit-a"} if action else {}), "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
-    played(opened, RunOptions("trust", 3, values={"rounds": 2, "miss": 0}))
-    told = in_words(cli, "1", "unit-a")
-    place = told.index("done to it ▲unit-c attacked ●unit-a")
-    assert told[place + 1] == "■unit-b high fived ●unit-a"
 
 
 @pytest.mark.usefixtures("war")
@@ -166,18 +149,17 @@ def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_a_card_in_words_has_at_most_25_lines(
-    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int
+    opened: Store, cli: Cli, replies: Replies, columns: int
 ) -> None:
     """Everybody writes at length to all, raids others and fails to spell some of it."""
 
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
+    def reply(address: Address) -> dict[str, Any]:
         long = f"{address.agent} has much to say in turn {address.turn}. " * 40
         texts = dict.fromkeys(("reasoning", "notes", "summary_last_turn", "history_summary", "message"), long)
         raids = [[row, col] for row in range(4) for col in range(4)]
-        return Reply(json.dumps({**texts, "claim": raids[:4], "raid": raids, "defend": ["x", 1]}), "model")
+        return {**texts, "claim": raids[:4], "raid": raids, "defend": ["x", 1]}
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     values: dict[str, Any] = {"rounds": 3, "rows": 4, "cols": 4, "communication": True, "stamina": 20}
     played(opened, RunOptions("mining", 8, values=values))
     told = in_words(cli, "2", "miner-01", columns=columns)
@@ -193,12 +175,8 @@ def test_a_card_in_words_has_at_most_25_lines(
     assert any("more; they are below" in line for line in told)
 
 
-def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, address, prompt
-        return Reply("I would rather not.", "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, replies: Replies) -> None:
+    replies(lambda _: "I would rather not.")
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
     _, told, why, wanted, *_ = in_words(cli, "0", "miner-01")
     assert told == (
@@ -237,13 +215,9 @@ def test_the_reasoning_of_a_long_lost_answer_is_found_in_bounded_memory() -> Non
 
 
 def test_a_card_shows_the_beginning_of_a_long_answer_and_how_much_more_there_is(
-    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, pages: TestClient, replies: Replies
 ) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, address, prompt
-        return Reply("answer " * MAX_SHOWN, "model", "reason " * MAX_SHOWN)
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(lambda _: Reply("answer " * MAX_SHOWN, "model", "reason " * MAX_SHOWN))
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
     card = cli("trace", "last", "0", "miner-01").output
     for text in (card, pages.get("/last/0/miner-01").text):
@@ -256,17 +230,16 @@ def test_a_card_shows_the_beginning_of_a_long_answer_and_how_much_more_there_is(
 
 
 def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
-    opened: Store, cli: Cli, pages: TestClient, monkeypatch: pytest.MonkeyPatch
+    opened: Store, cli: Cli, pages: TestClient, replies: Replies
 ) -> None:
     """One is cut off in its reasoning; of another, the model's own reasoning came."""
 
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
+    def reply(address: Address) -> Reply:
         if address.agent == "miner-01":
             return Reply('{"reasoning": "Peace is over, so I', "model", failure=Outcome.TRUNCATED)
         return Reply("no", "model", "I refuse.", reasoning_source=ReasoningSource.TRACE)
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
     _, told, why, *_ = in_words(cli, "0", "miner-01")
     assert told.startswith(

@@ -14,7 +14,7 @@ from hobbes.play.start import RunOptions
 from hobbes.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.show.exports import export
 from hobbes.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
-from hobbes.show.terminal import style_picture, styled_name
+from hobbes.show.terminal import style_picture
 from hobbes.show.timeline import Timeline, marks_drawn, timeline
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import STYLE
@@ -139,10 +139,6 @@ def test_an_agent_keeps_its_look_among_more_agents(world: AnyWorld) -> None:
     assert few.items() <= many.items()
 
 
-def test_a_name_is_never_parted_from_its_mark() -> None:
-    assert " " not in styled_name("AgentA", looks_of(["AgentA"])).plain
-
-
 def draw(title: str, arm: str) -> str:
     return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, 1.5, 0.5, 2.5, look=0)])
 
@@ -190,14 +186,6 @@ def test_a_value_without_a_band_has_a_line_and_no_area() -> None:
     assert len(re.findall("<polygon", svg)) == 2
     (line,) = re.findall('<polyline [^>]*points="(.*?)"', svg)
     assert len(line.split()) == 5
-
-
-def test_a_long_title_of_a_chart_is_not_cut_off() -> None:
-    title = "keeps_word_calibration: difference from reports=private,model=mixed, each pair and the mean"
-    svg = draw(title, "reports=published,model=traders")
-    lines = re.findall(r">([^<>]+)</t(?:ext|span)>", svg)
-    assert title in " ".join(line.strip() for line in lines)
-    assert max(map(len, lines)) <= 90  # that many fit
 
 
 def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:

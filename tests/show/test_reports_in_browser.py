@@ -97,22 +97,3 @@ def test_unfolded_details_can_be_used_by_everybody(
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
     assert axe_findings(page) == []
-
-
-def test_on_a_telephone_each_answer_shows_its_verdict(page: Page, addresses: tuple[str, ...]) -> None:
-    page.set_viewport_size(ViewportSize(width=400, height=800))
-    page.goto(addresses[0])
-    verdict = page.locator("td[data-label=verdict]").first
-    box = verdict.bounding_box()
-    assert box is not None
-    assert box["x"] + box["width"] <= 400
-    assert "cannot tell" in verdict.inner_text()
-
-
-def test_a_point_in_the_colour_of_the_text_has_not_that_of_a_link(
-    page: Page, addresses: tuple[str, ...]
-) -> None:
-    """That of a link is nearly the first colour of arms."""
-    page.goto(addresses[0])
-    colours = "selector => getComputedStyle(document.querySelector(selector)).color"
-    assert page.evaluate(colours, ".points a") == page.evaluate(colours, "body")

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from hobbes.show.web.server import site
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import play_purely
 from hobbes.store.recorded_run import Run
-from hobbes.wire.recorder import environment
 from tests.conftest import Cli
 from tests.pages import LOCAL
 from tests.play.test_second_question import answering
@@ -39,28 +37,6 @@ def test_ids_and_names_are_whole_at_every_width(width: int, opened: Store, cli: 
         assert run.id in text
         assert run.name is None or run.name in text
     assert text.count("nations") == text.count("unfinished") == len(runs), "world and status of each"
-
-
-def test_in_a_narrow_terminal_the_facts_of_a_run_stand_below_its_name(opened: Store, cli: Cli) -> None:
-    options = RunOptions("mining", 2, models="openai:m", values={"rounds": 1, "immunity": 0})
-    with environment(OPENAI_API_KEY="none"):
-        run = begin(opened, replace(options, name="baseline"))
-    opened.runs.update(run.id, digest="0123456789abcdef")
-    rows = {
-        width: [line.rstrip() for line in cli("runs", env={"COLUMNS": str(width)}).stdout.splitlines()]
-        for width in (24, 60, 150)
-    }
-    assert rows[60] == [
-        "baseline",
-        "  mining  openai:m*2  immunity=0  guided  unfinished  turns",
-        f"  0 of 1  {run.id}  01234567",
-    ]
-    assert rows[24][0] == "baseline"
-    assert rows[24][-1] == "  01234567"
-    columns = ["run", "world", "players", "settings", "prompts", "status", "turns", "id", "digest"]
-    assert rows[150][0].split() == columns
-    facts = ["mining", "openai:m*2", "immunity=0", "guided", "unfinished", "0", "of", "1", run.id]
-    assert rows[150][1].split() == ["baseline", *facts, "01234567"]
 
 
 def test_runs_that_are_each_forked_from_the_other_are_listed(opened: Store, cli: Cli) -> None:

@@ -149,22 +149,6 @@ def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Sho
     page.close()
 
 
-def test_printed_pages_are_light_and_whole(shown: Shown) -> None:
-    """Also if the screen is dark, and a table is folded: nothing is cut off at the edge of the paper."""
-    page = shown.at(
-        shown.runs["nations"].id, viewport=ViewportSize(width=760, height=1000), color_scheme="dark"
-    )
-    page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 27, 27)"
-    assert page.evaluate("getComputedStyle(document.querySelector('.board')).fill") == "rgb(27, 27, 27)"
-    folded = page.locator("details.long")
-    assert folded.count()
-    assert folded.first.locator("td").first.is_visible()
-    wide = "all => all.filter(one => one.scrollWidth > document.documentElement.clientWidth).length"
-    assert page.locator(".wide").evaluate_all(wide) == 0
-    page.close()
-
-
 def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     """The server is gone."""
     page = shown.at(f"{shown.runs['mining'].id}#1")

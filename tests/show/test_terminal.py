@@ -3,9 +3,8 @@
 from collections import Counter
 
 import pytest
-from rich.console import Console
 
-from hobbes.show.terminal import UNLIMITED, console, table
+from hobbes.show.terminal import UNLIMITED, console
 from hobbes.store.home import Store
 from tests.conftest import Cli
 from tests.small_runs import mining
@@ -44,30 +43,6 @@ def test_the_digest_of_a_run_is_whole_in_a_narrow_terminal(opened: Store, cli: C
     assert opened.runs.find("last").digest in "".join(shown.split())
 
 
-SECOND = ("second      22  more", "second       3")
-ROWS = [("first", 1, "a few words"), ("second", 22, "more"), ("second", 3, "")]
-
-
-@pytest.mark.parametrize(
-    ("width", "lines"),
-    [
-        (
-            30,
-            ["name    number  said", "first        1  a few words", *SECOND],
-        ),
-        (
-            25,
-            ["name    number  said", "first        1  a few", "                words", *SECOND],
-        ),
-    ],
-)
-def test_a_table_wraps_between_words(width: int, lines: list[str]) -> None:
-    made = Console(width=width)
-    with made.capture() as printed:
-        made.print(table("", ("name", "number", "said"), ROWS))
-    assert [line.rstrip() for line in printed.get().splitlines()] == lines
-
-
 def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert console().width == 200, "as COLUMNS says"
     monkeypatch.delenv("COLUMNS")
@@ -77,16 +52,6 @@ def test_without_a_terminal_no_line_is_wrapped(cli: Cli, monkeypatch: pytest.Mon
     (line,) = (line for line in lines if line.startswith("constants.c_mil_upkeep_price "))
     assert line.rstrip().endswith("cost of a mil a turn")
     assert any(len(line.rstrip()) > 200 for line in lines)
-
-
-@pytest.mark.usefixtures("two_runs")
-@pytest.mark.parametrize(
-    "command", [("run", "mining", "--rounds", "2"), ("runs",), ("trace", "a"), ("trace", "a", "1")]
-)
-def test_no_line_of_a_table_ends_with_blanks(cli: Cli, command: tuple[str, ...]) -> None:
-    lines = cli(*command).stdout.splitlines()
-    assert lines
-    assert [line for line in lines if line != line.rstrip(" ")] == []
 
 
 def test_a_card_that_goes_to_a_file_has_no_frames(

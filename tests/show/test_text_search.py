@@ -12,11 +12,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.errors import UsageError
-from hobbes.nodes.journal import ReasoningSource, Reply
+from hobbes.nodes.journal import Address, ReasoningSource, Reply
 from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import site
-from hobbes.store import text_index
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -24,6 +23,7 @@ from hobbes.store.text_index import Filters, find_texts
 from tests.conftest import Cli
 from tests.pages import LOCAL
 from tests.play.test_second_question import answering
+from tests.show.conftest import Replies
 from tests.show.test_view import PAYLOADS
 from tests.small_runs import go, mining, played
 
@@ -105,16 +105,13 @@ def test_each_kind_of_text_is_found_and_leads_to_its_card(page_of: Callable[...,
     assert not hits(page_of("seals", kind="prompt")), "policies are sent none"
 
 
-def test_a_message_has_its_addressees(
-    opened: Store, pages: TestClient, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
+def test_a_message_has_its_addressees(opened: Store, pages: TestClient, cli: Cli, replies: Replies) -> None:
+    def reply(address: Address) -> dict[str, Any]:
         to = {0: ("AgentB", "AgentC"), 1: ("all",)}[address.turn]
         said = {"messages": dict.fromkeys(to, f"peace in turn {address.turn}")}
-        return Reply(json.dumps(said if address.agent == "AgentA" else {}), "model")
+        return said if address.agent == "AgentA" else {}
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     played(opened, RunOptions("nations", 3, values={"rounds": 2}, name="peace"))
     lines = cli("search", "peace", "--in", "messages").stdout.splitlines()
     assert sorted(line for line in lines if line.startswith("message ")) == [
@@ -226,20 +223,6 @@ def test_another_run_database_in_the_place_of_the_old_one_is_indexed_anew(
         assert found == [("reasoning", f"/{ids[one]}/0/AgentA")]
         shutil.copyfile(other / "runs.db", one / "runs.db")
         ids[one] = ids[other]
-
-
-def test_a_large_home_is_indexed_part_by_part(
-    opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each part is a transaction of its own, so a search that is killed has not been in vain."""
-    monkeypatch.setattr(text_index, "MAX_TURNS", 1)
-    run = mining(opened)
-    assert hits(pages.get("/search", params={"q": "claim"}).text)
-    with sqlite3.connect(opened.home / "search.db") as index:
-        rows = index.execute("select run, turn from indexed order by row").fetchall()
-        turns = {turn for (turn,) in index.execute("select distinct turn from places")}
-    assert rows == [(run.id, turn) for turn in range(run.turns)]
-    assert turns == set(range(run.turns))
 
 
 def test_words_are_found_where_no_blanks_stand_between_them(

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.palette import looks_in
-from hobbes.show.timeline import LINES_HIGH, MAX_COLUMNS, Timeline, marks_drawn, timeline
+from hobbes.show.timeline import LINES_HIGH, Timeline, marks_drawn, timeline
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -121,11 +121,3 @@ def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str,
     run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
     page = RunPages(opened, lambda *_, **__: "", live=True, run=run).at_a_turn()
     assert page.count("data-jump=") == 2 * marked
-
-
-def test_more_turns_than_columns_share_them(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_COLUMNS == 1000
-    monkeypatch.setattr("hobbes.show.timeline.MAX_COLUMNS", 3)
-    run = mining(opened, models="policy:random?noise=0.9", values={"rounds": 9, "rows": 4, "cols": 4})
-    (lane,) = (one for one in shown(opened, run).lanes if one.name == "rejections")
-    assert bars(lane.svg).keys() == {turn // 3 for turn in lane.turns}

@@ -122,16 +122,6 @@ def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: C
     assert re.search(r"^observer +1 .* answered ", text.partition("calls\n")[2], re.MULTILINE)
 
 
-def test_a_long_run_is_short(opened: Store, cli: Cli) -> None:
-    """In every turn each of 20 miners may raid each other, and each loses a part of its answer to noise."""
-    values: dict[str, Any] = {"rounds": 20, "rows": 15, "cols": 15}
-    played(opened, RunOptions("mining", 20, models="policy:random?noise=0.5", values=values))
-    lines = cli("trace", "last", env={"COLUMNS": "80"}).stdout.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert len(lines) <= 20 * 8
-    assert any(re.search(r"and \d+ more", line) for line in lines)
-
-
 @pytest.mark.usefixtures("war")
 @pytest.mark.parametrize(
     ("words", "found"),
@@ -173,15 +163,6 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
         "0 ●unit-a did ran out of turns",
         f"0 ■unit-b did {missed.format('●unit-a')}",
     ]
-
-
-def test_what_models_say_is_spelled_out(opened: Store, cli: Cli) -> None:
-    said = json.dumps({"reasoning": "needle [bold red]x[/] \x1b[2J\u202e\nnext"})
-    with answering(lambda _: said):
-        played(opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 1}))
-    text = cli("trace", "last", "--grep", "needle").stdout
-    assert "needle [bold red]x[/] " in text
-    assert not {"\x1b", "\u202e"} & set(text)
 
 
 @pytest.mark.parametrize(

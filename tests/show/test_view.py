@@ -15,7 +15,6 @@ from starlette.testclient import TestClient
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.errors import HobbesError
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
-from hobbes.nodes.players import PolicyPlayer
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
@@ -30,6 +29,7 @@ from hobbes.store.run_journal import RunJournal
 from tests.browser import chromium
 from tests.conftest import Cli
 from tests.play.test_observer import game, on
+from tests.show.conftest import Replies
 from tests.show.test_counted import faulty_run
 from tests.small_runs import go, mining, played
 from tests.wire.test_faults import served
@@ -315,11 +315,10 @@ PAYLOADS = [
 ]
 
 
-def spoken(opened: Store, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str]) -> Any:
+def spoken(opened: Store, replies: Replies, texts: Sequence[str]) -> Any:
     """Play a run in which each agent says nothing but its text, wherever it can say anything."""
 
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, prompt
+    def reply(address: Address) -> Reply:
         text = texts["ABCDEFGH".index(address.agent[-1])]
         said = dict.fromkeys(("reasoning", "memory", "summary_last_turn", "history_summary", text), text)
         to = {"AgentA": text, text: text}
@@ -327,7 +326,7 @@ def spoken(opened: Store, monkeypatch: pytest.MonkeyPatch, texts: Sequence[str])
         shown = answer if address.turn % 2 else f"{text}{answer}"
         return Reply(shown, f"model {text}", reasoning=text, error=text)
 
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(reply)
     run = played(opened, RunOptions("nations", len(texts), values={"rounds": 3}))
     opened.runs.update(run.id, name=f"run {texts[0]}")
     return opened.runs.find(run.id)
@@ -357,16 +356,14 @@ def structure(page: str) -> list[tuple[str, ...]]:
     return found.tags
 
 
-def test_agents_text_cannot_change_the_structure_of_a_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agents_text_cannot_change_the_structure_of_a_page(tmp_path: Path, replies: Replies) -> None:
     """Every tag of each page is that of a run in which agents say `harmless`, with as much unseen in it."""
     unseen = ["".join(c for c in text if not c.isprintable()) for text in PAYLOADS]
     harmless = [f"harmless{k}{hidden}" for k, hidden in enumerate(unseen)]
     built: list[dict[str, Any]] = []
     for name, texts in (("one", PAYLOADS), ("other", harmless)):
         with open_store(tmp_path / name) as opened:
-            run, home = spoken(opened, monkeypatch, texts), HomePages(opened, link, live=True)
+            run, home = spoken(opened, replies, texts), HomePages(opened, link, live=True)
             shown = RunPages(opened, link, live=True, run=run)
             pages = {"runs": home.runs({}), "run": shown.at_a_turn(), "first": shown.at_a_turn(1)}
             pages["moment"] = shown.moment(1)
@@ -374,7 +371,7 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
             pages["two"] = shown.diary({"agent": "AgentA", "other": "AgentB"})
             pages["diary"] = shown.diary({})
             pages["search"] = home.search({"q": "attacks", "kind": "answer"})
-            other = spoken(opened, monkeypatch, ["so"] * len(texts))
+            other = spoken(opened, replies, ["so"] * len(texts))
             pages["compare"] = home.compare(run, other)
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", "".join(pages.values()))
         built.append({page: structure(text) for page, text in pages.items()})
@@ -383,25 +380,19 @@ def test_agents_text_cannot_change_the_structure_of_a_page(
     assert built[0] == built[1]
 
 
-def begging(opened: Store, monkeypatch: pytest.MonkeyPatch, text: str) -> Run:
+def begging(opened: Store, replies: Replies, text: str) -> Run:
     """Play until a unit begs for a reason of this text."""
-    said = json.dumps({"reasoning": text, "action": "beg", "amount": 3, "reason": text})
-
-    async def reply(self: object, address: Any, prompt: Any) -> Reply:
-        del self, address, prompt
-        return Reply(said, "model")
-
-    monkeypatch.setattr(PolicyPlayer, "reply", reply)
+    replies(lambda _: {"reasoning": text, "action": "beg", "amount": 3, "reason": text})
     return on(opened, begin(opened, game("human")))
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
 def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
-    text: str, opened: Store, monkeypatch: pytest.MonkeyPatch
+    text: str, opened: Store, replies: Replies
 ) -> None:
     built = []
     for asked in (text, "harmless"):
-        run = begging(opened, monkeypatch, asked)
+        run = begging(opened, replies, asked)
         page = RunPages(opened, link, live=True, run=run).at_a_turn()
         assert open_questions(run)
         assert "requests</caption>" in page
@@ -427,8 +418,8 @@ def title(page: str) -> str:
     return found[1] if found else ""
 
 
-def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = spoken(opened, monkeypatch, PAYLOADS)
+def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, replies: Replies) -> None:
+    run = spoken(opened, replies, PAYLOADS)
     export(opened, run, "html", tmp_path / "pages")
     addresses = ("index.html", "1-AgentB.html")
     for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
