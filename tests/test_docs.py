@@ -7,7 +7,6 @@ import shlex
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +116,6 @@ def test_the_page_names_the_key_of_each_table(opened: Store) -> None:
             assert code(line) == ["run", "turn", *RECORD[name].key], name
         elif name in opened.db.table_names():
             assert code(line) == opened.db.table(name).pks, name
-
-
-def test_the_tables_of_the_record_are_those_that_the_declaration_names() -> None:
-    headings = list(sections())
-    first, last = headings.index("The record of a turn"), headings.index("Exports")
-    assert set(headings[first + 1 : last]) == RECORD.keys()
 
 
 @pytest.mark.parametrize("name", RECORD)
@@ -274,24 +267,6 @@ def test_the_page_describes_what_watch_prints() -> None:
 def test_the_page_describes_the_requests_and_replies_of_step() -> None:
     assert keys("hobbes step WORLD") == list(PARTS)
     assert keys("hobbes step WORLD", 1) == list(step(WORLDS["mining"], {"answers": {}}))
-
-
-def test_the_readme_lists_the_folders_that_there_are() -> None:
-    named = re.findall(
-        r"^\| `([\w/]+)/` \|", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-    assert [name for name in named if not (ROOT / name).is_dir()] == []
-    packages = {file.parent.relative_to(ROOT).as_posix() for file in (ROOT / "hobbes").glob("*/__init__.py")}
-    packages = {name for name in packages if not (ROOT / name).is_symlink()}
-    packages |= {file.parent.name for file in ROOT.glob("*/__init__.py")}
-    assert packages - set(named) == set()
-
-
-def test_the_citation_names_the_version_that_is_installed() -> None:
-    (cited,) = re.findall(
-        r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert cited == version("hobbes")
 
 
 # Links and commands, on every page.
