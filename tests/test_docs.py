@@ -24,7 +24,7 @@ from hobbes.probe.versions import Tried
 from hobbes.show.prompt_edits import Edits, News, Probed
 from hobbes.store.home import Store
 from hobbes.store.record_views import VIEWS
-from hobbes.store.run_tables import JSON_COLUMNS, TABLES, table_of
+from hobbes.store.run_tables import JSON_COLUMNS
 from hobbes.store.schema import columns_of, kinds_of
 from hobbes.wire.recorder import in_thread
 from hobbes.wire.stand_in import stand_in
@@ -143,38 +143,6 @@ def test_what_the_page_calls_json_is_json(trust: Store) -> None:
         for column in (column for column, kind, _ in rows if kind == "JSON"):
             for (value,) in trust.db.execute(f"select {column} from {name} where {column} is not null"):  # noqa: S608  names are ours
                 json.loads(value)
-
-
-def test_the_page_describes_how_exports_differ_from_the_database(trust: Store) -> None:
-    rows = {name: (told, code(re.sub(r"\([^)]*\)", "", added))) for name, told, added in exports()}
-    everything = [table_of(trust, trust.runs.find("last"), name) for name in TABLES]
-    found = {table.name: list(table.columns) for table in everything}
-    inner = {
-        "run.json",
-        "runs",
-        "texts",
-        "experiments",
-        "plans",
-        "cells",
-        "reported",
-        "probes",
-        "probe_answers",
-    }
-    assert set(found) == {*described(), *rows} - inner
-    for name, columns in found.items():
-        of_page = [column for column, _, _ in described().get(name, [])]
-        said, added = rows.get(name, ("", []))
-        without = code(said.partition("without ")[2].partition(";")[0])
-        if name not in described():
-            of_page = code(said.partition(": ")[2])
-        assert set(columns) == {*of_page, *added} - {*without}, name
-
-
-def exports() -> list[tuple[str, str, str]]:
-    """Return the page's list of exported files that differ: name, rows, columns that are added."""
-    found = re.findall(r"^\| `([\w.]+)` \| (.*?) \| (.*?) ?\|$", sections()["Exports"], flags=re.MULTILINE)
-    assert len(found) == len(listed(sections()["Exports"])[0])
-    return found
 
 
 def test_the_page_describes_what_run_prints(home: Path) -> None:
