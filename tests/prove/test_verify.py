@@ -24,7 +24,7 @@ from hobbes.errors import DamagedError, HaltedRunError, HobbesError
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin, go_on
-from hobbes.prove.replay import replay_run
+from hobbes.prove.replay import DivergedError, replay_run
 from hobbes.prove.verification import Fault, faults
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
@@ -695,6 +695,14 @@ def verified(home: Path) -> list[str]:
             return [str(error)]
 
 
+def diverged(home: Path) -> DivergedError:
+    """Return where a replay of the only run of a home differs first."""
+    with open_store(home) as store:
+        found = asyncio.run(replay_run(store, store.runs.find("last"), reread=False)).divergence
+    assert found is not None
+    return found
+
+
 def tampered(recorded: Path, change: Change, home: Path) -> Path:
     """Return a copy of a home in which something was changed."""
     home.mkdir()
@@ -734,27 +742,20 @@ def test_verify_cannot_find(
     ids=lambda one: one.what,
 )
 def test_replay_finds_it(one: Tampering, homes: Mapping[str, Path], home: Path) -> None:
-    with open_store(tampered(homes["mining"], one.changes[0], home)) as store:
-        diverged = asyncio.run(replay_run(store, store.runs.find("last"), reread=False)).divergence
-    assert diverged is not None
-    assert diverged.agent == "miner-03"
+    assert diverged(tampered(homes["mining"], one.changes[0], home)).agent == "miner-03"
 
 
 def test_replay_finds_a_follow_up_question_that_nobody_asked(homes: Mapping[str, Path], home: Path) -> None:
     forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=2, answer=DECISION))
-    with open_store(tampered(homes["mining"], forged, home)) as store:
-        diverged = asyncio.run(replay_run(store, store.runs.find("last"), reread=False)).divergence
-    assert diverged is not None
-    assert (diverged.turn, diverged.agent, diverged.layer) == (1, "miner-01", "answer")
+    found = diverged(tampered(homes["mining"], forged, home))
+    assert (found.turn, found.agent, found.layer) == (1, "miner-01", "answer")
 
 
 def test_replay_finds_a_call_that_answers_no_question(homes: Mapping[str, Path], home: Path) -> None:
     forged = rehashed(lambda copy: copied_call(copy, attempt=2, question=3, answer=DECISION))
-    with (
-        open_store(tampered(homes["mining"], forged, home)) as store,
-        pytest.raises(DamagedError, match=r"miner-01, attempt 2: the column calls.question is damaged"),
-    ):
-        asyncio.run(replay_run(store, store.runs.find("last"), reread=False))
+    forged_home = tampered(homes["mining"], forged, home)
+    with pytest.raises(DamagedError, match=r"miner-01, attempt 2: the column calls.question is damaged"):
+        diverged(forged_home)
 
 
 @pytest.mark.parametrize("name", [*RECORDED, "experiment"])

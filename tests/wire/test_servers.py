@@ -13,6 +13,7 @@ from typing import Any, cast
 import httpx2
 import pytest
 import uvicorn
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp, Message, Receive
 
@@ -83,7 +84,7 @@ def posting(base: str, headers: Sequence[str], path: str = "/last") -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def refusal(app: ASGIApp, path: str, host: str, receive: Receive) -> int:
+def refusal(app: Starlette, path: str, host: str, receive: Receive) -> int:
     """Return the status with which a request is refused, and see that its connection is closed then."""
     sent: list[Message] = []
 
