@@ -1,17 +1,14 @@
 """Simulated experiments, in which it is known what is true, and how often a report says so.
 
-    python -m tests.simulated
-
-prints the tables of docs/calibration.md. An experiment has some hypotheses, each about a sample of one
+An experiment has some hypotheses, each about a sample of one
 difference per seed. What is counted are the verdicts that a report prints.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -104,8 +101,6 @@ class Tally:
     """A difference of the announced size was supported, beside hypotheses with nothing to find."""
     called_small: float
     """A difference as large as the margin was called no larger than the margin."""
-    shown_small: float
-    """Where nothing differs, the hypothesis was called no larger than the margin."""
 
 
 RULES = Rules({"m": MARGIN}, frozenset())
@@ -124,14 +119,13 @@ def tally(name: str, seeds: int, tests: int, experiments: int) -> Tally:
         mean = nothing[0].difference.mean
         counts["covered"] += mean.low is not None and mean.high is not None and mean.low <= 0 <= mean.high
         counts["called"] += any(one in {"supported", "not supported"} for one in verdicts)
-        counts["shown_small"] += verdicts[0] == "no larger than"
         for key, planted, said in (
             ("found", effect, "supported"),
             ("called_small", MARGIN, "no larger than"),
         ):
             first = _judged(np.vstack([table[:1] + planted, table[1:]]), RULES)[0]
             counts[key] += first.no_larger if key == "called_small" else verdict(first) == said
-    keys = ("covered", "called", "found", "called_small", "shown_small")
+    keys = ("covered", "called", "found", "called_small")
     return Tally(*(counts[key] / experiments for key in keys))
 
 
@@ -140,26 +134,12 @@ def _judged(table: Any, of: Rules) -> list[Judged]:
     return judge(samples, of)
 
 
-@dataclass(frozen=True)
-class SharesTally:
-    """How often something was said of measures of 0 or 1 in simulated experiments, as shares."""
-
-    covered: float
-    """The interval held the true share; samples that are all equal have none."""
-    called_small: float
-    """A difference as large as the margin was called no larger than the margin."""
-
-
-def shares_tally(share: float, seeds: int, experiments: int) -> SharesTally:
-    """Return how often the report is right about games of which this share is 1 and the others are 0."""
-    rng, counts = np.random.default_rng(seeds), Counter[str]()
+def shares_called_small(share: float, seeds: int, experiments: int) -> float:
+    """Return how often a share as large as the margin is called no larger, of games that are 1 or 0."""
+    rng = np.random.default_rng(seeds)
     of = replace(RULES, margins={"m": share})
-    for _ in range(experiments):
-        (one,) = _judged([rng.random(seeds) < share], of)
-        mean = one.difference.mean
-        counts["covered"] += mean.low is not None and mean.high is not None and mean.low <= share <= mean.high
-        counts["called_small"] += one.no_larger
-    return SharesTally(counts["covered"] / experiments, counts["called_small"] / experiments)
+    judged = (_judged([rng.random(seeds) < share], of) for _ in range(experiments))
+    return sum(one.no_larger for (one,) in judged) / experiments
 
 
 GAMES_ALIKE = np.sqrt(0.5)
@@ -196,57 +176,3 @@ def wordings_tally(name: str, wordings: int, seeds: int, between: float, experim
             if key == "covered":
                 counts["called"] += verdict(one) in {"supported", "not supported"}
     return WordingsTally(*(counts[key] / experiments for key in ("covered", "called", "over_games")))
-
-
-SEEDS, TESTS = (5, 8, 20), (1, 3, 6)
-
-SHARES = ((0.1, 8), (0.05, 20), (0.1, 20), (0.5, 20), (0.02, 50), (0.96, 50), (0.02, 100), (0.005, 200))
-"""Shares of games in which a measure of 0 or 1 is 1, and numbers of seeds."""
-
-WORDINGS, BETWEEN = (2, 3, 6), (0.0, 0.5, 1.0)
-"""How many wordings, and the standard deviation between them where that between games is 1."""
-
-
-def tables(experiments: int) -> Iterator[str]:
-    """Yield the tables of docs/calibration.md."""
-    shares = ("interval holds", "false finding", "announced size found", "no larger, wrongly")
-    columns = ("differences", "seeds", "hypotheses", *shares, "no larger, rightly")
-    yield _row(columns)
-    yield _row(["---"] * len(columns))
-    for name in POPULATIONS:
-        for seeds in SEEDS:
-            for tests in TESTS:
-                of = tally(name, seeds, tests, experiments)
-                can = detectable_effect(seeds, level(tests)) is not None
-                found = f"{of.found:.1%}" if can else "none announced"
-                told = (f"{of.covered:.1%}", f"{of.called:.1%}", found)
-                yield _row((name, seeds, tests, *told, f"{of.called_small:.1%}", f"{of.shown_small:.1%}"))
-    yield ""
-    yield from _table_of_shares(experiments)
-    yield ""
-    told_first = ("wordings", "seeds", "between wordings", "differences", "interval holds", "false finding")
-    yield _row((*told_first, "an interval over games alone holds"))
-    yield _row(["---"] * 7)
-    for wordings, seeds, between in product(WORDINGS, SEEDS, BETWEEN):
-        for name in ("normal", "skewed"):
-            tallied = wordings_tally(name, wordings, seeds, between, experiments)
-            held = (tallied.covered, tallied.called, tallied.over_games)
-            yield _row((wordings, seeds, between, name, *(f"{share:.1%}" for share in held)))
-
-
-def _table_of_shares(experiments: int) -> Iterator[str]:
-    """Yield the table of measures of 0 or 1."""
-    yield _row(("share of games with 1", "seeds", "interval holds", "no larger, wrongly"))
-    yield _row(["---"] * 4)
-    for share, seeds in SHARES:
-        of = shares_tally(share, seeds, experiments)
-        yield _row((share, seeds, f"{of.covered:.1%}", f"{of.called_small:.1%}"))
-
-
-def _row(cells: Sequence[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-if __name__ == "__main__":
-    for line in tables(1_000):
-        print(line, flush=True)  # noqa: T201  it is a script

@@ -198,14 +198,6 @@ def test_each_rule_has_an_anchor_of_its_own(world: str) -> None:
 
 
 @each_world
-def test_the_contents_list_each_section_and_rule_in_order(world: str) -> None:
-    contents = page(world).text.partition("Contents:")[2].partition("\n## ")[0]
-    assert re.findall(r"\[(.*?)\]\(#(.*?)\)", contents) == [
-        (heading, slug(heading)) for heading in re.findall(r"^###? (.*)$", page(world).text, re.MULTILINE)
-    ]
-
-
-@each_world
 def test_each_rule_names_its_source_its_tests_and_its_code_or_settings(world: str) -> None:
     for rule in page(world).rules:
         assert [*rule.lines] == [line for line in LINES if line in rule.lines], rule.anchor

@@ -253,15 +253,6 @@ def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -
     )
 
 
-def test_tainted_runs_stand_among_what_was_found(opened: Store) -> None:
-    made_up(opened, {"one": [0.0] * 6, "two": [1.0, 2, 3, 4, 5, 6]}, tainted=("made.two.1", "made.two.2"))
-    assert said(opened).splitlines()[0] == (
-        "two: 2 of 6 runs are tainted, because too many calls failed. The figures include tainted runs."
-    )
-    without = "\n".join(cautions(report(opened, "made", with_tainted=False)))
-    assert "calls failed. The figures leave out tainted runs." in without
-
-
 def hypothesis(arm: str, direction: str = "higher", **more: Any) -> dict[str, Any]:
     return {"text": f"{arm} is {direction}", "measure": "output", "arm": arm, "direction": direction} | more
 
@@ -291,16 +282,6 @@ def test_a_difference_that_is_found_may_still_be_too_small_to_matter(opened: Sto
     found = report(opened, "made")
     told = verdict_in_words(found, found.differences[0])
     assert told == "higher, p 0.00781; smaller than 12, the smallest that matters"
-
-
-def test_too_few_pairs_decide_no_hypothesis(opened: Store) -> None:
-    made_up(opened, {"one": [0.0] * 5, "two": [1.0] * 5})
-    planned(opened, hypothesis=[hypothesis("two", text="more")])
-    found = report(opened, "made")
-    assert (
-        verdict_in_words(found, found.hypotheses[0])
-        == "cannot tell, p 0.0625; the test needs 6 pairs or more"
-    )
 
 
 def test_a_hypothesis_that_was_turned_round_after_the_game_is_exploratory_and_the_planned_one_stays(
@@ -432,22 +413,6 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
             opened.runs.update(f"made.{arm}.{seed}", outcomes='{"answered": 9, "truncated": 1}')
     told = "higher, p 0.00781; without the 6 pairs in which calls failed, 10.8 (n 2, p 0.5)"
     assert said(opened) == f"output, up minus base: {told}"
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "Intervals, and shares of the baseline, are not corrected",
-        "These are two families: in each, one false finding in twenty experiments is allowed.",
-        "of 8 very skewed ones 90%",
-        "p is as large as that of the exact sign test or larger",
-        "It may be smaller than the smallest that matters.",
-    ],
-)
-def test_a_report_says_what_its_figures_do_not_mean(told: str, opened: Store) -> None:
-    made_up(opened, {"base": [0.0] * 8, "up": UP})
-    planned(opened, hypothesis=[hypothesis("up")])
-    assert told in report_document(opened, report(opened, "made")).markdown()
 
 
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:

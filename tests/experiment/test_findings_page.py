@@ -1,4 +1,4 @@
-"""docs/findings.md, the tables beside it, and the script that writes them."""
+"""docs/findings.md, and the tables beside it."""
 
 import json
 import re
@@ -10,18 +10,13 @@ from typing import Any
 import pytest
 
 from experiments.findings import (
-    OF_VERDICTS,
     PAGE,
     PLANS,
     TABLES,
     experiments_of_page,
-    page,
 )
 from hobbes.engine.record import sha256
 from hobbes.experiment.experiment_file import parse
-from tests.conftest import Cli
-from tests.experiment.test_experiments import expecting
-from tests.small_experiment import FILE, written
 
 EXPERIMENTS = experiments_of_page()
 
@@ -63,55 +58,3 @@ def test_no_seed_of_the_page_was_used_before_or_is_shared() -> None:
         assert min(of_file) > MIN_SEED
         assert "fresh" in Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8").lower()
     assert all(one.isdisjoint(other) for one, other in combinations(seeds.values(), 2))
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_each_file_says_what_was_found_and_the_tables_say_it_too(experiment: str) -> None:
-    text = Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8")
-    _, found, expected = text.rpartition("# This experiment found, by the number of the hypothesis:\n")
-    assert found
-    told = re.findall(r"(\d+) ((?:not )?supported|no larger than|cannot tell)", expected)
-    rows = re.findall(
-        r"^\| (\d+) \| .* \| ((?:not )?supported|no larger than|cannot tell)[^|]* \| `",
-        tables(experiment),
-        re.MULTILINE,
-    )
-    assert told == rows
-
-
-def test_the_page_names_the_experiments_that_were_not_played_again() -> None:
-    *_, told = re.findall(r"^Not played again: (.*)\.$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    not_again = [name for name in EXPERIMENTS if "The rerun has the seeds " not in tables(name)]
-    assert sorted(re.findall(r"`([\w-]+)`", told)) == sorted(not_again)
-
-
-FILE_OF_RAIDERS = (
-    FILE[: FILE.index("[arms.open]")].replace(
-        'model = "policy:guided?noise=0.3*2,policy:random*1"',
-        'model = "policy:raider*{raiders},policy:guided"',
-    )
-    + """
-[factors]
-raiders = [1, 2, 0, 3]
-
-[compare]
-null = false
-"""
-)
-
-
-def test_the_tables_have_hypotheses_arms_and_what_a_rerun_found(cli: Cli, tmp_path: Path) -> None:
-    hypothesis = expecting(arm="raiders=2", measure="raid_rate", text="More raiders, more raids")
-    cli("experiment", str(written(tmp_path, FILE_OF_RAIDERS + hypothesis)))
-    report = json.loads(cli("report", "small", "--json").stdout)
-    text = "\n".join(page(report, report, "hobbes 1"))
-    assert "seeds 1 to 3, played with hobbes 1. The plan was frozen on " in text
-    assert "It found 0 of 0 of the verdicts again" in text
-    assert f"## Hypotheses\n\n{OF_VERDICTS}\n\n|  | hypothesis |" in text
-    assert (
-        "| 1 | More raiders, more raids | cannot tell | `raid_rate` of `raiders=2`, minus `baseline` |"
-        in text
-    )
-    assert "| `raiders=3` |" in text
-    alone = "\n".join(page(report, None, "hobbes 1"))
-    assert "The rerun" not in alone

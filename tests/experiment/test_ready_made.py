@@ -1,6 +1,5 @@
 """Every experiment file in `experiments/` is planned whole, played at a tiny size, and reported."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,18 +39,3 @@ def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) ->
     assert len(found.cells) == len(cells)
     assert len(found.hypotheses) == len(file.hypotheses)
     assert "## Answers" in report_document(opened, found).markdown()
-
-
-def test_the_page_has_a_row_for_each_ready_made_file_with_its_number_of_runs() -> None:
-    page = Path("docs/experiments.md").read_text(encoding="utf-8")
-    told = {
-        name: int(runs.replace(",", ""))
-        for name, runs in re.findall(r"^\| `([\w-]+)` \| .* \| ([\d,]+) \| ", page, re.MULTILINE)
-    }
-    assert told == {path.stem: runs_of(path) for path in READY_MADE}
-
-
-def runs_of(path: Path) -> int:
-    """Return the number of runs of an experiment file."""
-    file, _ = read_experiment_file(path)
-    return (len(file.arms) + file.compare.null) * len(file.seeds)

@@ -168,16 +168,6 @@ def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pag
     assert "The random draws differ from turn 0 on." in page
 
 
-def test_another_policy_of_one_agent_is_named_by_its_first_answer(opened: Store) -> None:
-    """All are guided but miner-02 of the second run; what it answers is seen in turn 0."""
-    a = mining(opened)
-    b = mining(opened, models="policy:guided*1,policy:greedy-mine*1,policy:guided*1")
-    told = compare(opened, a, b)
-    assert where(told) == (0, "miner-02", "answer")
-    assert told["settings"] == {"models": [{"miner-02": "policy:guided"}, {"miner-02": "policy:greedy-mine"}]}
-    assert "so I claim unowned plots" in told["divergence"]["diff"]
-
-
 def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Store) -> None:
     """In turn 1 the second run remembers something; the prompts that differ by it come in turn 2."""
     a = saying(opened, lambda _: "{}", values={"rounds": 4})

@@ -18,10 +18,7 @@ from hobbes.experiment.experiment_file import read_experiment_file
 from hobbes.experiment.report import report
 from hobbes.nodes.reading import read
 from hobbes.prove.verification import faults
-from hobbes.store.experiment_tables import runs_of_cells
-from hobbes.store.history import state_before
 from hobbes.store.home import Store, open_store
-from hobbes.store.recorded_run import Run
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "experiments" / "pilot").glob("*.toml"))
@@ -40,8 +37,6 @@ OF_CASSETTES = {
 OF_TODAYS_RULES = {"cassette-mining-zh", "cassette-nations-grateful"}
 """The games whose rules are those of today."""
 
-SIGNS = {"high_five": "h", "attack": "a", "block": "b"}
-
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
@@ -50,53 +45,6 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     (home / "runs.db").write_bytes(gzip.decompress((ROOT / "experiments/pilot/runs.db.gz").read_bytes()))
     with open_store(home) as opened:
         yield opened
-
-
-def games(pilot: Store, experiment: str) -> Iterator[tuple[str, Run]]:
-    """Yield the arm and the number of each game with its run, in the order of the page."""
-    cells = runs_of_cells(pilot, experiment)
-    for arm, seed in sorted(cells):
-        yield f"| {arm} | {seed} |", pilot.runs.find(cells[arm, seed][0])
-
-
-def counted(pilot: Store, run: Run, event: str) -> str:
-    """Return how many events of a type each turn has."""
-    turns = pilot.turns.of(run)
-    return ", ".join(str(sum(one.type == event for one in turn.record.events)) for turn in turns)
-
-
-def seen(pilot: Store, run: Run, unit: str) -> str:
-    """Return what a unit was seen to do, a letter for each turn."""
-    return "".join(
-        next((SIGNS[one.type] for one in turn.record.events if one.agent == unit and one.type in SIGNS), "-")
-        for turn in pilot.turns.of(run)
-    )
-
-
-def last(pilot: Store, run: Run) -> str:
-    """Return the scores at the end, in the order of the agents."""
-    scores = run.world.scores(state_before(pilot, run, run.turns))
-    return ", ".join(str(scores[agent]) for agent in run.setting.agents)
-
-
-def test_the_page_tells_what_happened(pilot: Store) -> None:
-    page = (ROOT / "docs" / "pilot.md").read_text(encoding="utf-8")
-    rows = [
-        f"{game} {counted(pilot, run, 'raid')} | {counted(pilot, run, 'defend')} | {last(pilot, run)} |"
-        for game, run in games(pilot, "pilot-talk")
-    ]
-    for game, run in games(pilot, "pilot-starts"):
-        shares = pilot.db.execute(
-            "select value from measures where run = ? and name = 'trade_share' and scope glob 'turn/*'"
-            " order by cast(substr(scope, 6) as integer)",
-            [run.id],
-        )
-        rows.append(f"{game} {', '.join(f'{share:.0%}' for (share,) in shares)} | {last(pilot, run)} |")
-    rows += [
-        f"{game} `{seen(pilot, run, 'unit-a')}` | `{seen(pilot, run, 'unit-b')}` | {last(pilot, run)} |"
-        for game, run in games(pilot, "pilot-misses")
-    ]
-    assert [row for row in rows if row not in page] == []
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

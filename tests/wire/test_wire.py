@@ -21,6 +21,7 @@ from starlette.routing import Route
 from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes import call_failures, chat, prompting, secrecy
 from hobbes.nodes.chat import ADDRESS_HEADER
+from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings, server_address
 from hobbes.nodes.reading import MAX_LENGTH
 from hobbes.play.start import RunOptions, begin, go_on
@@ -108,10 +109,7 @@ def test_an_error_in_a_choice_is_the_status_that_it_names(opened: Store) -> None
     whole = {"message": {"role": "assistant", "content": "{}"}, "finish_reason": "stop"}
     errors: list[object] = [{"code": 403}, {"code": 503}, "died", {"message": "died"}, None, {}]
     answers = [Response(json.dumps({"choices": [{**whole, "error": error}]})) for error in errors]
-    with each_agent_its_own(answers):
-        request = RunOptions("mining", agents=len(errors), models="openai:m", values={"rounds": 1})
-        run = played(opened, request)
-    ended = [(call.outcome, call.reply.tries) for call in opened.calls.of_turn(run.id, 0)]
+    ended = [(call.outcome, call.reply.tries) for call in calls_answered(opened, answers)]
     failed = [("provider-error", tries) for tries in (1, 5, 5, 5)]
     assert ended == [*failed, ("answered", 1), ("answered", 1)]
 
@@ -149,10 +147,7 @@ def test_an_impossible_token_count_is_unknown(opened: Store) -> None:
     """Sums of larger ones would be larger than SQLite's integers are."""
     usage = [{"prompt_tokens": n, "completion_tokens": n, "total_tokens": n} for n, _ in TOKENS]
     answers = [Response(choice(content="{}")[:-1] + f', "usage": {json.dumps(said)}}}') for said in usage]
-    with each_agent_its_own(answers):
-        request = RunOptions("mining", agents=len(TOKENS), models="openai:m", values={"rounds": 1})
-        run = played(opened, request)
-    replies = [call.reply for call in opened.calls.of_turn(run.id, 0)]
+    replies = [call.reply for call in calls_answered(opened, answers)]
     assert [(reply.tokens_in, reply.tokens_out) for reply in replies] == [(n, n) for _, n in TOKENS]
 
 
@@ -169,11 +164,16 @@ def each_agent_its_own(answers: list[Response]) -> Iterator[str]:
         yield base
 
 
-def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:
-    """Play one round in which each agent is answered so; give how the calls ended."""
+def calls_answered(store: Store, answers: list[Response], model: str = "openai:m") -> list[Call]:
+    """Play one round in which each agent is answered so; return the calls in the order of the agents."""
     with each_agent_its_own(answers):
         run = played(store, RunOptions("mining", agents=len(answers), models=model, values={"rounds": 1}))
-    return [call.outcome for call in store.calls.of_turn(run.id, 0)]
+    return store.calls.of_turn(run.id, 0)
+
+
+def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:
+    """Return how the calls of such a round ended."""
+    return [call.outcome for call in calls_answered(store, answers, model)]
 
 
 def test_a_completion_of_any_shape_is_an_outcome_and_no_crash(
@@ -197,10 +197,7 @@ def test_a_connection_that_breaks_off_is_the_providers_error(opened: Store) -> N
 def test_no_charset_that_a_header_names_is_used(opened: Store, status: int) -> None:
     names = ("hex", "zlib", "undefined", "rot13", "idna", "utf-16", "no-such")
     answers = [Response(b"oops \xff..", status, media_type=f"text/html; charset={name}") for name in names]
-    with each_agent_its_own(answers):
-        request = RunOptions("mining", agents=len(names), models="openai:m", values={"rounds": 1})
-        run = played(opened, request)
-    errors = [call.reply.error for call in opened.calls.of_turn(run.id, 0)]
+    errors = [call.reply.error for call in calls_answered(opened, answers)]
     assert [error.rpartition(": ")[2] for error in errors] == ["oops \ufffd.."] * len(names)
 
 
@@ -219,10 +216,7 @@ ODD_HEADS = [
 
 
 def test_a_response_that_is_not_http_is_a_lost_connection(opened: Store) -> None:
-    with each_agent_its_own([Cut(head.encode("latin-1")) for head in ODD_HEADS]):
-        request = RunOptions("mining", agents=len(ODD_HEADS), models="openai:m", values={"rounds": 1})
-        run = played(opened, request)
-    calls = opened.calls.of_turn(run.id, 0)
+    calls = calls_answered(opened, [Cut(head.encode("latin-1")) for head in ODD_HEADS])
     assert [(call.outcome, call.reply.tries) for call in calls] == [("provider-error", 5)] * len(ODD_HEADS)
 
 
@@ -307,9 +301,7 @@ def test_a_response_is_parsed_up_to_a_number_of_parts(opened: Store, monkeypatch
     monkeypatch.setattr(chat, "MAX_BODY_PARTS", 100)
     bodies = [(within, 200), (text, 200), (over, 200), (over, 400), (over[:-1], 200), ("[" * 101, 200)]
     answers = [Response(body, status) for body, status in bodies]
-    with each_agent_its_own(answers):
-        run = played(opened, RunOptions("mining", agents=6, models="openai:m", values={"rounds": 1}))
-    calls = opened.calls.of_turn(run.id, 0)
+    calls = calls_answered(opened, answers)
     assert [call.outcome for call in calls] == ["answered"] * 2 + ["provider-error"] * 4
     told = "ResponseTooLongError more than 100 parts of JSON"
     assert [(call.reply.error, call.reply.tries) for call in calls[2:]] == [(told, 1)] * 4
@@ -321,9 +313,7 @@ def test_a_response_that_is_no_completion_is_read_up_to_a_number_of_bytes(
     """The bound here is 1000 bytes."""
     monkeypatch.setattr(chat, "MAX_ERROR_BYTES", 1000)
     answers = [Response("x" * size, status) for size in (1000, 1001) for status in (200, 403)]
-    with each_agent_its_own(answers):
-        run = played(opened, RunOptions("mining", agents=4, models="openai:m", values={"rounds": 1}))
-    errors = [call.reply.error for call in opened.calls.of_turn(run.id, 0)]
+    errors = [call.reply.error for call in calls_answered(opened, answers)]
     assert [error.partition("x")[0] for error in errors[:2]] == [
         "HTTP 200, but not a completion: ",
         "HTTP 403: ",
@@ -337,9 +327,7 @@ def test_the_longest_answer_that_is_read_arrives_however_it_is_escaped(opened: S
     """With one character more, it is kept and not read."""
     texts = [f'{{"memory": "{"工" * (size - 14)}"}}' for size in (MAX_LENGTH, MAX_LENGTH + 1)]
     answers = [Response(choice(content=text)) for text in texts]  # each 工 takes six bytes
-    with each_agent_its_own(answers):
-        run = played(opened, RunOptions("mining", agents=2, models="openai:m", values={"rounds": 1}))
-    calls = opened.calls.of_turn(run.id, 0)
+    calls = calls_answered(opened, answers)
     assert [call.outcome for call in calls] == ["answered", "unreadable"]
     assert [call.reply.text for call in calls] == texts
     assert [call.reply.error for call in calls] == ["", ""]
