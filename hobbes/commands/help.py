@@ -73,9 +73,8 @@ def list_models(
     from hobbes.play.models_file import FILE, models_json, read_models
     from hobbes.show.questions import in_lines
     from hobbes.show.terminal import print_json, say
-    from hobbes.store.prices import prices_of
 
-    found = models_json(read_models(home, models), prices_of(home))
+    found = models_json(read_models(home, models))
     if as_json:
         print_json(found)
     elif found:

@@ -39,8 +39,8 @@ from hobbes.temporary import temporary
 OBJECTS = 128 * 2**20
 """Bytes of memory for the runs that come back, on a cluster of this machine; Ray writes more to the disk."""
 
-RUNS, PRICES = "runs.db", "prices.toml"
-"""What of a home is needed to play its runs, and to know what that costs."""
+RUNS = "runs.db"
+"""What of a home is needed to play its runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Batch:
     """Runs that one task plays. It is never written anywhere as a whole, since it has the keys."""
 
     runs: tuple[str, ...]
-    files: Mapping[str, bytes]
+    database: bytes
+    """The run database of a home that has these runs and their parents alone."""
     variables: Mapping[str, str]
     """The environment variables that models need."""
     ways: Ways
@@ -155,19 +156,17 @@ def _share(budget: Budget, tasks: int) -> Caps:
 
 
 def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
-    """Return the batch of some runs, with a home that has these runs and their parents alone."""
+    """Return the batch of some runs."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         with open_store(Path(folder)) as target:
             for one in dict.fromkeys(one for run in runs for one in _with_parents(store, run.id)):
                 copy_run(store, target, one)
-        files = {RUNS: (Path(folder) / RUNS).read_bytes()}
-    if (prices := store.home / PRICES).exists():
-        files[PRICES] = prices.read_bytes()
+        database = (Path(folder) / RUNS).read_bytes()
     keys = {settings.key_variable for run in runs for settings in chats_of(run).values()}
     # OpenAI's client reads its server, its key, its headers and its proxy from variables.
     names = [name for name in os.environ if keys and (name in keys or name.startswith("OPENAI_"))]
     variables = {name: os.environ[name] for name in names}
-    return Batch(tuple(run.id for run in runs), files, variables, ways, tasks)
+    return Batch(tuple(run.id for run in runs), database, variables, ways, tasks)
 
 
 def _with_parents(store: Store, run: str) -> Iterator[str]:
@@ -192,8 +191,7 @@ def play_batch(hobbes: str, node: str, batch: Batch) -> Played:
     budget, error = Budget(batch.ways.caps, Spent()), None
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for name, content in batch.files.items():
-                (Path(folder) / name).write_bytes(content)
+            (Path(folder) / RUNS).write_bytes(batch.database)
             try:
                 _play_all(Path(folder), batch, budget)
             except HobbesError as failure:

@@ -25,7 +25,6 @@ from hobbes.play.start import Shared, go_on, write
 from hobbes.store.experiment_tables import add_cell, keep_experiment, played_cells, runs_of_cells
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure, play_purely
-from hobbes.store.prices import prices_of
 from hobbes.store.recorded_run import Run
 from hobbes.store.reported import keep_figures
 
@@ -108,9 +107,9 @@ def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
 
 def spent_so_far(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far. Those of scripted policies that kept no calls cost nothing."""
-    total, prices = Spent(), prices_of(store.home)
+    total = Spent()
     for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.figures.spent(store.runs.find(run), prices)
+        one = store.figures.spent(store.runs.find(run))
         total.calls += one.calls
         total.add(one.tokens, one.usd)
     return total

@@ -62,7 +62,7 @@ class ProbeAdapter:
         """Raise UsageError if the proposer is no chat model that can be asked."""
         new, spec, models = asked.baseline, asked.file.proposer, read_models(store.home)
         try:
-            check_players(store, new.world, new.setting, {"proposer": spec}, models, NO_CAPS)
+            check_players(new.world, new.setting, {"proposer": spec}, models, NO_CAPS)
             settings = parse_spec(new.world.policies, spec, models).settings
         except ValueError as error:
             raise UsageError(f"proposer: {error}") from error

@@ -147,7 +147,7 @@ def plan_of_fork(
             named = read_models(store.home, models_file)
             models = deal(world, options.models, setting.agents, named)
         prompts = prompts_of_fork(parent, setting, options)
-        players = check_players(store, world, setting, models, named, caps)
+        players = check_players(world, setting, models, named, caps)
         if setting.config.reask:
             follow_up_text(prompts.lang, "", (), "")
         new = Beginning(world, setting, models, players, prompts)

@@ -13,7 +13,7 @@ from hobbes.files import read_toml
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import MAX_TEMPERATURE, Models, ModelSettings
 from hobbes.nodes.players import NAME, RESPONSES
-from hobbes.store.prices import Prices, known_price
+from hobbes.store.prices import known_price
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -105,12 +105,12 @@ def _in_words(error: "ErrorDetails") -> str:
     return f"{field}: must be {VALUES[field]}"
 
 
-def models_json(models: Models, prices: Prices) -> dict[str, dict[str, Any]]:
+def models_json(models: Models) -> dict[str, dict[str, Any]]:
     """Return the models as JSON, each with its price, and whether its key is set.
 
     `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.
     """
-    known = {name: known_price(prices, settings) for name, settings in models.items()}
+    known = {name: known_price(settings) for name, settings in models.items()}
     return {
         name: {
             **settings.to_json(),

@@ -1,7 +1,7 @@
 """Checks of prompts, for people who edit them: problems, which are errors under some settings, and warnings.
 
-Warnings are about numbers that are typed in, a view that is not shown, and languages that differ. A text may
-have good reasons for any of them. Source: docs/prompts.md#warnings.
+Warnings are about numbers that are typed in, and languages that differ. A text may
+have good reasons for both. Source: docs/prompts.md#warnings.
 """
 
 import re
@@ -35,7 +35,6 @@ from hobbes.nodes.prompting import (
     turn_text,
     values_to_try,
     variants,
-    view_in,
 )
 
 # "One" and 一 are left out: they are articles and pronouns far more often than numbers.
@@ -96,7 +95,6 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     The variant must be one that can be loaded. Numbers are looked for in English and Chinese only.
     """
     prompts = load_prompts(world, variant, lang)
-    yield from _about_the_view(world, prompts)
     yield from against_languages(world, prompts)
     if lang not in _NUMBER_WORDS:
         return
@@ -111,15 +109,6 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
                 if not marked or _VALUES.get(plain, plain) not in fixed:
                     place = f"{name_of(file)}, line {line}"
                     yield f"{place}: the number {number} is typed in, so it does not follow the settings"
-
-
-def _about_the_view(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield a warning if a turn text does not show the view, or not as the stand-in server reads it."""
-    place = prompts.place("turn")
-    if not shows_view(prompts.turn):
-        yield f"{place}: it shows no view, so agents do not know what happens"
-    elif view_in(turn_text(prompts, first_view(world))) is None:
-        yield f"{place}: no line is the whole {{{{ view }}}}, so the stand-in server cannot answer"
 
 
 def _literals(source: str) -> Iterator[tuple[int, str, bool]]:
@@ -151,11 +140,6 @@ def rules_known(world: AnyWorld) -> frozenset[str]:
     folders |= {above_folder(folder) for folder in folders}
     texts = (text_if_any(file) for at in folders for file in at.glob("*.md"))
     return frozenset(name for text in texts for name in rules_of(text))
-
-
-def shows_view(template: str) -> bool:
-    """Return whether a turn template uses the view anywhere."""
-    return "view" in placeholders(template)
 
 
 def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:

@@ -36,7 +36,7 @@ from hobbes.nodes.state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage
-from hobbes.store.prices import FILE, is_priced, prices_of, usd
+from hobbes.store.prices import is_priced, usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
 from hobbes.store.run_journal import RunJournal
 from hobbes.store.turns import LoggedTurn
@@ -153,7 +153,7 @@ def beginning_of_run(
         models = deal(world, options.models or f"policy:{world.policies.default}", setting.agents, named)
         variant = options.prompts or world.prompts(setting.config)
         prompts = load_prompts(world, absolute_variant(variant), options.lang, setting)
-        named_models = check_players(store, world, setting, models, named, caps)
+        named_models = check_players(world, setting, models, named, caps)
         if setting.config.reask:  # better now than in the middle of the run
             follow_up_text(options.lang, "", (), "")
     except ValueError as error:
@@ -172,8 +172,8 @@ def absolute_variant(variant: str) -> str:
     return str(real_path(Path(variant))) if is_path(variant) else variant
 
 
-def check_players(  # noqa: PLR0913, PLR0917  what the players of a run depend on
-    store: Store, world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
+def check_players(
+    world: AnyWorld, setting: Setting[Any], models: Mapping[str, str], named: Models, caps: Caps
 ) -> dict[str, ModelSettings]:
     """Return the settings of those `named` models that a run asks.
 
@@ -185,7 +185,7 @@ def check_players(  # noqa: PLR0913, PLR0917  what the players of a run depend o
     named_models = {spec: named[spec] for spec in sorted({*models.values()} & named.keys())}
     asked_specs = _specs(world, setting, models, named_models)
     _check_the_players_can_be_asked(asked_specs)
-    _check_prices_are_known(store, _chats(asked_specs), caps)
+    _check_prices_are_known(_chats(asked_specs), caps)
     return named_models
 
 
@@ -201,15 +201,14 @@ def _chats(specs: Mapping[str, Spec]) -> Models:
     return {spec: one.settings for spec, one in specs.items() if one.settings}
 
 
-def _check_prices_are_known(store: Store, chats: Models, caps: Caps) -> None:
+def _check_prices_are_known(chats: Models, caps: Caps) -> None:
     """Raise UsageError for a cap on money if the price of a model is unknown: it could not be kept."""
     if caps.usd is None:
         return
-    prices = prices_of(store.home)
     for spec, settings in chats.items():
-        if not is_priced(prices, settings):
+        if not is_priced(settings):
             raise UsageError(
-                f"--max-usd needs the price of {spec}; write it into {store.home / FILE} (see docs/models.md)"
+                f"--max-usd needs the price of {spec}; write it into a models file (docs/models.md#prices)"
             )
 
 
@@ -252,7 +251,7 @@ def recap(store: Store, run: Run, higher: Mapping[str, Any]) -> Run:
     if not higher:
         return run
     caps = replace(run.caps, **higher)
-    _check_prices_are_known(store, chats_of(run), caps)
+    _check_prices_are_known(chats_of(run), caps)
     store.runs.update(run.id, caps=json.dumps(asdict(caps)))
     return store.runs.find(run.id)
 
@@ -346,12 +345,11 @@ def late_by(run: Run) -> str:
 
 def meter_of(store: Store, run: Run, budget: Budget | None = None) -> Meter:
     """Return the meter of a run, with what it has cost so far and what it may cost with others."""
-    prices = prices_of(store.home)
 
     def usd_of(reply: Reply) -> float | None:
-        return usd(prices, reply, run.model_settings.get(reply.player))
+        return usd(reply, run.model_settings.get(reply.player))
 
-    return Meter(run.caps, store.figures.spent(run, prices), usd_of, budget)
+    return Meter(run.caps, store.figures.spent(run), usd_of, budget)
 
 
 async def _play_to_the_end(  # noqa: PLR0913, PLR0917  all that a run is played with

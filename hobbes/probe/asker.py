@@ -23,7 +23,7 @@ from hobbes.nodes.turn_cache import TurnCache
 from hobbes.play.side_by_side import play_side_by_side
 from hobbes.probe.probe_plan import MAX_CELLS, Cell, Column, Plan
 from hobbes.store.home import Store
-from hobbes.store.prices import prices_of, usd
+from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, KeptProbe, answers_of, keep_answers, keep_probe, kept_probe
 
 
@@ -172,13 +172,13 @@ class _CellPlayer:
         return ""
 
 
-def meter_of(store: Store, planned: Plan, kept: Kept, caps: Caps) -> Meter:
+def meter_of(planned: Plan, kept: Kept, caps: Caps) -> Meter:
     """Return what counts the cost of asking, beginning with that of the kept calls."""
     models = {cell.question.player: cell.model for cell in planned.cells}
-    prices, spent = prices_of(store.home), Spent(calls=len(kept))
+    spent = Spent(calls=len(kept))
 
     def usd_of(reply: Reply) -> float | None:
-        return usd(prices, reply, models.get(reply.player))
+        return usd(reply, models.get(reply.player))
 
     for call in kept.values():
         if call.outcome not in NO_ANSWER:
@@ -215,7 +215,7 @@ class Asker:
         self._plan = planned
         self.kept = kept
         """The calls that are there already."""
-        self.meter = meter or meter_of(store, planned, kept, caps)
+        self.meter = meter or meter_of(planned, kept, caps)
         self._limiter = RateLimiter()
         self._players: dict[tuple[str, str, str], RunPlayers] = {}
 

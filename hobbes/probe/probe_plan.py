@@ -24,7 +24,7 @@ from hobbes.play.start import absolute_variant, check_players
 from hobbes.probe.situations import ProbeFile, Situation, find
 from hobbes.store.experiment_tables import tokens_per_call
 from hobbes.store.home import Store
-from hobbes.store.prices import prices_of, usd
+from hobbes.store.prices import usd
 from hobbes.store.recorded_run import Run
 
 RECORDED = "recorded"
@@ -181,7 +181,7 @@ def _cell(store: Store, number: int, situation: Situation, column: Column, caps:
         )
     models = {**way.model_settings, **column.model_settings}
     try:
-        check_players(store, world, setting, {agent: spec}, models, caps)
+        check_players(world, setting, {agent: spec}, models, caps)
         options = ForkOptions(situation.turn, None, column.prompts, column.lang, column.settings)
         prompts = way.prompts if column.is_recorded else prompts_of_fork(way, setting, options)
     except ValueError as error:
@@ -208,7 +208,7 @@ def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) ->
 
     An answer has the mean tokens of the recorded answers of the same player in the same world.
     """
-    prices, recorded = prices_of(store.home), tokens_per_call(store, planned.world.name)
+    recorded = tokens_per_call(store, planned.world.name)
     total = Spent()
     tokens_in, tokens_out = 0, 0
     out_known = True
@@ -217,7 +217,7 @@ def cost(store: Store, planned: Plan, missing: Mapping[tuple[int, str], int]) ->
         into = approximate_tokens(cell.prompt.system) + approximate_tokens(cell.prompt.turn)
         mean = recorded.get(cell.question.player)
         out = None if mean is None else round(mean[1])
-        each = usd(prices, Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
+        each = usd(Reply("", cell.model.model, tokens_in=into, tokens_out=out), cell.model)
         total.calls += n
         total.add(None, None if each is None else n * each)
         tokens_in += n * into

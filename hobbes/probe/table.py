@@ -26,7 +26,7 @@ from hobbes.probe.probe_plan import Column, Place, place
 from hobbes.probe.situations import Situation, with_run_name
 from hobbes.store.history import intents_of, stored_turn
 from hobbes.store.home import Store
-from hobbes.store.prices import prices_of, usd
+from hobbes.store.prices import usd
 from hobbes.store.probe_tables import KeptAnswer, answers_of, probe_named
 from hobbes.worlds import world_named
 
@@ -297,7 +297,7 @@ def read_probe(store: Store, name: str) -> ProbeResult:
         probe.times,
         situations,
         tuple(_recorded_acts(store, one) for one in situations),
-        tuple(_column(store, column, cells, places, calls) for column in columns.values()),
+        tuple(_column(column, cells, places, calls) for column in columns.values()),
         cells,
     )
 
@@ -326,19 +326,18 @@ def _recorded_acts(store: Store, situation: Situation) -> tuple[str, ...] | None
 
 
 def _column(
-    store: Store,
     column: Column,
     cells: Mapping[tuple[int, str], CellAnswers],
     places: Mapping[tuple[int, str], Place],
     calls: Mapping[tuple[int, str], Sequence[KeptAnswer]],
 ) -> ColumnResult:
     """Return what a column cost, and what became of its calls."""
-    prices, spent = prices_of(store.home), Spent()
+    spent = Spent()
     for key, of_cell in calls.items():
         for one in of_cell if key[1] == column.name else ():
             reply = one.call.reply
             spent.calls += 1
-            spent.add(tokens_of(reply), usd(prices, reply, places[key].model))
+            spent.add(tokens_of(reply), usd(reply, places[key].model))
     answers = [one for key, cell in cells.items() if key[1] == column.name for one in cell.answers]
     failures = Counter(str(one.call.outcome) for one in answers if one.acts is None)
     rejections = Counter(drop.code for one in answers for drop in one.drops)

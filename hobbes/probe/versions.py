@@ -115,7 +115,7 @@ class Session:
         self._caps = caps
         self._watched = watched
         self._last: ProbeResult | None = None
-        self._meter = meter_of(store, plan_version(store, asked, caps), {}, caps)
+        self._meter = meter_of(plan_version(store, asked, caps), {}, caps)
 
     async def ask(self) -> Tried:
         """Ask about the files as they are now, and return what the probe says then."""

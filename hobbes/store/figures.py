@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
@@ -14,7 +13,7 @@ from hobbes.errors import DamagedError
 from hobbes.nodes.caps import Spent
 from hobbes.nodes.journal import REFUSED_NOTE, WRITTEN_BY_PEOPLE, CallDetails, PlayerKind, Reply
 from hobbes.store.calls import CALLS, Calls, by_turn
-from hobbes.store.prices import Prices, prices_of, usd
+from hobbes.store.prices import usd
 from hobbes.store.recorded_run import Ending, Run
 from hobbes.store.runs import RUNS, Runs, check_row, now, update_run
 from hobbes.store.schema import (
@@ -45,8 +44,7 @@ NOT_LISTED = (*TEMPLATES, "observer_text", "earlier", "column_hashes")
 class Figures:
     """The figures of the runs of a home."""
 
-    def __init__(self, home: Path, db: Database, runs: Runs, turns: Turns, calls: Calls) -> None:
-        self._home = home
+    def __init__(self, db: Database, runs: Runs, turns: Turns, calls: Calls) -> None:
         self._db = db
         self._runs = runs
         self._turns = turns
@@ -72,7 +70,7 @@ class Figures:
             "mends": self.counts(run.id, "mends", "code"),
             "tokens": self.tokens(run),
             "left_out": self.left_out(run.id),
-            "usd": self.spent(run, prices_of(self._home)).usd,
+            "usd": self.spent(run).usd,
             "seconds": run.seconds,
             "tainted": bool(row["tainted"]),
             "halted": row["error"] if run.status == "halted" else None,
@@ -143,16 +141,16 @@ class Figures:
             found.setdefault(player, []).append(note)
         return found
 
-    def spent(self, run: Run, prices: Prices) -> Spent:
+    def spent(self, run: Run) -> Spent:
         """Return what a run has cost so far; unknown counts stay unknown.
 
         Answers that people wrote do not count, nor do the turns that a fork has from its parent.
         """
-        spent = self._spent(self._runs.row(run.id), prices)
+        spent = self._spent(self._runs.row(run.id))
         spent.seconds = run.seconds
         return spent
 
-    def _spent(self, row: Mapping[str, Any], prices: Prices) -> Spent:
+    def _spent(self, row: Mapping[str, Any]) -> Spent:
         """Return what the turns of a run have cost that it has not from its parent."""
         paid = "run = ? and turn >= ? and model not in (?, ?)"
         values = [row["id"], row["turn"] or 0, *WRITTEN_BY_PEOPLE]
@@ -165,7 +163,7 @@ class Figures:
             details = CallDetails(*(call[name] for name in CallDetails._fields))
             reply = Reply("", call["model"], tokens_in=into, tokens_out=out, details=details)
             arrived = datetime.fromisoformat(CALLS.value(call, "arrived"))
-            cost = usd(prices, reply, settings.get(call["player"] or ""), arrived)
+            cost = usd(reply, settings.get(call["player"] or ""), arrived)
             spent.add(None if into is None or out is None else into + out, cost)
         return spent
 

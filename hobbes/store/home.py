@@ -79,7 +79,7 @@ class Store:
         self.turns = Turns(db)
         self.notes = Notes(folder)
         self.calls = Calls(db, self.runs, self.turns)
-        self.figures = Figures(home, db, self.runs, self.turns, self.calls)
+        self.figures = Figures(db, self.runs, self.turns, self.calls)
 
     def close(self) -> None:
         """Close the database."""

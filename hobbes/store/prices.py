@@ -1,33 +1,18 @@
-"""What models cost: the prices of a models file, those of `prices.toml` in the home, and genai-prices.
+"""What models cost: the prices of a models file, and those of genai-prices.
 
 The list of genai-prices comes with the package of this name, and is imported when a price is first asked
 for. It is never fetched: a newer list comes with a newer version of the package.
 """
 
-import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
-from hobbes.errors import UsageError
-from hobbes.files import read_toml
 from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE, CallDetails, Reply
 from hobbes.nodes.models import ModelSettings, Price
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, Provider
-
-FILE = "prices.toml"
-"""The own prices of a home."""
-
-Prices: TypeAlias = Mapping[str, Price]
-"""The own prices of a home, by the names of the models."""
-
-_DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 class KnownPrice(NamedTuple):
@@ -37,33 +22,17 @@ class KnownPrice(NamedTuple):
     source: str
 
 
-def prices_of(home: Path) -> Prices:
-    """Return the own prices of a home; raise UsageError if their file is wrong."""
-    path = home / FILE
-    if not path.exists():
-        return {}
-    try:
-        return {model: Price.model_validate(price) for model, price in read_toml(path).items()}
-    except ValidationError as error:
-        raise UsageError(
-            f'{path}: write "MODEL" = {{ input = 0.25, output = 2.00 }}, dollars per million'
-        ) from error
-
-
-def usd(
-    prices: Prices, reply: Reply, settings: ModelSettings | None = None, at: datetime | None = None
-) -> float | None:
+def usd(reply: Reply, settings: ModelSettings | None = None, at: datetime | None = None) -> float | None:
     """Return what the tokens of a call cost in dollars, or None if that is unknown.
 
-    `settings` are those of a model of a models file, and `at` is the time of the call, by default now. An own
-    price comes first, then what the provider says that it charged, then the list. Without a price in the
-    models file, programs and people cost nothing.
+    `settings` are those of a model of a models file, and `at` is the time of the call, by default now. Their
+    price comes first, then what the provider says that it charged, then the list. Without a price of their
+    own, programs and people cost nothing.
     """
     model, details = reply.model, reply.details
-    free = model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE
-    if free and not (settings and settings.price):
+    own = settings.price if settings else None
+    if own is None and (model.startswith(PROGRAM_MODELS) or model in WRITTEN_BY_PEOPLE):
         return 0.0
-    own = _own(prices, model, settings)
     if own is None and details.provider_usd is not None:
         return details.provider_usd
     into, out = reply.tokens_in, reply.tokens_out
@@ -80,17 +49,10 @@ def usd(
     return (full * own.input + read * of_read + written * of_written + out * own.output) / 1_000_000
 
 
-def is_priced(prices: Prices, settings: ModelSettings) -> bool:
+def is_priced(settings: ModelSettings) -> bool:
     """Return whether the price of a model is known before it is asked."""
     asked = Reply("", settings.model, tokens_in=0, tokens_out=0, details=CallDetails())
-    return usd(prices, asked, settings) is not None
-
-
-def _own(prices: Prices, model: str, settings: ModelSettings | None) -> Price | None:
-    """Return a price of one's own; a date at the end of a model's name is ignored."""
-    if settings and settings.price:
-        return settings.price
-    return prices.get(model) or prices.get(_DATED.sub("", model))
+    return usd(asked, settings) is not None
 
 
 def _list_price(
@@ -131,15 +93,13 @@ def _find_listed_model(model: str, settings: ModelSettings | None) -> "tuple[Pro
         return None
 
 
-def known_price(prices: Prices, settings: ModelSettings) -> KnownPrice | None:
+def known_price(settings: ModelSettings) -> KnownPrice | None:
     """Return the price of a model of a models file, and where it stands; None if it is unknown.
 
     A price of the list is the one of today for a short prompt: some prices rise with the length.
     """
     if settings.price:
         return KnownPrice(settings.price, "the models file")
-    if own := _own(prices, settings.model, None):
-        return KnownPrice(own, FILE)
     found = _find_listed_model(settings.model, settings)
     if found is None:
         return None

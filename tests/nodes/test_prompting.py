@@ -288,22 +288,6 @@ def test_parts_that_views_have_under_a_setting_or_in_a_later_turn_may_be_named(w
     assert load_prompts(MINING, "plain", "en").turn
 
 
-@pytest.mark.parametrize(
-    ("template", "warning"),
-    [
-        ("Decide.", "it shows no view, so agents do not know what happens"),
-        ("See {{ view }}", "no line is the whole {{ view }}, so the stand-in server cannot answer"),
-        ("{{ view.map }}", "no line is the whole {{ view }}, so the stand-in server cannot answer"),
-    ],
-)
-def test_a_view_that_the_stand_in_server_cannot_read_is_warned_of(
-    write: Write, template: str, warning: str
-) -> None:
-    write(turn=template)
-    assert warnings() == (f"prompts/mining/plain/turn.en.md: {warning}",)
-    assert problems() == ()
-
-
 def test_the_words_before_the_view_are_the_same_for_all_agents_and_turns() -> None:
     prompts = replace(PROMPTS, turn="Decide, {{ you }}.\n{{ view }}")
     assert fixed_words(prompts, turn_text(prompts, {"you": "ann"})) == "Decide, "

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from starlette.routing import Route
 from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import CallDetails, Reply
+from hobbes.nodes.models import ModelSettings
 from hobbes.play.start import RunOptions, begin, go_on, recap
 from hobbes.store.home import Store
-from hobbes.store.prices import prices_of, usd
+from hobbes.store.prices import usd
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment, in_thread
 from tests.small_runs import played
@@ -96,14 +98,15 @@ def test_a_cap_on_money_counts_by_the_price_list(opened: Store) -> None:
 
 def test_an_unknown_price_is_never_zero(opened: Store, home: Path) -> None:
     request = RunOptions("mining", agents=1, models="openai:new-model", values={"rounds": 1})
+    (home / "models.toml").write_text('[mine]\nmodel = "new-model"\nprice = { input = 1, output = 3 }\n')
+    named = replace(request, models="mine")
     with model("new-model", prompt_tokens=1, completion_tokens=1):
-        with pytest.raises(UsageError, match=r"price of openai:new-model; write it into .*prices\.toml"):
+        with pytest.raises(UsageError, match=r"price of openai:new-model; write it into a models file"):
             begin(opened, request, Caps(usd=1.0))
         run = played(opened, request)
         assert opened.figures.result(run)["usd"] is None
-        (home / "prices.toml").write_text('"new-model" = { input = 1, output = 3 }\n')
-        assert opened.figures.result(run)["usd"] == pytest.approx(4e-6)
-        assert begin(opened, request, Caps(usd=1.0)).caps == Caps(usd=1.0)
+        assert begin(opened, named, Caps(usd=1.0)).caps == Caps(usd=1.0)
+        assert opened.figures.result(played(opened, named))["usd"] == pytest.approx(4e-6)
 
 
 def test_a_models_parameters_are_no_part_of_its_price(opened: Store) -> None:
@@ -131,29 +134,14 @@ def test_policies_cost_nothing(opened: Store) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "m = 3",
-        "[m]\ninput = 1\noutput = 1\ncached = 1",
-        "[m]\ninput = 1",
-        "[m]\ninput = -1\noutput = 1",
-        "[m",
-        '[m]\ninput = "1"',
-    ],
-)
-def test_a_wrong_price_list_is_reported(tmp_path: Path, text: str) -> None:
-    (tmp_path / "prices.toml").write_text(text)
-    with pytest.raises(UsageError, match=r"prices\.toml( is not valid TOML)?: "):
-        prices_of(tmp_path)
-
-
-def test_a_date_in_a_models_name_does_not_count(tmp_path: Path) -> None:
-    (tmp_path / "prices.toml").write_text('"mine" = { input = 0.25, output = 2, cache_read = 0.025 }')
-    prices = prices_of(tmp_path)
-    for model in ("mine", "mine-2025-08-07", "gpt-5-mini", "gpt-5-mini-2025-08-07"):
-        assert usd(prices, Reply("", model, tokens_in=4_000_000, tokens_out=0)) == 1.0
+def test_a_price_of_ones_own_comes_before_the_list_and_a_date_in_a_listed_name_does_not_count() -> None:
+    own = ModelSettings.model_validate(
+        {"model": "gpt-5-mini", "price": {"input": 0.5, "output": 2, "cache_read": 0.025}}
+    )
+    asked = Reply("", "gpt-5-mini", tokens_in=4_000_000, tokens_out=0)
+    assert usd(asked, own) == 2.0
     cached = CallDetails(tokens_cached=3_000_000, tokens_cache_written=1_000_000)
-    assert usd(prices, Reply("", "mine", tokens_in=4_000_000, tokens_out=0, details=cached)) == 0.325
-    for unknown in ("mine-turbo", "gpt-5-mini-turbo"):
-        assert usd(prices, Reply("", unknown, tokens_in=1, tokens_out=1)) is None
+    assert usd(asked._replace(details=cached), own) == 0.575
+    for model in ("gpt-5-mini", "gpt-5-mini-2025-08-07"):
+        assert usd(asked._replace(model=model)) == 1.0
+    assert usd(asked._replace(model="gpt-5-mini-turbo")) is None

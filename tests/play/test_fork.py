@@ -218,7 +218,7 @@ def test_the_same_answer_given_leads_to_the_same_digest(opened: Store) -> None:
     said = {call.address.agent: call.reply.text for call in opened.calls.of_turn(run.id, 2)}
     again = ended(opened, run, 2, answers=said)
     assert again.digest == run.digest
-    assert opened.figures.spent(again, {}).calls == 3, "the calls of turn 3"
+    assert opened.figures.spent(again).calls == 3, "the calls of turn 3"
 
 
 def test_an_answer_that_is_given_stands_although_a_part_of_it_is_rejected(opened: Store) -> None:

@@ -99,7 +99,7 @@ def test_an_answer_is_recorded_as_a_persons_with_the_time_it_took(opened: Store)
     (call,) = opened.calls.of_turn(run.id, 0, "miner-01")
     assert (call.reply.model, call.reply.player, call.outcome) == ("human", "human", "answered")
     assert call.reply.milliseconds == 90_000
-    assert opened.figures.spent(run, {}).calls == 2, "a person costs nothing"
+    assert opened.figures.spent(run).calls == 2, "a person costs nothing"
 
 
 def test_the_turn_goes_on_once_all_have_answered_in_any_order(opened: Store) -> None:

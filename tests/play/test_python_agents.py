@@ -329,7 +329,7 @@ def test_its_calls_are_stored_like_those_of_policies_and_cost_nothing(opened: St
     assert (call.reply.model, call.reply.player) == (f"python/{file}:Diary", f"python:{file}:Diary")
     assert call.prompt.turn == opened.calls.views_sent(run.id, 1)[call.address.agent]
     assert not opened.db.execute("select 1 from texts where text = ?", [call.prompt.turn]).fetchone()
-    spent = opened.figures.spent(run, {})
+    spent = opened.figures.spent(run)
     assert (spent.calls, spent.usd) == (3 * ROUNDS, 0.0)
 
 

@@ -380,5 +380,5 @@ def test_all_that_a_provider_says_of_a_call_is_kept(name: str) -> None:
     if by_responses:
         assert (request["store"], request["reasoning"]) == (False, {"summary": "auto"})
         assert "gAAAAABmUJ1secret" not in repr(reply)
-    cost = usd({}, reply._replace(model=served.model), settings, DAY)
+    cost = usd(reply._replace(model=served.model), settings, DAY)
     assert cost == (None if served.usd is None else pytest.approx(served.usd))

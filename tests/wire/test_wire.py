@@ -137,7 +137,7 @@ def test_a_server_cannot_call_its_model_a_person_or_a_program(
     first, second = opened.calls.of_turn(run.id, 0)
     assert first.reply.model == kept
     assert second.reply.model == (kept if asked == "human" else asked)
-    assert opened.figures.spent(run, {}).calls == 2
+    assert opened.figures.spent(run).calls == 2
 
 
 TOKENS = [(0, 0), (2**40 - 1, 2**40 - 1), (2**40, None), (2**62, None), (10**30, None), (-1, None)]
