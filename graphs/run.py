@@ -109,7 +109,8 @@ async def play_run(
     people have to answer. Once the answers are in the journal, play again. Raise sqlite3.DatabaseError for
     damaged checkpoints.
     """
-    graph = build(nodes).compile(checkpointer=checkpoints.saver())
+    saver = checkpoints.saver()
+    graph = build(nodes).compile(checkpointer=saver)
     first, *_ = nodes
     thread = RunnableConfig(configurable={"thread_id": run}, recursion_limit=len(nodes) + 1, metadata=RUN)
     options: Any = {"durability": "exit", "interrupt_before": [first], "output_keys": LASTING_CHANNELS}
@@ -128,6 +129,12 @@ async def play_run(
             raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
         state, config = played.value, thread
         yield state
+        newest = await saver.aget_tuple(thread)
+        if newest is None or not RUN.items() <= newest.metadata.items():
+            # Somebody tried something meanwhile. A checkpoint is only named where it has to be, since
+            # LangGraph counts one step more for it.
+            async for own in saver.alist(thread, filter=RUN, limit=1):
+                config = {**thread, "configurable": own.config["configurable"]}
 
 
 async def keep_history(

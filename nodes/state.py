@@ -61,13 +61,30 @@ def check_agents(channel: str, agents: Mapping[str, Any], new: Mapping[str, Any]
         )
 
 
-def by_agent(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Merge two channels: an agent of the new one replaces that agent of the old one."""
+def check_values(channel: str, new: object, kind: type, name: str) -> None:
+    """Raise ValueError for a change of a channel that is no dict, or that has a value of another kind."""
+    if not isinstance(new, dict):
+        raise ValueError(f"{channel}: a dict of agents is due, not {new!r}")  # noqa: TRY004  what a person wrote
+    for agent, value in new.items():
+        if not isinstance(value, kind):
+            raise ValueError(f"{channel}: {agent}: a {name} is due, not {value!r}")  # noqa: TRY004  what a person wrote
+
+
+def with_answers(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Replace the answers of some agents. Raise ValueError for one that is no dict."""
+    check_values("answers", new, dict, "dict")
+    return {**old, **new} if old else new
+
+
+def with_calls(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Replace the calls of some agents. Raise ValueError for one that is no dict."""
+    check_values("calls", new, dict, "dict")
     return {**old, **new} if old else new
 
 
 def with_players(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
-    """Replace the players of some agents. Raise ValueError for an agent that does not play."""
+    """Replace the players of some agents. Raise ValueError for no text, or an agent that does not play."""
+    check_values("models", new, str, "text")
     check_agents("models", old or new, new)
     return {**old, **new}
 
@@ -99,9 +116,9 @@ class TurnState(TypedDict, total=False):
     over: bool
 
     views: Mapping[str, Mapping[str, Any]]
-    calls: Annotated[dict[str, dict[str, str]], by_agent]
+    calls: Annotated[dict[str, dict[str, str]], with_calls]
     """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
-    answers: Annotated[dict[str, dict[str, Any]], by_agent]
+    answers: Annotated[dict[str, dict[str, Any]], with_answers]
     judged: dict[str, Any]
     question: Mapping[str, Any] | None
     """The observer's view with the requests of the turn, None if nobody requests anything."""

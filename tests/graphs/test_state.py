@@ -119,6 +119,12 @@ def test_a_change_of_one_field_of_one_memory_and_of_one_player_leaves_the_others
             {"models": {"miner-1": "policy:random"}},
             "models: there is no agent miner-1; the agents are miner-01, ",
         ),
+        ({"models": 3}, "models: a dict of agents is due, not 3"),
+        ({"models": {"miner-01": 3}}, "models: miner-01: a text is due, not 3"),
+        ({"models": {"miner-01": None}}, "models: miner-01: a text is due, not None"),
+        ({"answers": "x"}, "answers: a dict of agents is due, not 'x'"),
+        ({"answers": {"miner-01": 3}}, "answers: miner-01: a dict is due, not 3"),
+        ({"calls": {"miner-01": 3}}, "calls: miner-01: a dict is due, not 3"),
     ],
 )
 def test_a_change_that_no_agent_could_have_is_refused_in_one_line(

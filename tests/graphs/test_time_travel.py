@@ -120,6 +120,7 @@ def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: py
     assert stranger == [run.digest]
     assert [line.split()[0] for line in traveling][-1] == "4"
     assert run.digest[:8] not in str(traveling)
+    assert printed(examples[2]) == traveling, "what was tried before is no part of the run"
     assert replacing == []
     assert people == ["True"]
     assert answers == ["0/miner-01/1 answered", "0/miner-02/1 answered", "{}"]

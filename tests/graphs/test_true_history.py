@@ -11,11 +11,12 @@ import hobbes
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.prove.verification import faults
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.graphs.threads import is_one_line, kept, stop_after, turns_in, with_graph
 from tests.small_experiment import play_all, written
-from tests.small_runs import go, mining
+from tests.small_runs import SMALL, go, mining
 
 
 async def digests(graph: Any, config: Any) -> list[str]:
@@ -125,3 +126,22 @@ def test_what_a_run_wrote_and_what_somebody_tried_are_told_apart_also_once_the_r
     assert runs[-1].checkpoint["channel_values"]["digest"] == ended.digest
     assert tried
     assert len(whole) == len(runs) + len(tried)
+
+
+def test_what_somebody_tries_while_a_run_is_played_does_not_enter_it(opened: Store, home: Path) -> None:
+    expected = mining(opened)
+    run = begin(opened, SMALL)
+
+    async def other_players(graph: Any, config: Any) -> None:
+        everyone = dict.fromkeys(run.models, "policy:random")
+        await graph.aupdate_state(config, {"models": everyone})
+
+    def meanwhile(state: Any) -> None:
+        if state["turn"] in {1, 2}:
+            with ThreadPoolExecutor() as another:
+                another.submit(with_graph, home, run.id, other_players).result()
+
+    ended = go(opened, run, on_turn=meanwhile)
+    assert ended.digest == expected.digest
+    assert list(faults(opened, ended)) == []
+    assert is_one_line([one for one in kept(home, run.id) if one.metadata.get("hobbes") == "run"])
