@@ -122,9 +122,6 @@ NO_MODEL = re.compile(
 )
 """Matches what servers say of a model that they do not have, some of them with a 400."""
 
-SHUTDOWN = ("shutdown_date", "deprecation", "expiration_date")
-"""Where a list of models has the day on which one will be shut down: at OpenAI, Mistral and OpenRouter."""
-
 
 def outcome_of_finish(choice: Mapping[str, object]) -> Outcome | None:
     """Return the outcome for the finish reason of a choice; None if the reason is missing or unknown."""
