@@ -10,5 +10,5 @@ used, and all others are compared with it. A *cell* is a situation in a column, 
   in a game, and kept in the run database as it arrives (`hobbes.store.probe_tables`). So a probe that was
   stopped goes on.
 - `table` counts in how many answers each act of the world occurs (`Telling.acts`), and what columns cost.
-- `exact_test` compares two columns: paired by situation, exact, corrected.
+- `column_comparison` compares two columns: paired by situation, exact, corrected.
 """

@@ -9,7 +9,7 @@ from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
 from hobbes.errors import MissingError, UsageError
 from hobbes.experiment.statistics import ALPHA
-from hobbes.probe.exact_test import MIN_SITUATIONS
+from hobbes.probe.column_comparison import MIN_SITUATIONS
 from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost, Plan
 from hobbes.probe.table import Answer, ColumnResult, Difference, ProbeResult, read_probe
 from hobbes.prove.word_diff import CHANGE, word_diff

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from hobbes.experiment.statistics import ALPHA, holm
-from hobbes.probe.exact_test import MIN_SITUATIONS, Pair, interval, may_differ, p_value
+from hobbes.probe.column_comparison import MIN_SITUATIONS, Pair, interval, may_differ, p_value
 from tests.soak import times
 
 PROBES = 1_200
