@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
-from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.answer import DECISIONS, FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import TurnRecord
 
@@ -274,8 +274,12 @@ class MemoryJournal:
         """Do nothing: answers are read by the current rules."""
 
     async def keep(self, *calls: Call) -> None:
-        """Keep calls in memory, but for those of people, who are asked again where a turn is played again."""
-        kept = (call for call in calls if call.reply.player != PlayerKind.HUMAN)
+        """Keep answers in memory, but for those of people.
+
+        Where a turn is played again, as after a halt, people are asked and failed calls are made again.
+        """
+        answers = (call for call in calls if call.outcome in DECISIONS)
+        kept = (call for call in answers if call.reply.player != PlayerKind.HUMAN)
         self._calls.setdefault(self._place(), []).extend(kept)
         if len(self._calls) > KEPT:
             del self._calls[next(iter(self._calls))]

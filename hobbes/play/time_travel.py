@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
+from hobbes.engine.answer import DECISIONS
 from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
 from hobbes.graphs.turn import build, ring
-from hobbes.nodes.journal import MemoryJournal
+from hobbes.nodes.journal import Call, MemoryJournal
 from hobbes.nodes.players import RunPlayers
+from hobbes.nodes.reading import deciding
 from hobbes.nodes.state import TurnState
 from hobbes.play.start import CHECKPOINTS, meter_of, states_of
 from hobbes.store.history import past_turns
@@ -34,8 +36,14 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     If the run has no checkpoints, they are written first, from the run database.
     """
     stretches = Stretches(store, run)
-    recorded = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
-    journal = MemoryJournal(lambda: run.id, lambda turn, agent: recorded(turn).get(agent, []))
+    attempts = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
+
+    def recorded(turn: int, agent: str) -> list[Call]:
+        calls = attempts(turn).get(agent, [])
+        counts = deciding(calls)
+        return calls if run.failures_count or (counts and counts.outcome in DECISIONS) else []
+
+    journal = MemoryJournal(lambda: run.id, recorded)
     nodes = ring(run.world, stretches.players, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:

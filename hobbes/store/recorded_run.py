@@ -126,6 +126,11 @@ class Run:
     earlier: tuple[Stretch, ...] = ()
     """How the first turns were played, in their order, where not like the others."""
 
+    @property
+    def failures_count(self) -> bool:
+        """Whether failed calls count as they are. A run that halted on them makes them again."""
+        return self.status != "halted" and self.setting.config.on_failure != "halt"
+
     def at(self, turn: int) -> "Run":
         """Return the run with the setting, players and prompts of a turn."""
         for one in self.earlier:

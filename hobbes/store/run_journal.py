@@ -58,8 +58,6 @@ class RunJournal:
         self._begun = run
         # Turns that have calls and no record exist only after a crash or a halt.
         self._attempts = store.calls.attempts_since(run.id, run.turns)
-        # A run that halted on failed calls repeats them; any other run keeps them as they are.
-        self._failures_count = run.status != "halted" and run.setting.config.on_failure != "halt"
         self._arrived: list[Call] = []
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
@@ -70,7 +68,7 @@ class RunJournal:
             return None
         calls = self._store.calls.attempts(self._run, turn, agent)[agent]
         counts = deciding(calls)
-        if not self._failures_count and counts is not None and counts.outcome not in DECISIONS:
+        if not self._begun.failures_count and counts is not None and counts.outcome not in DECISIONS:
             return None
         matching = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
         return next(matching, None)

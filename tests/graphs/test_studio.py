@@ -126,16 +126,16 @@ def test_two_threads_have_calls_of_their_own(saved: Any) -> None:
 def test_a_model_that_has_answered_is_not_asked_again_where_a_turn_was_broken_off(
     saved: Any, durability: str
 ) -> None:
-    """One of two models fails, and the run halts."""
+    """One of two models fails, and the run halts. Only the failed call is made again, and then succeeds."""
     context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
     texts = {"0/miner-01/1": "{}", "0/miner-02/1": "no JSON"}
-    with answering(lambda address: texts.get(address, "{}")) as asked:
-        with pytest.raises(RuntimeError, match="turn 0, miner-02"):
-            play(saved, {}, context=context, durability=durability)
-        assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
-        with pytest.raises(RuntimeError, match="turn 0, miner-02"):
-            play(saved, None, durability=durability)
-    assert sorted(asked) == ["0/miner-01/1", "0/miner-02/1"]
+    with answering(lambda address: texts[address]) as asked:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="turn 0, miner-02"):
+                play(saved, None if asked else {}, context=None if asked else context, durability=durability)
+        texts["0/miner-02/1"] = "{}"
+        assert play(saved, None, durability=durability)["over"]
+    assert sorted(asked) == ["0/miner-01/1", *["0/miner-02/1"] * 3]
 
 
 def test_a_thread_takes_no_answer_from_one_of_the_same_id_in_another_saver() -> None:

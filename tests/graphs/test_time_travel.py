@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
+from hobbes.errors import HaltedRunError
 from hobbes.graphs.studio import StudioContext
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from tests.graphs.threads import with_graph
+from tests.play.test_second_question import answering
 from tests.small_runs import go, mining
 
 WORLDS = {
@@ -64,6 +66,22 @@ def test_a_state_may_be_changed_between_two_turns_and_before_each_node(opened: S
     assert with_graph(home, run.id, edited) == [
         (node, f"before {node}") for node in ("agent_reason", "validate", "resolve", "log")
     ]
+
+
+def test_a_run_that_halted_goes_on_where_its_server_answers_again(opened: Store, home: Path) -> None:
+    texts = {"0/miner-01/1": "{}", "0/miner-02/1": "no JSON"}
+    halts = RunOptions("mining", 2, models="openai:m", values={"rounds": 1, "on_failure": "halt"})
+    with answering(lambda address: texts.get(address, "{}")):
+        run = begin(opened, halts)
+        with pytest.raises(HaltedRunError):
+            go(opened, run)
+
+        async def on(graph: Any, config: Any) -> dict[str, Any]:
+            played: dict[str, Any] = await graph.ainvoke(None, config)
+            return played
+
+        texts.clear()
+        assert with_graph(home, run.id, on)["over"]
 
 
 def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home: Path) -> None:
