@@ -18,12 +18,13 @@ from functools import partial
 from benchmarks._floors import checked_rounds, plain_rounds, rounds_per_second
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.chance import RngStream
+from hobbes.engine.digest import first_digest, link
 from hobbes.engine.memory import Memory
 from hobbes.engine.mining.state import State
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.policy import Policy
 from hobbes.engine.record import JsonObject
-from hobbes.engine.turn import first_digest, link, play_turn, views
+from hobbes.engine.turn import play_turn, views
 from hobbes.engine.world import make_setting
 
 AGENTS = 20

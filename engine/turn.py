@@ -16,10 +16,10 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeAlias, get_
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory, feedback_by_agent
-from hobbes.engine.record import Draw, Drop, Event, JsonObject, Mend, canonical, sha256
+from hobbes.engine.record import Draw, Drop, Event, JsonObject, Mend, canonical
 from hobbes.engine.reflection import CODES as REFLECTION_CODES
 from hobbes.engine.reflection import Reflection, fields_of
-from hobbes.engine.world import OBSERVER, AnyWorld, I, Resolved, S, Setting, hashed_settings
+from hobbes.engine.world import OBSERVER, AnyWorld, I, Resolved, S, Setting
 
 RECORD_VERSION = 5
 """The version of the record. It grows whenever a part is added, removed, renamed or reshaped, and whenever
@@ -111,43 +111,6 @@ class TurnRecord:
     def text(self) -> str:
         """The canonical text of the record, which is what is hashed and stored."""
         return canonical(self._json)
-
-
-def first_digest(world: AnyWorld, setting: Setting[Any]) -> str:
-    """Return the first link of a run's chain.
-
-    It covers what is played: world, version of its rules, agents, seed and settings. How the run is carried
-    out, for instance which model plays, is not part of it.
-    """
-    return sha256(
-        canonical(
-            {
-                "world": world.name,
-                "rules_version": world.rules_version,
-                "agents": setting.agents,
-                "seed": setting.seed,
-                "settings": hashed_settings(setting.config),
-            }
-        )
-    )
-
-
-def settings_link(previous: str, before: Setting[Any], after: Setting[Any]) -> str:
-    """Return the link of the chain between two turns that are played under these settings.
-
-    It hashes the later settings, and is `previous` itself if no setting of the rules has changed.
-    """
-    if after is before:  # as in nearly every turn; to look at the settings takes longer than the hash
-        return previous
-    settings = hashed_settings(after.config)
-    if settings == hashed_settings(before.config):
-        return previous
-    return sha256(previous + canonical({"settings": settings}))
-
-
-def link(previous: str, record: TurnRecord) -> str:
-    """Return the next link of the chain of digests: the hash of the previous link and the record."""
-    return sha256(previous + record.text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """log: write the turn's record down and add it to the chain of digests."""
 
-from hobbes.engine.turn import link
+from hobbes.engine.digest import link
 from hobbes.nodes.journal import Journal, Logged
 from hobbes.nodes.state import TurnState, between_turns
 from hobbes.nodes.turn_cache import TurnCache

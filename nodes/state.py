@@ -11,8 +11,8 @@ from langgraph.types import Overwrite
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
+from hobbes.engine.digest import first_digest
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
-from hobbes.engine.turn import first_digest
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
 from hobbes.errors import HobbesError, UsageError
 
 if TYPE_CHECKING:
-    from hobbes.experiment.estimate import Estimate
+    from hobbes.experiment.cost_estimate import Estimate
     from hobbes.experiment.games import Play, Ways
     from hobbes.experiment.plan import Plan
     from hobbes.experiment.report import Report
@@ -96,7 +96,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from rich.text import Text
 
-    from hobbes.experiment.estimate import estimate
+    from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import read_experiment_file
     from hobbes.experiment.games import Ways, missing, tainted_cells
     from hobbes.experiment.origins import with_bases
@@ -174,7 +174,7 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes tournament --games 100 --set miss=5
     """
     from hobbes.engine.telling import counted
-    from hobbes.experiment.estimate import estimate
+    from hobbes.experiment.cost_estimate import estimate
     from hobbes.experiment.experiment_file import parse
     from hobbes.experiment.games import Ways, missing, play_here
     from hobbes.experiment.plan import plan

@@ -13,7 +13,7 @@ from hobbes.engine.record import sha256
 from hobbes.engine.world import in_one_line
 from hobbes.errors import UsageError
 from hobbes.experiment.arms import Options
-from hobbes.experiment.estimate import Estimate, estimate
+from hobbes.experiment.cost_estimate import Estimate, estimate
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parse
 from hobbes.experiment.file_values import Name, Seeds, Text
 from hobbes.experiment.games import missing, play_experiment

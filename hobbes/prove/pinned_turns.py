@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.digest import settings_link
 from hobbes.engine.record import Drop, canonical, sha256
-from hobbes.engine.turn import Layer, TurnRecord, settings_link
+from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import HobbesError, UsageError
 from hobbes.graphs.run import replay

@@ -1,7 +1,7 @@
 """What an experiment would cost, and what it could find: `hobbes experiment --dry-run`."""
 
 from hobbes.engine.telling import counted
-from hobbes.experiment.estimate import Estimate
+from hobbes.experiment.cost_estimate import Estimate
 from hobbes.experiment.plan import Plan
 from hobbes.experiment.power import detectable_effect
 from hobbes.experiment.seeds_needed import level_of, planned_comparisons

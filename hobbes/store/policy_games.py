@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.chance import RngStream
+from hobbes.engine.digest import link
 from hobbes.engine.measures import (
     AgentTurn,
     Folding,
@@ -25,7 +26,7 @@ from hobbes.engine.measures import (
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import JsonObject, canonical
-from hobbes.engine.turn import Turn, answer_fields, judge, link, play_turn, question_of, views
+from hobbes.engine.turn import Turn, answer_fields, judge, play_turn, question_of, views
 from hobbes.engine.world import OBSERVER, AnyWorld, Setting
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.nodes.journal import (

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from hobbes.engine.answer import DECISIONS
-from hobbes.engine.turn import RECORD_VERSION, first_digest, settings_link
+from hobbes.engine.digest import first_digest, settings_link
+from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import AnyWorld, Setting, ending_of
 from hobbes.errors import HobbesError
 from hobbes.nodes.caps import Caps

@@ -14,9 +14,10 @@ from pydantic import Field, Json
 from sqlite_utils import Database
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
+from hobbes.engine.digest import first_digest
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import canonical, compact, sha256
-from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import AnyWorld, Setting, make_setting
 from hobbes.errors import DamagedError, MissingError, UsageError
 from hobbes.files import CASSETTE_SUFFIX

@@ -20,10 +20,11 @@ from typing import Any, TypeAlias
 
 from hobbes.engine import turn as turns
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.digest import first_digest, link
 from hobbes.engine.measures import work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import canonical, sha256
-from hobbes.engine.turn import RECORD_VERSION, first_digest, link
+from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import NOT_HASHED, AnyWorld, make_setting
 from hobbes.worlds import WORLDS
 from tests.contract.games import CASES, game, start

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from pydantic import create_model
 
+from hobbes.engine.digest import first_digest
 from hobbes.engine.record import Json
-from hobbes.engine.turn import first_digest
 from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
 from hobbes.nodes.state import first_state
 from hobbes.play.start import RunOptions, begin, go_on

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hobbes.engine.chance import RngStream
+from hobbes.engine.digest import first_digest, link
 from hobbes.engine.policy import speak
-from hobbes.engine.turn import TurnRecord, first_digest, link
+from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork

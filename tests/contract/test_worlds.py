@@ -18,12 +18,13 @@ from hobbes.engine import turn as turns
 from hobbes.engine.answer import FAILURE_CODES, FOLLOW_UP_CODES, READING_CODES, ParsedAnswer
 from hobbes.engine.chance import RngStream, chance
 from hobbes.engine.contract import faults_of
+from hobbes.engine.digest import first_digest
 from hobbes.engine.measures import PlayedTurn, work_out
 from hobbes.engine.memory import Memory
 from hobbes.engine.policy import speak
 from hobbes.engine.record import MESSAGE, Draw, Event, canonical
 from hobbes.engine.reflection import MAX_RATING, MIN_RATING
-from hobbes.engine.turn import Judged, TurnRecord, first_digest
+from hobbes.engine.turn import Judged, TurnRecord
 from hobbes.engine.world import (
     OBSERVER,
     VIEW_KEYS,

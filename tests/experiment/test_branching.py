@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hobbes.errors import HaltedRunError, UsageError
-from hobbes.experiment.estimate import estimate
+from hobbes.experiment.cost_estimate import estimate
 from hobbes.experiment.experiment_file import ExperimentFile, read_experiment_file
 from hobbes.experiment.frozen import frozen_plan
 from hobbes.experiment.games import Ways, play_experiment, runs_of

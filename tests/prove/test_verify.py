@@ -18,8 +18,9 @@ from starlette.responses import JSONResponse, Response
 from typer.testing import CliRunner
 
 from hobbes.cli import app
+from hobbes.engine.digest import first_digest
 from hobbes.engine.record import Json, canonical, sha256
-from hobbes.engine.turn import RECORD_VERSION, first_digest
+from hobbes.engine.turn import RECORD_VERSION
 from hobbes.errors import DamagedError, HaltedRunError, HobbesError
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork

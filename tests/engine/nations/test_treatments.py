@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
+from hobbes.engine.digest import first_digest
 from hobbes.engine.nations.land import grid, ring
 from hobbes.engine.nations.world import NATIONS
 from hobbes.engine.record import Mend
-from hobbes.engine.turn import first_digest, play_turn
+from hobbes.engine.turn import play_turn
 from tests.engine.nations.stage import A, Answers, B, C, D, board, one, setting, turn
 
 
