@@ -138,10 +138,10 @@ def test_a_killed_experiment_leaves_nothing_behind_that_the_next_one_does_not_re
         used = Path(f"/proc/{player.pid}/maps").read_text()
         os.killpg(player.pid, signal.SIGKILL)  # also what would clean up after it
     assert "sem.mp-" not in used  # a semaphore, which the system would keep
-    assert len(list(short.iterdir())) == 1
+    (left,) = short.iterdir()
     other = written(tmp_path, ONE_SEED.replace("small", "other"))
     assert "3 of them played now" in hobbes("experiment", str(other), "--jobs", "2", env=environment).stdout
-    assert not list(short.iterdir())
+    assert not left.exists()
 
 
 def test_where_nothing_can_be_played_is_said_in_one_line(
