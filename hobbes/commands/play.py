@@ -12,9 +12,6 @@ from hobbes.errors import LateError
 
 app = typer.Typer()
 
-MAX_TIMES = 1_000
-"""More runs than this are a slip of the keyboard."""
-
 
 def _finite(value: float | None) -> float | None:
     """Return a number that is finite; refuse infinity and NaN."""

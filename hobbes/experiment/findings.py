@@ -7,15 +7,12 @@ first computed for each game, and its band says how far the mean over games may 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from hobbes.engine.world import AnyWorld
 from hobbes.experiment.statistics import Mean, means_of
 from hobbes.nodes.rng_name import without_rng
 from hobbes.store.reported import Figures, measures_over_time, stretch
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,10 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from hobbes.engine.answer import DECISIONS
 from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
 from hobbes.graphs.turn import build, ring
-from hobbes.nodes.journal import Call, MemoryJournal
+from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
-from hobbes.nodes.reading import deciding
 from hobbes.nodes.state import TurnState
 from hobbes.play.start import CHECKPOINTS, meter_of, states_of
 from hobbes.store.history import past_turns
@@ -38,12 +36,7 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     stretches = Stretches(store, run)
     attempts = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
 
-    def recorded(turn: int, agent: str) -> list[Call]:
-        calls = attempts(turn).get(agent, [])
-        counts = deciding(calls)
-        return calls if run.failures_count or (counts and counts.outcome in DECISIONS) else []
-
-    journal = MemoryJournal(lambda: run.id, recorded)
+    journal = MemoryJournal(lambda: run.id, lambda turn, agent: run.kept_calls(attempts(turn).get(agent, ())))
     nodes = ring(run.world, stretches.players, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:

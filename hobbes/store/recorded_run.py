@@ -1,6 +1,6 @@
 """A run as it is stored: its setting, its players, its prompts, and how far it is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -14,8 +14,10 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.engine.world import AnyWorld, Setting, ending_of
 from hobbes.errors import HobbesError
 from hobbes.nodes.caps import Caps
+from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.reading import deciding
 
 HOBBES = version("hobbes")
 """The version of this hobbes."""
@@ -127,10 +129,11 @@ class Run:
     earlier: tuple[Stretch, ...] = ()
     """How the first turns were played, in their order, where not like the others."""
 
-    @property
-    def failures_count(self) -> bool:
-        """Whether failed calls count as they are. A run that halted on them makes them again."""
-        return self.status != "halted" and self.setting.config.on_failure != "halt"
+    def kept_calls(self, calls: Sequence[Call]) -> Sequence[Call]:
+        """Return the calls to an agent in a turn, none if they failed and are made again: after a halt."""
+        repeats = self.status == "halted" or self.setting.config.on_failure == "halt"
+        counts = deciding(calls)
+        return () if repeats and counts and counts.outcome not in DECISIONS else calls
 
     def at(self, turn: int) -> "Run":
         """Return the run with the setting, players and prompts of a turn."""

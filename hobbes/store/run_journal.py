@@ -8,11 +8,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from hobbes.engine.answer import DECISIONS, ParsedAnswer
+from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
 from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
-from hobbes.nodes.reading import deciding
 from hobbes.store.calls import INSERT_CALL, STORED
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
@@ -66,10 +65,7 @@ class RunJournal:
         """Return the last call to this question with this prompt, or None if it must be asked again."""
         if (turn, agent) not in self._attempts:
             return None
-        calls = self._store.calls.attempts(self._run, turn, agent)[agent]
-        counts = deciding(calls)
-        if not self._begun.failures_count and counts is not None and counts.outcome not in DECISIONS:
-            return None
+        calls = self._begun.kept_calls(self._store.calls.attempts(self._run, turn, agent)[agent])
         matching = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
         return next(matching, None)
 
