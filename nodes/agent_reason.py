@@ -92,9 +92,9 @@ class Asking:
 
     async def ask(self, agent: str) -> Answer:
         """Return the answer of an agent that counts: to the turn's question or to the follow-up question."""
-        player = self._player(agent)
+        spec, player = self.state["models"][agent], self._player(agent)
         prompt = player.prompt(self.state["views"][agent])
-        answer = await self.put(player, agent, TURN_QUESTION, prompt)
+        answer = await self.put(player, spec, agent, TURN_QUESTION, prompt)
         # An agent that could not be reached has said nothing that a follow-up question could show. An answer
         # that was given to it stands.
         given = answer.reply.player == PlayerKind.GIVEN
@@ -102,14 +102,14 @@ class Asking:
             drops = self._rejections(agent, answer.parsed)
             follow_up = player.follow_up(prompt, answer.reply.text, drops) if drops else None
             if follow_up is not None:
-                second = await self.put(player, agent, FOLLOW_UP_QUESTION, follow_up)
+                second = await self.put(player, spec, agent, FOLLOW_UP_QUESTION, follow_up)
                 answer = answer_that_counts(agent, answer, second)
         return answer
 
-    async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Answer:
+    async def put(self, player: Player, spec: str, agent: str, question: int, prompt: Prompt) -> Answer:
         """Return the answer to a question: from the journal, or from the player, with the call kept."""
         turn = self.state["turn"]
-        known = self.journal.answered(turn, agent, question, prompt)
+        known = self.journal.answered(turn, agent, question, prompt, spec)
         if known is not None:
             parsed = read(agent, known.reply, self._fields(agent))
             self.journal.read(known, parsed)

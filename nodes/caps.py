@@ -138,6 +138,11 @@ class Meter:
             self._budget.spent.add(*cost)
 
 
+def uncapped() -> Meter:
+    """Return a meter without caps and prices."""
+    return Meter(NO_CAPS, Spent(), lambda _: None)
+
+
 def reached_cap(caps: Caps, spent: Spent) -> str:
     """Return which cap is reached or cannot be enforced; empty if all allow another call."""
     for name in Caps.__dataclass_fields__:

@@ -38,7 +38,7 @@ from hobbes.nodes.call_failures import (
     wait,
     with_retries,
 )
-from hobbes.nodes.caps import NO_CAPS, Meter, Spent
+from hobbes.nodes.caps import Meter, uncapped
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.dialects import (
     ANTHROPIC_CACHE_MARK,
@@ -404,7 +404,7 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
+        self._meter = meter or uncapped()
         self._pace = Pace(limiter or RateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"

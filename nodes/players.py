@@ -17,7 +17,7 @@ from hobbes.engine.policy import Policies, parameters_of, speak
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.engine.telling import counted
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.nodes.caps import Meter
+from hobbes.nodes.caps import Meter, uncapped
 from hobbes.nodes.human import HumanPlayer
 from hobbes.nodes.journal import (
     POLICY_MODEL,
@@ -304,8 +304,8 @@ class RunPlayers:
     setting: Setting[Any]
     prompts: PromptSet | Callable[[], PromptSet]
     """The prompts, or what loads them when the first model is needed."""
-    meter: Meter | None = None
-    """Counts calls and enforces the run's caps; None to do neither."""
+    meter: Meter = field(default_factory=uncapped)
+    """Counts calls and enforces the run's caps."""
     _: KW_ONLY
     models: Models = field(default_factory=dict)
     """The settings of the models that the run took from a models file."""
@@ -380,14 +380,12 @@ class RunPlayers:
 
     def _counted(self, player: Player, spec: str) -> Player:
         """Return the player with its calls counted, unless it is a person, whose answers cost nothing."""
-        if self.meter is None or isinstance(player, HumanPlayer):
-            return player
-        return Metered(player, spec, self.meter)
+        return player if isinstance(player, HumanPlayer) else Metered(player, spec, self.meter)
 
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if calls can be made."""
         gone = (model.gone for model in self._models if model.gone)
-        return (self.meter.stop_reason if self.meter else "") or next(gone, "")
+        return self.meter.stop_reason or next(gone, "")
 
     async def close(self) -> None:
         """Close the connections and event loops."""
