@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
+from hobbes.engine.turn import TurnRecord
 from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
-from hobbes.graphs.turn import build, ring
+from hobbes.graphs.turn import LAST, Node, build, ring
 from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
-from hobbes.nodes.state import TurnState
-from hobbes.play.start import CHECKPOINTS, meter_of, states_of
+from hobbes.nodes.state import TurnState, between_turns
+from hobbes.play.start import CHECKPOINTS, meter_of, next_state, states_of
 from hobbes.store.history import past_turns
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -38,6 +39,7 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
 
     journal = MemoryJournal(lambda: run.id, lambda turn, agent: run.kept_calls(attempts(turn).get(agent, ())))
     nodes = ring(run.world, stretches.players, journal)
+    nodes[LAST] = _forking(run, nodes[LAST])
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     try:
         async with open_checkpoints(store.home / CHECKPOINTS) as checkpoints:
@@ -46,6 +48,20 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
             yield graph.with_config(metadata=WHAT_IF, recursion_limit=sys.maxsize), config
     finally:
         await stretches.close()
+
+
+def _forking(run: Run, log: Node) -> Node:
+    """Return the last node of a turn. After the turns of its parent, a fork goes on in its own way."""
+    forks = {one.until for one in run.earlier}
+
+    async def node(state: TurnState) -> TurnState:
+        after = await log(state)
+        if after["turn"] not in forks:
+            return after
+        record = TurnRecord.from_json(state["resolved"]["record"])
+        return between_turns(next_state(run, state["turn"], record, after["digest"]))
+
+    return node
 
 
 class Stretches:
