@@ -107,11 +107,19 @@ def test_a_thread_keeps_its_prompts_and_refuses_texts_that_have_changed(saved: A
     assert "\n" not in str(refused.value)
 
 
-def test_a_python_player_is_refused_before_its_code_is_loaded(saved: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("durability", ["exit", "async"])
+def test_a_python_player_is_refused_before_its_code_is_loaded_and_the_thread_begins_with_another(
+    saved: Any, tmp_path: Path, durability: str
+) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text(f"open({str(tmp_path / 'called')!r}, 'w')\ndef act(view, rng): return '{{}}'\n")
     with pytest.raises(ValueError, match="python: players run code of their own"):
-        play(saved, {}, context={"models": f"python:{bot}:act"})
+        play(saved, {}, context={"models": f"python:{bot}:act"}, durability=durability)
+    assert "run" not in values(saved)
+    play(saved, {}, context={"models": "policy:random"}, durability=durability, interrupt_before=["log"])
+    asyncio.run(saved.aupdate_state(thread(), {"models": {"miner-01": f"python:{bot}:act"}}))
+    with pytest.raises(ValueError, match="python: players run code of their own"):
+        play(saved, None, durability=durability)
     assert not (tmp_path / "called").exists()
 
 
