@@ -148,7 +148,7 @@ async def keep_history(
     """
     thread = RunnableConfig(configurable={"thread_id": run})
     async with checkpoints.lock(run):
-        with _damage_as_database_error():
+        with damage_as_database_error():
             head = await graph.aget_state(thread)
             if head.config["configurable"].get("checkpoint_id", "") > empty_checkpoint()["id"]:
                 await checkpoints.saver().adelete_thread(run)
@@ -161,7 +161,7 @@ async def keep_history(
 
 
 @contextmanager
-def _damage_as_database_error() -> Iterator[None]:
+def damage_as_database_error() -> Iterator[None]:
     """Raise sqlite3.DatabaseError for what LangGraph raises when it reads a damaged checkpoint."""
     try:
         yield

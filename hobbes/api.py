@@ -54,9 +54,10 @@ async def graph(
 ) -> "AsyncIterator[tuple[RunGraph, RunnableConfig]]":
     """Yield a run's graph and its config for LangGraph's own API: `graph.aget_state_history(config)`.
 
-    The checkpoints are those of the run, and LangGraph adds new ones to them. Policies answer again, recorded
-    answers serve where the prompt is the same, and models are asked for others, under the caps of the run.
-    The run database stays as it is. Raise MissingError if there is no such run, HobbesError if it is damaged.
+    The checkpoints are those of the run, and LangGraph adds new ones to them. Recorded answers serve where
+    player and prompt are the same, and players are asked for others, under the caps of the run. The run
+    database stays as it is. Raise MissingError if there is no such run, HobbesError if it is damaged, or a
+    checkpoint that is read.
     """
     from hobbes.play.time_travel import run_graph  # noqa: PLC0415  LangGraph is slow to import
     from hobbes.store.policy_games import with_turns  # noqa: PLC0415  so are the players

@@ -37,7 +37,7 @@ async def _ruling(asking: Asking, spec: str, question: Mapping[str, Any]) -> Par
     """
     state, player = asking.state, asking.players.observing(spec)
     try:
-        answer = await asking.put(player, OBSERVER, TURN_QUESTION, player.prompt(question))
+        answer = await asking.put(player, spec, OBSERVER, TURN_QUESTION, player.prompt(question))
     except HaltedError as error:
         raise HaltedError(f"turn {state['turn']}, {OBSERVER}: {error}") from error
     if state["run"]["config"]["on_failure"] == "halt":

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.measures import work_out
 from hobbes.engine.record import Json
+from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.graphs.run import (
@@ -39,7 +40,6 @@ from hobbes.store.home import DAMAGE, Store, may_be_damage
 from hobbes.store.prices import is_priced, usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
 from hobbes.store.run_journal import RunJournal
-from hobbes.store.turns import LoggedTurn
 from hobbes.worlds import WORLDS, world_named
 
 CHECKPOINTS = "checkpoints.db"
@@ -402,7 +402,8 @@ async def _play_on(
         # have been lost, or may be of another moment.
         begin = _first_state(run)
         if run.turns:
-            begin = _state_after(run, stored_turn(store, run, run.turns - 1))
+            last = stored_turn(store, run, run.turns - 1)
+            begin = next_state(run, last.turn, last.record, last.digest)
         async for state in play_run(nodes, checkpoints, run.id, begin, states_of(store, run)):
             on_turn(state)
         return state
@@ -412,7 +413,7 @@ def states_of(store: Store, run: Run) -> Iterator[TurnState]:
     """Yield the graph's state before the first turn, and after each logged turn. Raise DamagedError."""
     yield _first_state(run)
     for turn in store.turns.of(run):
-        yield _state_after(run, turn)
+        yield next_state(run, turn.turn, turn.record, turn.digest)
 
 
 def _first_state(run: Run) -> TurnState:
@@ -420,12 +421,11 @@ def _first_state(run: Run) -> TurnState:
     return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
 
 
-def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
-    """Return the graph's state after a logged turn, as the next turn begins with it."""
-    after, record = run.at(turn.turn + 1), turn.record
-    state = load_state(run, turn.turn, record.state, turn.turn + 1)
-    digest = run.digest_before(turn.turn + 1, turn.digest)
-    there = state_at(run.world, after.setting, after.models, state, record.memories, digest)
+def next_state(run: Run, turn: int, record: TurnRecord, digest: str) -> TurnState:
+    """Return the graph's state after a turn, as the run goes on from it: a fork does so in its own way."""
+    after, state = run.at(turn + 1), load_state(run, turn, record.state, turn + 1)
+    link = run.digest_before(turn + 1, digest)
+    there = state_at(run.world, after.setting, after.models, state, record.memories, link)
     return {**there, "prompts": after.prompts.identity}
 
 

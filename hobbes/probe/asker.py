@@ -120,7 +120,7 @@ class _Journal:
     attempt: int
     has_all = False
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:  # noqa: ARG002  as in Journal
+    def answered(self, _turn: int, _agent: str, question: int, _prompt: Prompt, _spec: str) -> Call | None:
         """Return the kept call, None if there is none that brought an answer."""
         call = self.kept.get(self.key._replace(question=question))
         return None if call is None or call.outcome in NO_ANSWER else call

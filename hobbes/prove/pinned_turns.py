@@ -267,7 +267,7 @@ class _PinJournal(JournalWithoutCalls):
         self._pin = pin
         self._played = played
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, _spec: str) -> Call:
         """Return the pinned answer; raise DivergedError if there is none."""
         known = self._pin.answered.get((turn, agent, question))
         if known is None:

@@ -83,7 +83,7 @@ class ReplayJournal(JournalWithoutCalls):
         self._used: dict[str, list[Call]] = {}
         """The calls of this turn that were asked for, by agent."""
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, _spec: str) -> Call:
         """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
         rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not rows:

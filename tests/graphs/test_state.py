@@ -152,6 +152,11 @@ def test_a_change_that_no_agent_could_have_is_refused_in_one_line(
             {"answers": {"miner-1": {}}},
             "answers: there is no agent miner-1; the agents are miner-01,",
         ),
+        (
+            "validate",
+            {"calls": {"miner-1": {}}},
+            "calls: there is no agent miner-1; the agents are miner-01,",
+        ),
     ],
 )
 def test_a_change_that_no_agent_could_have_is_refused_in_one_line_where_it_is_played(

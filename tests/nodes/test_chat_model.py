@@ -11,6 +11,7 @@ from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel, SecretStr, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -70,6 +71,16 @@ def test_it_is_asked_by_a_text_alone_and_says_what_the_answer_cost() -> None:
         "input_token_details": {"cache_read": 5, "cache_creation": 0},
         "output_token_details": {"reasoning": 0},
     }
+
+
+def test_a_message_is_kept_by_langgraphs_own_serializer_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with served() as (base, _):
+        message: AIMessage = asked(base, lambda model: model.ainvoke("hi"))
+    stock = JsonPlusSerializer()
+    assert stock.loads_typed(stock.dumps_typed(message)) == message
+    assert caplog.messages == []
 
 
 def test_a_message_keeps_the_rate_limits_as_plain_data_and_no_other_header() -> None:
