@@ -30,7 +30,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     run: options.RunName,
     turn: Annotated[int, typer.Option(min=0, help="the first turn that is played anew")],
     model: options.Model = None,
-    models: options.ModelsFile = None,
     prompts: options.Prompts = None,
     lang: options.Lang = None,
     settings: options.Settings = None,
@@ -83,7 +82,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     with options.open_home(home, writes=True) as store:
         found = with_turns(store, store.runs.find(run))
-        begun = forks(store, found, asked, replace(found.caps, **caps), models, times)
+        begun = forks(store, found, asked, replace(found.caps, **caps), times)
         for one in begun:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
         if times:

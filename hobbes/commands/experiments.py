@@ -73,7 +73,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             metavar="WHY", help="record why the plan was changed after the first game; play nothing"
         ),
     ] = None,
-    models: options.ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -111,7 +110,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, content = with_bases(store, file, asked, content)
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
-        made = plan(store, file, asked, models, caps)
+        made = plan(store, file, asked, caps)
         if amend is not None:
             _amend(store, made, content, amend)
             return

@@ -49,13 +49,13 @@ VALUES: Mapping[str, str] = {
 """The fields of a table, each with the values that it may have, in words."""
 
 
-def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings]:
-    """Return the models of a file, by default of the one in the home, which need not exist.
+def read_models(home: Path) -> dict[str, ModelSettings]:
+    """Return the models of the models file of a home, which need not exist.
 
     Raise UsageError if the file is wrong; the message names the table and the field, and quotes no value.
     """
-    path = file or home / FILE
-    if file is None and not path.exists():
+    path = home / FILE
+    if not path.exists():
         return {}
     return {name: _settings(path, name, table) for name, table in read_toml(path).items()}
 
