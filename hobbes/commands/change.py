@@ -64,8 +64,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """Play a run again from one of its turns, with or without changes.
 
     The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. Everything else
-    stays as it was in RUN, including the caps, which count the calls of the fork alone. With --times and
-    --name, the same command goes on with forks that were stopped, and begins those that are missing.
+    stays as it was in RUN, including the caps, which count the calls of the fork alone.
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """

@@ -32,7 +32,6 @@ from hobbes.play.start import (
     absolute_variant,
     check_name,
     check_players,
-    numbered,
     write,
 )
 from hobbes.store.history import stored_turn
@@ -68,38 +67,16 @@ class Planned:
 
 
 def forks(store: Store, parent: Run, options: ForkOptions, caps: Caps, times: int | None) -> list[Run]:
-    """Return so many forks, ready to be played; without `times`, one.
+    """Return so many forks, ready to be played, named NAME-1, NAME-2 and so on; without `times`, one.
 
-    Those of several that have a name and were begun before in the same way, by a command that was stopped,
-    are not written again. Raise UsageError if the options are wrong, or if another run has one of the names;
-    then nothing is written.
+    Raise UsageError if the options are wrong or a name is taken; then nothing is written.
     """
-    asked = [replace(options, name=name) for name in numbered(options.name, times)]
-    begun = [_begun_before(store, parent, one, caps) if times else None for one in asked]
+    name = options.name
+    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
+    for one in names:
+        store.runs.check_name(one)
     # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-    return [before or fork(store, parent, one, caps) for before, one in zip(begun, asked, strict=True)]
-
-
-def _begun_before(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run | None:
-    """Return the fork with these options that has this name already; None if the name is free.
-
-    Raise UsageError if it is another run.
-    """
-    if options.name is None or not store.runs.has(options.name):
-        return None
-    plan, before = plan_of_fork(store, parent, options, caps), store.runs.find(options.name)
-    new = plan.new
-    due = (parent.id, options.turn, caps, new.setting, new.models, new.model_settings, new.prompts)
-    answers = {call.address.agent: call.reply.text for call in plan.given}
-    given = {
-        row["agent"]: row["answer"]
-        for row in store.calls.rows(before.id, options.turn)
-        if row["player"] == PlayerKind.GIVEN
-    }
-    there = (before.parent, before.forked_at, before.caps, before.setting, before.models)
-    if (*there, before.model_settings, before.prompts, given) != (*due, answers):
-        store.runs.check_name(options.name)
-    return before
+    return [fork(store, parent, replace(options, name=one), caps) for one in names]
 
 
 def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run:

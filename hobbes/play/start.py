@@ -116,11 +116,6 @@ class Shared:
 ALONE = Shared()
 
 
-def numbered(name: str | None, times: int | None) -> list[str | None]:
-    """Return the names of so many runs: NAME-1, NAME-2 and so on; without `times`, that of one run."""
-    return [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-
-
 def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
     return write(store, beginning_of_run(store, options, caps), options.name, caps)
