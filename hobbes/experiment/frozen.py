@@ -87,7 +87,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
     try:
         planned = parse(kept[first].plan["file"])
     except ValueError as error:
-        raise damaged_plan(file.name, f"the column plans.plan is damaged: {error}") from error
+        raise damaged_plan(file.name, f"the column plans.plan cannot be read: {error}") from error
     return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
 
 

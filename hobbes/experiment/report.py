@@ -227,7 +227,7 @@ def stored_file(store: Store, name: str) -> ExperimentFile:
         file = parse(experiment_file(store, name))
         world_named(file.world)
     except ValueError as error:
-        raise damaged_file(name, f"the column experiments.file is damaged: {error}") from error
+        raise damaged_file(name, f"the column experiments.file cannot be read: {error}") from error
     return file
 
 
