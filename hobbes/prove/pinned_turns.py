@@ -268,7 +268,7 @@ class _PinJournal(JournalWithoutCalls):
         self._played = played
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
-        """Return the pinned answer; raise DivergedError if there is none."""
+        """Return the pinned answer; raise DivergedError for a question without one."""
         known = self._pin.answered.get((turn, agent, question))
         if known is None:
             raise no_answer(turn, agent, question)
@@ -343,7 +343,7 @@ def accept_changes(pin: TurnsPin, played: PinOutcome) -> TurnsPin:
 
 
 def failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
-    """Return the first thing that is not as expected, None if there is none.
+    """Return the first thing that is not as expected, None if all is.
 
     With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
     compared. Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure
