@@ -12,11 +12,11 @@ from hobbes.experiment.experiment_file import ExperimentFile, parse
 from hobbes.experiment.plan import Plan
 from hobbes.store.experiment_tables import (
     KeptPlan,
+    cells_of,
     damaged_plan,
     keep_experiment,
     keep_plan,
     plans_of,
-    runs_of_cells,
 )
 from hobbes.store.home import Store
 
@@ -33,7 +33,7 @@ def plan_to_keep(made: Plan, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
     """Keep the plan of an experiment, unless a game of it has begun."""
-    if not runs_of_cells(store, made.file.name):
+    if not cells_of(store, made.file.name):
         keep_plan(store, made.file.name, plan_to_keep(made, content))
 
 

@@ -15,7 +15,7 @@ from hobbes.nodes.prompting import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
 from hobbes.play.prompt_checks import check_prompts
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
-from hobbes.store.experiment_tables import run_names, runs_of_cells, world_of_experiment
+from hobbes.store.experiment_tables import cells_of, run_names, world_of_experiment
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run, observer_asked
@@ -240,22 +240,23 @@ def _check_played(store: Store, made: Plan) -> None:
         raise UsageError(
             f"the experiment {name!r} in {store.home} is one of {world}; give this one another name"
         )
-    runs = runs_of_cells(store, name)
+    begun = cells_of(store, name)
     taken = run_names(store)
     for cell in made.cells:
-        if (cell.arm, cell.seed) not in runs and cell.name in taken:
+        before = begun.get((cell.arm, cell.seed))
+        if before is None and cell.name in taken:
             raise UsageError(
                 f"a run that is not of the experiment {name!r} has the name {cell.name!r}; "
                 "give the experiment another name"
             )
-        if (cell.arm, cell.seed) in runs:
-            begun = store.runs.find(runs[cell.arm, cell.seed][0])
-            if different := list(_differences(cell, begun)):
+        if before is not None:
+            run = store.runs.find(before.id)
+            if different := list(_differences(cell, run)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "
                     f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
                 )
-            begun.check_versions()
+            run.check_versions()
 
 
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
