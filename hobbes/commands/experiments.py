@@ -167,8 +167,8 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     """Rank the scripted policies of trust: everybody plays against everybody.
 
     This is short for an experiment with the design `pairs` (docs/experiments.md). It ranks the policies by
-    wins and by sats. 20 games of each pair take about 20 seconds on two cores; a bar on stderr shows the
-    progress.
+    wins and by sats. 20 games of each pair take half a minute of processor time; a bar on stderr shows
+    the progress.
 
     Example: hobbes tournament --games 100 --set miss=5
     """

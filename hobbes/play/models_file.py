@@ -13,7 +13,6 @@ from hobbes.files import read_toml
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import MAX_TEMPERATURE, Models, ModelSettings
 from hobbes.nodes.players import NAME, RESPONSES
-from hobbes.store.prices import known_price
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -106,16 +105,10 @@ def _in_words(error: "ErrorDetails") -> str:
 
 
 def models_json(models: Models) -> dict[str, dict[str, Any]]:
-    """Return the models as JSON, each with its price, and whether its key is set.
-
-    `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.
-    """
-    known = {name: known_price(settings) for name, settings in models.items()}
+    """Return the models as JSON, each with whether its key is set; both are null if no key is sent."""
     return {
         name: {
             **settings.to_json(),
-            "price": price.price.model_dump(exclude_none=True) if (price := known[name]) else None,
-            "price_source": price.source if price else None,
             "key": settings.key_variable,
             "key_set": bool(os.environ.get(settings.key_variable)) if settings.key_variable else None,
         }
