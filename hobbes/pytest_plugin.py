@@ -22,11 +22,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite what tests of `hobbes make-test` expect, so that they expect what happens now",
     )
-    group.addoption(
-        "--hobbes-record",
-        action="store_true",
-        help="ask the models of tests of `hobbes make-test --probe` again, over the network",
-    )
 
 
 @pytest.fixture
@@ -70,10 +65,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
 
 @pytest.fixture
 def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`.
-
-    With --hobbes-record it asks for new answers first.
-    """
+    """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`."""
 
     def check(file: str) -> None:
         if problems := _unexpected(request, request.path.parent / file):
@@ -85,18 +77,13 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
     from hobbes.errors import HobbesError
-    from hobbes.prove.pinned_frequencies import asked_again, has_other_prompts, judge
-    from hobbes.prove.pins import FrequencyPin, read_pin, save
+    from hobbes.prove.pinned_frequencies import has_other_prompts, judge
+    from hobbes.prove.pins import FrequencyPin, read_pin
 
     try:
         file = read_pin(path, FrequencyPin)
-        if request.config.getoption("hobbes_record"):
-            file = asked_again(file, path)
-            save(file, path)
-            request.node.user_properties.append((TOLD, f"{_shown(path)} has new answers"))
-        elif has_other_prompts(file, path.parent):
-            again = f"pytest {shlex.quote(_shown(request.path))} --hobbes-record"
-            line = f"{_shown(path)} has answers to another prompt than today's; `{again}` asks again"
+        if has_other_prompts(file, path.parent):
+            line = f"{_shown(path)} has answers to another prompt than today's; ask a probe, and make it anew"
             request.node.user_properties.append((TOLD, line))
         return judge(file)
     except HobbesError as error:

@@ -185,7 +185,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     A test of turns plays them again from the recorded answers. It fails if a prompt, the reading of an
     answer, an intent, a rejection, a correction or a digest changes, and shows how. `pytest --hobbes-update`
     accepts the change. A test of a probe holds its answers and judges them by today's reading and rules.
-    `pytest --hobbes-record` asks again. Otherwise neither needs a network.
+    Neither needs a network.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """

@@ -110,7 +110,7 @@ def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
     file = files.cassette.name
     held = f"{file} holds the situations and the answers."
     judged = "The test judges them by today's reading and rules, and asks no model."
-    paragraphs = (made.about, f"{held} {judged} `pytest --hobbes-record` asks again.")
+    paragraphs = (made.about, f"{held} {judged}")
     return _test(paragraphs, files, f'hobbes_expects("{file}")')
 
 
