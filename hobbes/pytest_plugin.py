@@ -26,20 +26,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """A function that plays pinned turns again: `hobbes_replay("story.json", agent="miner-03")`.
+    """A function that plays pinned turns again: `hobbes_replay("story.json")`.
 
-    The file lies in the folder of the test. Without `agent`, everything in it is compared, with
-    `ignore="prompts"` all but the prompts.
+    The file lies in the folder of the test. Everything in it is compared, with `ignore="prompts"` all but the
+    prompts.
     """
 
-    def check(file: str, *, agent: str | None = None, ignore: Literal["", "prompts"] = "") -> None:
-        if problem := _problem(request, request.path.parent / file, agent, prompts=ignore != "prompts"):
+    def check(file: str, *, ignore: Literal["", "prompts"] = "") -> None:
+        if problem := _problem(request, request.path.parent / file, prompts=ignore != "prompts"):
             pytest.fail(problem, pytrace=False)
 
     return check
 
 
-def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, prompts: bool) -> str | None:
+def _problem(request: pytest.FixtureRequest, path: Path, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.errors import HobbesError
     from hobbes.prove.pinned_turns import accept_changes, failure, play_pin
@@ -48,11 +48,9 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
 
     try:
         pin = read_pin(path, TurnsPin)
-        if agent is not None:
-            pin.check_agent(agent)
         played = play_pin(pin, path.parent, prompts=prompts)
         if not request.config.getoption("hobbes_update"):
-            failed = failure(pin, played, agent)
+            failed = failure(pin, played)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
         now = accept_changes(pin, played)
         if now != pin:

@@ -155,10 +155,6 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(metavar="A-B", callback=options.not_empty, help="the turns to pin, such as 40-42"),
     ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
-    ] = None,
     ignore: Annotated[
         Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
     ] = None,
@@ -199,7 +195,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
             made = pin_probe(store, probe, expect, column, files)
         elif run is not None and turns is not None and probe is None and expect is None:
             stored = with_turns(store, store.runs.find(run))
-            made = pin_run(store, stored, options.turn_numbers(turns), agent, files, prompts=ignore is None)
+            made = pin_run(store, stored, options.turn_numbers(turns), files, prompts=ignore is None)
         else:
             raise UsageError("write RUN --turns A-B, or --probe PROBE --expect '...'")
     if as_json:
