@@ -1,7 +1,6 @@
 """The chat model is one of LangChain's: what its users do with any other, they can do with it."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,8 +37,7 @@ def served() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     async def completions(request: Request) -> JSONResponse:
         bodies.append(await request.json())
         choice = {"message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}
-        headers = {"x-ratelimit-remaining-requests": "7", "set-cookie": "id=1"}
-        return JSONResponse({"model": "m", "choices": [choice], "usage": USAGE}, headers=headers)
+        return JSONResponse({"model": "m", "choices": [choice], "usage": USAGE})
 
     with in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])) as base:
         yield base, bodies
@@ -70,13 +68,6 @@ def test_it_is_asked_by_a_text_alone_and_says_what_the_answer_cost() -> None:
         "input_token_details": {"cache_read": 5, "cache_creation": 0},
         "output_token_details": {"reasoning": 0},
     }
-
-
-def test_a_message_keeps_the_rate_limits_as_plain_data_and_no_other_header() -> None:
-    with served() as (base, _):
-        message = asked(base, lambda model: model.ainvoke("hi"))
-    assert message.response_metadata["headers"] == {"x-ratelimit-remaining-requests": "7"}
-    assert json.loads(message.model_dump_json())
 
 
 def test_it_sends_its_own_temperature_seed_and_stop_and_those_of_a_call_before_them() -> None:
