@@ -5,7 +5,7 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,6 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.journal import Prompt
-from hobbes.show.annotations import Change, change_note, place_of
 from hobbes.show.trace import REFUSED, agent_card, full_turn, refused_rows
 from hobbes.store.command_line import usual_home
 from hobbes.store.history import state_before, stored_turn
@@ -206,25 +205,6 @@ class Run:
     def notes(self) -> list[Json]:
         """What people noted: `run`, `turn`, `agent`, `event`, `star`, `tags`, `note`, `written` of each."""
         return [note.to_json() for note in self._store.notes.of(self.id)]
-
-    def note(  # noqa: PLR0913  what a note is about, and what it says
-        self,
-        turn: int | None = None,
-        agent: str | None = None,
-        *,
-        event: int | None = None,
-        text: str | None = None,
-        tags: Collection[str] = (),
-        untag: Collection[str] = (),
-        star: bool | None = None,
-    ) -> Json:
-        """Write a note of the run, of a turn, of an agent's turn or of an event, and return it.
-
-        It is kept in `notes.db` in the home. What is not given stays as it is. Raise MissingError if there is
-        no such turn, agent or event, HobbesError for a tag that cannot be kept.
-        """
-        place = place_of(self._store, self.id, turn, agent, event)
-        return change_note(self._store, place, Change(text, star, tags, untag)).to_json()
 
     @cached_property
     def calls(self) -> list[Json]:
