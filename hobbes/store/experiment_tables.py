@@ -154,7 +154,10 @@ def cells_of(store: Store, experiment: str) -> dict[tuple[str, int], BegunCell]:
         " from cells join runs on runs.id = cells.run where experiment = ?",
         [experiment],
     )
-    return {row[:2]: BegunCell(*row[:-1], tainted=bool(row[-1])) for row in rows}
+    return {
+        (arm, seed): BegunCell(arm, seed, run, name, status, turns, digest, bool(tainted))
+        for arm, seed, run, name, status, turns, digest, tainted in rows
+    }
 
 
 def run_names(store: Store) -> set[str]:
