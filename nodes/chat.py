@@ -34,7 +34,6 @@ from hobbes.nodes.call_failures import (
     Breaker,
     TryFailedError,
     failure_of,
-    rest_after,
     wait,
     with_retries,
 )
@@ -196,8 +195,6 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
-        limits = {name: value for name, value in response.headers.items() if "ratelimit" in name}
-        message.response_metadata["headers"] = limits
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _generate(self, *_: object, **__: object) -> NoReturn:
@@ -457,7 +454,6 @@ class ChatPlayer:
                 message, without = await self._try(prompt, address)
                 counts = message.additional_kwargs["tokens"]
                 sent.tokens = tokens if None in counts else sum(counts)
-                sent.rest = rest_after(message.response_metadata["headers"], sent.tokens)
                 return message, without
 
         try:

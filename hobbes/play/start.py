@@ -116,14 +116,9 @@ class Shared:
 ALONE = Shared()
 
 
-def numbered(name: str | None, times: int | None) -> list[str | None]:
-    """Return the names of so many runs: NAME-1, NAME-2 and so on; without `times`, that of one run."""
-    return [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-
-
-def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
+def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
-    return write(store, beginning_of_run(store, options, caps, models_file), options.name, caps)
+    return write(store, beginning_of_run(store, options, caps), options.name, caps)
 
 
 def write(
@@ -142,11 +137,9 @@ def write(
     )
 
 
-def beginning_of_run(
-    store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None
-) -> Beginning:
+def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Beginning:
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
-    named = read_models(store.home, models_file)
+    named = read_models(store.home)
     try:
         check_name(options.name)
         world, setting = settle_options(options)

@@ -190,12 +190,6 @@ class TurnsPin(Pin):
         """The answers by turn, agent and question."""
         return {(one.turn, one.agent, one.question): one for one in self.answers}
 
-    def check_agent(self, agent: str) -> None:
-        """Raise UsageError for an agent that did not answer."""
-        names = list(dict.fromkeys(one.agent for one in self.answers))
-        if agent not in names:
-            raise UsageError(f"no agent {agent!r} answered in these turns; agents: {', '.join(names)}")
-
 
 class FrequencyPin(Pin):
     """How often an agent does something that is pinned."""

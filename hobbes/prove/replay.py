@@ -84,7 +84,7 @@ class ReplayJournal(JournalWithoutCalls):
         """The calls of this turn that were asked for, by agent."""
 
     def answered(self, turn: int, agent: str, question: int, prompt: Prompt, _spec: str) -> Call:
-        """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
+        """Return the recorded call; raise DivergedError if it is missing or had another prompt."""
         rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not rows:
             raise no_answer(turn, agent, question)

@@ -17,7 +17,7 @@ from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.store.columns import Table
 from hobbes.store.damage import damage_error
-from hobbes.store.experiment_tables import PlayedCell
+from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -52,7 +52,7 @@ Row: TypeAlias = dict[str, Any]
 class Figures:
     """The figures of a run that its report reads."""
 
-    cell: PlayedCell
+    cell: BegunCell
     row: Mapping[str, Any]
     """Its columns of `runs` and `reported`, JSON as plain values, and its `rounds`."""
 
@@ -188,7 +188,7 @@ def _stored_row_of(store: Store, run: Run) -> Row:
 
 
 def figures_of(
-    store: Store, cells: Iterable[PlayedCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
+    store: Store, cells: Iterable[BegunCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
 ) -> Iterator[Figures]:
     """Yield the figures of these cells; what is damaged is added to `left_out`.
 
