@@ -10,7 +10,7 @@ Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-defa
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -317,84 +317,6 @@ def _cause_of_end(last: State, following: Round | None, pair: frozenset[str]) ->
     return next((kind for kind in ("high_five", "block") if kind in replies), "other")
 
 
-@dataclass(slots=True)
-class _Alliances:
-    """Counts declared alliances and their rounds, who left one first, and what those who left did next.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-
-    made: int = 0
-    rounds: int = 0
-    """The rounds in which an alliance was in force, added up over all alliances."""
-    first: frozenset[str] | None = None
-    """The agents that were the first to leave an alliance."""
-    agents: tuple[str, ...] = ()
-    decided: int = 0
-    """How often a unit that had left chose an action in the next round."""
-    next_meant: Counter[Kind] = field(default_factory=Counter)
-    """What such units meant to do to their former allies."""
-
-    def add(self, played: TrustTurn) -> None:
-        """Add a round."""
-        before, after = played.before, played.after
-        self.agents = before.setting.agents
-        self.made += sum(one.step == "ally" for one in after.declared)
-        self.rounds += len(before.pacts)
-        left = frozenset(before.units_by_id[one.unit].team for one in after.declared if one.step == "leave")
-        self.first = self.first or left or None
-        deeds = _round_of(played).deed_of
-        for one in before.declared:
-            deed = deeds.get(one.unit)
-            if one.step == "leave" and deed is not None and deed.chosen:
-                self.decided += 1
-                if deed.target is not None and before.units_by_id[deed.target].team == one.target:
-                    self.next_meant[deed.meant] += 1
-
-
-@keeping(_Alliances)
-def alliances_made(found: _Alliances) -> float:
-    """Number of alliances that agents declared. Source: docs/rules/trust.md#measures-of-alliances."""
-    return float(found.made)
-
-
-@keeping(_Alliances)
-def alliance_length(found: _Alliances) -> float | None:
-    """Rounds of all declared alliances / alliances; one that still holds counts up to the end.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.rounds, found.made)
-
-
-@keeping(_Alliances)
-def left_first(found: _Alliances) -> Mapping[str, float | None]:
-    """1 for the agent that was the first to leave an alliance, 0 for others; undefined if nobody left one.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    first = found.first
-    return {agent: None if first is None else float(agent in first) for agent in found.agents}
-
-
-@keeping(_Alliances)
-def attack_after_leaving(found: _Alliances) -> float | None:
-    """Intended attacks on a former ally right after leaving / leavings after which an action was chosen.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.next_meant["attack"], found.decided)
-
-
-@keeping(_Alliances)
-def high_five_after_leaving(found: _Alliances) -> float | None:
-    """Intended high fives at a former ally right after leaving / leavings after which an action was chosen.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.next_meant["high_five"], found.decided)
-
-
 @share
 def misses(played: TrustTurn) -> tuple[int, int]:
     """High fives that missed / intended high fives that did not fumble.
@@ -541,11 +463,6 @@ OF_RUNS: Formulas[TrustTurn] = {
     "spiral_length": spiral_length,
     "longest_spiral": longest_spiral,
     **{f"spiral_ended_by_{how}": _spirals_ended_by(how) for how in ENDED_BY},
-    "alliances_made": alliances_made,
-    "alliance_length": alliance_length,
-    "attack_after_leaving": attack_after_leaving,
-    "high_five_after_leaving": high_five_after_leaving,
-    "left_first/AGENT": left_first,
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
@@ -554,12 +471,12 @@ UNITS: Mapping[str, str] = {
     "gain": "sats per unit and round",
     "requests": "requests",
     "spirals": "spirals",
-    **dict.fromkeys(("end_of_cooperation", "spiral_length", "longest_spiral", "alliance_length"), "rounds"),
-    "alliances_made": "alliances",
+    **dict.fromkeys(("end_of_cooperation", "spiral_length", "longest_spiral"), "rounds"),
 }
 """The units of measures that are no shares."""
 
 MEASURES: Measures[State, Intent] = Measures(
+    version=2,
     each={**OF_TURNS, "sats/AGENT": sats_of},
     parts=FORMULAS,
     run=OF_RUNS,
