@@ -8,8 +8,7 @@ no rate of decisions.
 Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-default-actions.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -199,27 +198,6 @@ def forgiveness(replies: _Replies) -> float | None:
     return ratio(replies.answered, replies.counted)
 
 
-@dataclass(frozen=True, slots=True)
-class Spiral:
-    """A spiral of retaliation: its length in rounds, and what ended it.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-
-    length: int
-    ended_by: str
-
-
-ENDED_BY: Mapping[str, str] = {
-    "death": "the death of one of the two",
-    "end": "the end of the run",
-    "high_five": "a high five of the attacked unit",
-    "block": "a block of the attacked unit",
-    "other": "anything else",
-}
-"""What may end a spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
-
-
 class _Spirals:
     """Counts the spirals: the longest series of rounds of a pair with a retaliation in all but the first.
 
@@ -227,62 +205,32 @@ class _Spirals:
     """
 
     def __init__(self) -> None:
-        self.ended = Counter[Spiral]()
+        self.number = 0
+        self.longest = 0
         self.open: dict[frozenset[str], int] = {}
         """The length so far of the spiral of each pair that retaliated in the last round."""
-        self.state_before: State | None = None
-        """The state after the last round."""
+        self.last: Round | None = None
 
     def add(self, played: TrustTurn) -> None:
         """Add a round."""
         this_round = _round_of(played)
-        pairs = _retaliating_pairs(_last_of(self.state_before), this_round) if self.state_before else set()
-        self.ended.update(self._ended_spirals(self.open.keys() - pairs, this_round))
+        pairs = _retaliating_pairs(self.last, this_round) if self.last else set()
+        self.number += len(pairs - self.open.keys())
         self.open = {pair: self.open.get(pair, 1) + 1 for pair in pairs}
-        self.state_before = played.after
-
-    @property
-    def all(self) -> Counter[Spiral]:
-        """All spirals, with those that the end of the run ends."""
-        return self.ended + Counter(self._ended_spirals(self.open.keys(), None))
-
-    def _ended_spirals(self, pairs: Iterable[frozenset[str]], following: Round | None) -> Iterator[Spiral]:
-        """Yield the spirals of pairs that are over after the last round; `following` is the next one."""
-        for pair in pairs:
-            assert self.state_before is not None  # noqa: S101  a pair has retaliated in it
-            yield Spiral(self.open[pair], _cause_of_end(self.state_before, following, pair))
+        self.longest = max(self.longest, *self.open.values(), 0)
+        self.last = this_round
 
 
 @keeping(_Spirals)
-def spirals(found: _Spirals) -> float:
+def spirals(seen: _Spirals) -> float:
     """Number of spirals of retaliation. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return float(found.all.total())
+    return float(seen.number)
 
 
 @keeping(_Spirals)
-def spiral_length(found: _Spirals) -> float | None:
-    """Rounds of all spirals / spirals. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return ratio(sum(spiral.length * n for spiral, n in found.all.items()), found.all.total())
-
-
-@keeping(_Spirals)
-def longest_spiral(found: _Spirals) -> float | None:
+def longest_spiral(seen: _Spirals) -> float | None:
     """Rounds of the longest spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return max((float(spiral.length) for spiral in found.all), default=None)
-
-
-def _spirals_ended_by(how: str) -> Formula[TrustTurn, float | None]:
-    """Return the formula for one way in which a spiral may end: spirals that ended in it / spirals.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-
-    def ended_by(found: _Spirals) -> float | None:
-        ended = sum(n for spiral, n in found.all.items() if spiral.ended_by == how)
-        return ratio(ended, found.all.total())
-
-    ended_by.__doc__ = f"Spirals ended by {ENDED_BY[how]} / spirals."
-    return keeping(_Spirals)(ended_by)
+    return float(seen.longest) if seen.number else None
 
 
 def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
@@ -296,25 +244,6 @@ def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
         for deed in later.deeds
         if deed.meant == deed.did == "attack" and (deed.unit, deed.target) in attacked
     }
-
-
-def _cause_of_end(last: State, following: Round | None, pair: frozenset[str]) -> str:
-    """Return what ended a spiral: `last` is the state after its last round, `following` the round after that.
-
-    If both units were attacked in that round, a high five counts before a block, and a block before the rest.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-    if any(not last.units_by_id[unit].alive for unit in pair):
-        return "death"
-    if following is None:
-        return "end"
-    attacked = {d.target for d in _last_of(last).deeds if d.did == "attack" and {d.unit, d.target} == pair}
-    # A high five at somebody else is no answer to the attack.
-    replies = {
-        deed.meant for deed in following.deeds if deed.unit in attacked and deed.target in (None, *pair)
-    }
-    return next((kind for kind in ("high_five", "block") if kind in replies), "other")
 
 
 @share
@@ -411,11 +340,7 @@ def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
 
 
 def _round_of(played: TrustTurn) -> Round:
-    return _last_of(played.after)
-
-
-def _last_of(state: State) -> Round:
-    return state.history[-1]
+    return played.after.history[-1]
 
 
 def _chosen_deeds(played: TrustTurn) -> list[Deed]:
@@ -460,9 +385,7 @@ OF_RUNS: Formulas[TrustTurn] = {
     **ENDINGS,
     "end_of_cooperation": end_of_cooperation,
     "spirals": spirals,
-    "spiral_length": spiral_length,
     "longest_spiral": longest_spiral,
-    **{f"spiral_ended_by_{how}": _spirals_ended_by(how) for how in ENDED_BY},
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
@@ -471,7 +394,7 @@ UNITS: Mapping[str, str] = {
     "gain": "sats per unit and round",
     "requests": "requests",
     "spirals": "spirals",
-    **dict.fromkeys(("end_of_cooperation", "spiral_length", "longest_spiral"), "rounds"),
+    **dict.fromkeys(("end_of_cooperation", "longest_spiral"), "rounds"),
 }
 """The units of measures that are no shares."""
 
