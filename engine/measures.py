@@ -112,7 +112,7 @@ F = TypeVar("F", bound=Fold[Any])
 class Formula(Generic[P, V]):
     """The formula of a measure. Called with a stretch of turns, it returns their figure.
 
-    It is made by decorating a function with `share`, `rest`, `total`, `at_end`, `first` or `keeping`, and has
+    It is made by decorating a function with `share`, `rest`, `total`, `at_end` or `keeping`, and has
     the name and the docstring of that function.
 
     `see`      what one turn tells
@@ -174,18 +174,6 @@ class _Total:
         self.sum += seen
 
 
-class _First:
-    """The number of turns up to and with the first one that tells that something happened."""
-
-    turns: int = 0
-    found: float | None = None
-
-    def add(self, seen: bool) -> None:  # noqa: FBT001  what a turn tells is one value
-        self.turns += 1
-        if seen and self.found is None:
-            self.found = float(self.turns)
-
-
 class _Last:
     """What the last turn tells."""
 
@@ -216,14 +204,6 @@ def total(see: Callable[[P], float]) -> Formula[P, float]:
 def at_end(see: Callable[[P], V]) -> Formula[P, V]:
     """Return the formula of a figure at the end of a stretch: the function reads its last turn."""
     return Formula(see, _Last, lambda last: last.seen, see)
-
-
-def first(see: Callable[[P], bool]) -> Formula[P, float | None]:
-    """Return the formula of a duration: the function says whether something happened in one turn.
-
-    The figure is the number of turns up to and with the first one in which it did, None if it never did.
-    """
-    return Formula(see, _First, lambda first: first.found, see)
 
 
 def keeping(fold: Callable[[], F]) -> Callable[[Callable[[F], V]], Formula[Any, V]]:

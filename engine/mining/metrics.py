@@ -19,7 +19,6 @@ from hobbes.engine.measures import (
     PlayedTurn,
     Spell,
     at_end,
-    first,
     keeping,
     ratio,
     rest,
@@ -123,15 +122,6 @@ def half_life(spells: Spells) -> float | None:
         if surviving <= 1 / 2:
             return float(age)
     return None
-
-
-@first
-def first_raid(played: PlayedRound) -> bool:
-    """Rounds up to and with the first one in which somebody raided; undefined if nobody ever did.
-
-    Source: docs/rules/mining.md#first-raid.
-    """
-    return any(event.type == "raid" for event in played.events)
 
 
 @share
@@ -359,25 +349,25 @@ UNITS: Mapping[str, str] = {
     "raid_profit": "gold per stamina",
     "raid_rate": "raids per agent and round",
     **{f"raid_rate_held_{name}": "raids per plot and round" for name in HELD_FOR},
-    **dict.fromkeys(("half_life", "first_raid"), "rounds"),
+    "half_life": "rounds",
 }
 """The units of measures that are no shares."""
 
 MEASURES: Measures[State, Intent] = Measures(
     each=FORMULAS,
     parts=OF_PARTS,
-    run={"first_raid": first_raid},
+    version=2,
     score="gold",
     units=UNITS,
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
-    durations=("half_life", "first_raid"),
+    durations=("half_life",),
     spells=Spells,
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )
-"""Every measure of the run; its halves have all but the first raid, single rounds also lack the half-life.
+"""Every measure of the run and its halves; single rounds lack the half-life.
 
 Source: docs/rules/mining.md#scopes-of-measures.
 """

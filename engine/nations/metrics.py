@@ -19,7 +19,6 @@ from hobbes.engine.measures import (
     Measures,
     PlayedTurn,
     Rated,
-    first,
     keeping,
     ratio,
     share,
@@ -100,15 +99,6 @@ def attacks(played: NationsTurn) -> tuple[int, int]:
     Source: docs/rules/nations.md#attacks-per-agent-and-turn.
     """
     return _mils_sent(played), len(played.before.setting.agents)
-
-
-@first
-def first_attack(played: NationsTurn) -> bool:
-    """Turns up to and with the first one in which somebody attacked; undefined if nobody ever did.
-
-    Source: docs/rules/nations.md#first-attack.
-    """
-    return _mils_sent(played) > 0
 
 
 class _Attacks:
@@ -468,7 +458,6 @@ UNITS: Mapping[str, str] = {
     "attacks": "mils per agent and turn",
     "trade_volume": "money",
     "cessions": "territories",
-    "first_attack": "turns",
     **{name: "points of a rating" for name in OF_REPORTS if "_self_bias" in name},
 }
 """The units of measures that are no shares and no correlations."""
@@ -479,12 +468,11 @@ MEASURES: Measures[State, Intent] = Measures(
     each=OF_STRETCHES,
     parts=OF_STRETCHES,
     so_far=OF_REPORTS,
-    run={"first_attack": first_attack},
+    version=2,
     units=UNITS,
     headline=("welfare", "attacks", "trade_share", "welfare_gini"),
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),
-    durations=("first_attack",),
     ratings=ratings,
     truths=HELD_AGAINST,
     arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),

@@ -96,37 +96,6 @@ def mutual_cooperation(played: TrustTurn) -> tuple[int, int]:
     return sum(effect.cause == "high five returned" for effect in this_round.effects), len(this_round.deeds)
 
 
-class _Cooperation:
-    """Counts the rounds in which nobody replicated, and keeps the last one with a high five returned.
-
-    Source: docs/rules/trust.md#end-of-cooperation.
-    """
-
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.last = 0
-
-    def add(self, played: TrustTurn) -> None:
-        """Add a round."""
-        this_round = _round_of(played)
-        if any(deed.did == "replicate" for deed in this_round.deeds):
-            return
-        self.rounds += 1
-        if any(effect.cause == "high five returned" for effect in this_round.effects):
-            self.last = self.rounds
-
-
-@keeping(_Cooperation)
-def end_of_cooperation(seen: _Cooperation) -> float | None:
-    """Rounds up to and with the last one with a high five returned; undefined if that went on to the end.
-
-    Rounds in which a unit replicated do not count. If no high five was ever returned, it is 0.
-
-    Source: docs/rules/trust.md#end-of-cooperation.
-    """
-    return None if seen.last == seen.rounds else float(seen.last)
-
-
 @share
 def default_actions(played: TrustTurn) -> tuple[int, int]:
     """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
@@ -383,7 +352,6 @@ Source: docs/rules/trust.md#endings.
 
 OF_RUNS: Formulas[TrustTurn] = {
     **ENDINGS,
-    "end_of_cooperation": end_of_cooperation,
     "spirals": spirals,
     "longest_spiral": longest_spiral,
 }
@@ -394,7 +362,7 @@ UNITS: Mapping[str, str] = {
     "gain": "sats per unit and round",
     "requests": "requests",
     "spirals": "spirals",
-    **dict.fromkeys(("end_of_cooperation", "longest_spiral"), "rounds"),
+    "longest_spiral": "rounds",
 }
 """The units of measures that are no shares."""
 
@@ -407,7 +375,6 @@ MEASURES: Measures[State, Intent] = Measures(
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
     shares=("cooperation", "aggression"),
-    durations=("end_of_cooperation",),
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )

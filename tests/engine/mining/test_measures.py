@@ -71,12 +71,6 @@ def test_spells_are_counted_by_their_length_and_by_whether_they_ended() -> None:
     assert spells.lasted == ended | {Spell(turns, ended=False): 1 for turns in (0, 1, 2, 3)}
 
 
-def test_the_first_raid_is_counted_in_rounds_and_may_never_come() -> None:
-    second: dict[str, Answer] = {"A": {"raid": [[0, 2]]}}
-    assert metrics.first_raid(history(board("ABB", **FRESH), QUIET, RAID, second)) == 2
-    assert metrics.first_raid(history(board("AB.", **FRESH), QUIET)) is None
-
-
 def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:
     assert metrics.half_life(history(board("AB", **FRESH), RAID)) == 1
 

@@ -87,18 +87,6 @@ def test_mutual_cooperation_is_high_fives_that_paid_both_by_turns() -> None:
     assert figures(*play_on(game(), *lines))["mutual_cooperation"] == 2 / 4
 
 
-def test_cooperation_ends_with_the_last_high_five_that_was_returned() -> None:
-    both, one = {"a": "high_five", "b": "high_five"}, {"a": "high_five", "b": "block"}
-    for lines, ended in (((one, both, both, one, one), 3), ((one,), 0), ((one, both), None)):
-        assert figures(*play_on(game(), *lines))["end_of_cooperation"] == ended
-
-
-def test_a_round_in_which_a_unit_replicates_does_not_end_cooperation() -> None:
-    both = {"a": "high_five", "b": "high_five"}
-    rich = game(sats={"a": 120, "b": 50})
-    assert figures(*play_on(rich, both, {"a": "replicate", "b": "high_five"}))["end_of_cooperation"] is None
-
-
 def test_a_missed_high_five_is_cooperation_that_was_not_mutual() -> None:
     found = figures(play(game(miss=100), a="high_five", b="high_five"))
     assert (found["cooperation"], found["mutual_cooperation"], found["misses"]) == (1, 0, 1)
