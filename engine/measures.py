@@ -28,7 +28,6 @@ class PlayedTurn(NamedTuple, Generic[S, I]):
 P = TypeVar("P", bound=PlayedTurn[Any, Any])
 T = TypeVar("T")
 Turn_co = TypeVar("Turn_co", covariant=True)
-Turn_contra = TypeVar("Turn_contra", contravariant=True)
 
 
 class History(Protocol[Turn_co]):
@@ -53,25 +52,6 @@ class Measure(NamedTuple):
     name: str
     scope: str
     value: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
-
-    turns: int
-    ended: bool
-
-
-class Spells(Protocol[Turn_contra]):
-    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> None:
-        """Add the next turn."""
-
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred in the turns so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +236,7 @@ class Measures(Generic[S, I]):
     shares           measures of single turns that say which shares of what agents do are what
     inequality       measures of single turns that say how unequally something is held
     durations        the measures that count the turns until something happens; they are undefined in a run in
-                     which it does not happen
-    spells()         counts how often each spell occurs in a run; None if nothing lasts there. The first line
-                     of its docstring says what lasts
+                     which it does not happen. Each with a measure that is undefined if it could not happen
     ratings(played)  each rating of another agent in a turn whose truth the world knows
     truths           what the ratings of each kind are held against, in words; empty if it knows none
     arithmetic(played)
@@ -276,8 +254,7 @@ class Measures(Generic[S, I]):
     headline: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
-    durations: tuple[str, ...] = ()
-    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
+    durations: Mapping[str, str] = field(default_factory=dict)
     ratings: Callable[[PlayedTurn[S, I]], Iterable[Rated]] = lambda _: ()
     truths: Mapping[str, str] = field(default_factory=dict)
     arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]] = lambda _: {}

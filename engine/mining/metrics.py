@@ -17,7 +17,6 @@ from hobbes.engine.measures import (
     Formulas,
     Measures,
     PlayedTurn,
-    Spell,
     at_end,
     keeping,
     ratio,
@@ -57,10 +56,8 @@ def _former_owners(before: State, after: State) -> Mapping[Cell, str | None]:
     }
 
 
-class Spells:
-    """Rounds for which plots stay with their owner.
-
-    Ownership spells are counted by their age in rounds: when they came into view, and when they ended.
+class _Spells:
+    """Counts the ownership spells by their age in rounds: when they came into view, and when they ended.
 
     Source: docs/rules/mining.md#half-life.
     """
@@ -93,18 +90,9 @@ class Spells:
         """The ages at which spells left the view: they ended, or the last round cut them off."""
         return self.ended + Counter(self.rounds - begin for begin in self.began.values())
 
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred."""
-        cut_off = self.left - self.ended
-        return {
-            **{Spell(age, ended=True): count for age, count in self.ended.items()},
-            **{Spell(age, ended=False): count for age, count in cut_off.items()},
-        }
 
-
-@keeping(Spells)
-def half_life(spells: Spells) -> float | None:
+@keeping(_Spells)
+def half_life(spells: _Spells) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
     This is the smallest age t at which the product over ages a <= t of (1 - ended at a / at risk at a) is at
@@ -362,8 +350,7 @@ MEASURES: Measures[State, Intent] = Measures(
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
-    durations=("half_life",),
-    spells=Spells,
+    durations={"half_life": "turnover"},
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )
