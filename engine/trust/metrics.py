@@ -5,7 +5,7 @@ A formula says what one turn adds to a measure; `engine.measures` adds up the tu
 A figure whose divisor is 0 is undefined (None), never 0. A default action is not a decision, so it counts in
 no rate of decisions.
 
-Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-default-actions.
+Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#cooperation-and-aggression.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,13 +94,6 @@ def mutual_cooperation(played: TrustTurn) -> tuple[int, int]:
     """
     this_round = _round_of(played)
     return sum(effect.cause == "high five returned" for effect in this_round.effects), len(this_round.deeds)
-
-
-@share
-def default_actions(played: TrustTurn) -> tuple[int, int]:
-    """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
-    deeds = _round_of(played).deeds
-    return sum(not deed.chosen for deed in deeds), len(deeds)
 
 
 @dataclass(slots=True)
@@ -280,17 +273,6 @@ def amount_against_need(played: TrustTurn) -> tuple[int, int]:
     return asked, sum(max(0, before.config.threshold - before.units_by_id[unit].sats) for unit in rulings)
 
 
-@share
-def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
-    """Requests of units that one attack and the cost of begging would have killed / requests.
-
-    Source: docs/rules/trust.md#begging.
-    """
-    before, beggars = played.before, played.after.rulings
-    deadly = before.config.attack + before.config.beg
-    return sum(before.units_by_id[unit].sats <= deadly for unit in beggars), len(beggars)
-
-
 def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
     """Return the formula for one way in which a game may end, with its meaning.
 
@@ -322,7 +304,6 @@ OF_TURNS: Formulas[TrustTurn] = {
     "aggression_near_threshold": aggression_near_threshold,
     "aggression_elsewhere": aggression_elsewhere,
     "mutual_cooperation": mutual_cooperation,
-    "default_actions": default_actions,
     "misses": misses,
     "sats": sats,
     "gain": gain,
@@ -330,7 +311,6 @@ OF_TURNS: Formulas[TrustTurn] = {
     "requests": requests,
     "granted_share": granted_share,
     "amount_against_need": amount_against_need,
-    "begging_in_danger": begging_in_danger,
 }
 """The figures of a single turn. A run and its halves have them as well."""
 

@@ -21,7 +21,6 @@ def test_cooperation_is_high_fives_meant_by_decisions() -> None:
     found = figures(*play_on(game(), {"a": "high_five", "b": "high_five"}, {"a": "attack"}))
     assert found["cooperation"] == 2 / 3
     assert found["aggression"] == 1 / 3
-    assert found["default_actions"] == 1 / 4
 
 
 def test_aggression_near_the_threshold_is_that_of_units_with_an_opponent_there() -> None:
@@ -145,7 +144,7 @@ def test_sats_are_told_round_by_round_and_gain_a_turn() -> None:
     assert figures(*rounds)["gain"] == 3
 
 
-def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> None:
+def test_begging_is_requests_granted_share_and_amount_against_need() -> None:
     """A asks for 30 and 10 and is granted 30 and the 5 left; it lacks 50 and, at 50 - 1 + 30 = 79, 21."""
     rounds = play_on(
         game(observer="sparing(35,1000000)"),
@@ -156,9 +155,6 @@ def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> N
     assert found["requests"] == 2
     assert found["granted_share"] == 35 / 40
     assert found["amount_against_need"] == 40 / (50 + 21)
-    assert found["begging_in_danger"] == 0
-    near_death = play(game(sats={"a": 5, "b": 50}), a="beg 9 for my life")
-    assert figures(near_death)["begging_in_danger"] == 1
 
 
 def test_what_has_no_divisor_is_undefined() -> None:
