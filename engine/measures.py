@@ -92,7 +92,7 @@ F = TypeVar("F", bound=Fold[Any])
 class Formula(Generic[P, V]):
     """The formula of a measure. Called with a stretch of turns, it returns their figure.
 
-    It is made by decorating a function with `share`, `rest`, `total`, `at_end` or `keeping`, and has
+    It is made by decorating a function with `share`, `total`, `at_end` or `keeping`, and has
     the name and the docstring of that function.
 
     `see`      what one turn tells
@@ -135,15 +135,6 @@ class _Sums:
         self.part += part
         self.whole += whole
 
-    @property
-    def ratio(self) -> float | None:
-        return ratio(self.part, self.whole)
-
-    @property
-    def rest(self) -> float | None:
-        share = self.ratio
-        return None if share is None else 1 - share
-
 
 class _Total:
     """The sum of the numbers of all turns."""
@@ -168,12 +159,7 @@ def share(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
 
     The figure is the sum of the parts / the sum of the wholes, None if that is 0.
     """
-    return Formula(see, _Sums, lambda sums: sums.ratio, see)
-
-
-def rest(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
-    """Return the formula of 1 - a share: the function returns the part and the whole of one turn."""
-    return Formula(see, _Sums, lambda sums: sums.rest, see)
+    return Formula(see, _Sums, lambda sums: ratio(sums.part, sums.whole), see)
 
 
 def total(see: Callable[[P], float]) -> Formula[P, float]:

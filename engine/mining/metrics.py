@@ -20,7 +20,6 @@ from hobbes.engine.measures import (
     at_end,
     keeping,
     ratio,
-    rest,
     share,
     total,
 )
@@ -249,7 +248,7 @@ def plots_hhi(played: PlayedRound) -> float | None:
     return ratio(sum(n * n for n in held), sum(held) ** 2)
 
 
-@rest
+@share
 def first_possession(played: PlayedRound) -> tuple[int, int]:
     """1 - plots held by their first owner that were raided / plots held by their first owner.
 
@@ -263,7 +262,7 @@ def first_possession(played: PlayedRound) -> tuple[int, int]:
         for c, (owner, first_owner) in enumerate(zip(row, first_row, strict=True))
         if owner is not None and owner == first_owner
     ]
-    return len(targets.intersection(still)), len(still)
+    return len(still) - len(targets.intersection(still)), len(still)
 
 
 HELD_FOR: Mapping[str, range] = {
