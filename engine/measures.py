@@ -346,6 +346,13 @@ def ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def gini(values: Iterable[float]) -> float | None:
+    """Return the Gini coefficient: the sum of |a - b| over all pairs / (number x total). 0 means equal."""
+    ordered = sorted(values)
+    weighted = sum((2 * k - len(ordered) - 1) * value for k, value in enumerate(ordered, start=1))
+    return ratio(weighted, len(ordered) * sum(ordered))
+
+
 def meaning_of(function: Callable[..., object]) -> str:
     """Return the first paragraph of a docstring in one line, without its source."""
     first = (function.__doc__ or "").partition("\n\n")[0]

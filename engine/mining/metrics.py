@@ -18,6 +18,7 @@ from hobbes.engine.measures import (
     Measures,
     PlayedTurn,
     at_end,
+    gini,
     keeping,
     ratio,
     share,
@@ -233,9 +234,7 @@ def gold_gini(played: PlayedRound) -> float | None:
 
     Source: docs/rules/mining.md#gini-of-gold.
     """
-    gold = sorted(played.after.gold.values())
-    weighted = sum((2 * k - len(gold) - 1) * value for k, value in enumerate(gold, start=1))
-    return ratio(weighted, len(gold) * sum(gold))
+    return gini(played.after.gold.values())
 
 
 @at_end

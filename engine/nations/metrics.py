@@ -19,6 +19,7 @@ from hobbes.engine.measures import (
     Measures,
     PlayedTurn,
     Rated,
+    gini,
     keeping,
     ratio,
     share,
@@ -76,9 +77,7 @@ def welfare_gini(ends: _Ends) -> float | None:
 
     Source: docs/rules/nations.md#welfare-gini.
     """
-    gained = sorted(_welfare_gained(ends).values())
-    weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
-    return ratio(weighted, len(gained) * sum(gained))
+    return gini(_welfare_gained(ends).values())
 
 
 @keeping(_Ends)
