@@ -326,9 +326,6 @@ FORMULAS: Formulas[PlayedRound] = {
 }
 """The measures that a single round has, too."""
 
-OF_PARTS: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
-"""The measures of a run and its halves."""
-
 UNITS: Mapping[str, str] = {
     "output": "gold",
     "mine_profit": "gold per stamina",
@@ -341,7 +338,7 @@ UNITS: Mapping[str, str] = {
 
 MEASURES: Measures[State, Intent] = Measures(
     each=FORMULAS,
-    parts=OF_PARTS,
+    parts={**FORMULAS, "half_life": half_life},
     version=2,
     score="gold",
     units=UNITS,

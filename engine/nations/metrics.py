@@ -99,28 +99,14 @@ def attacks(played: NationsTurn) -> tuple[int, int]:
     return _mils_sent(played), len(played.before.setting.agents)
 
 
-class _Attacks:
-    """Sums the mils sent against others and the gross income, and keeps the damage that a mil can do."""
-
-    mils = 0
-    gross = 0
-    damage: int
-
-    def add(self, played: NationsTurn) -> None:
-        """Add a turn."""
-        if not hasattr(self, "damage"):
-            self.damage = played.before.constants.c_damage_per_attack_mil
-        self.mils += _mils_sent(played)
-        self.gross += _sum_of("gross", played)
-
-
-@keeping(_Attacks)
-def attack_share(made: _Attacks) -> float | None:
+@share
+def attack_share(played: NationsTurn) -> tuple[int, int]:
     """Damage that the mils sent could do / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    return ratio(made.mils * made.damage, made.gross)
+    damage = _mils_sent(played) * played.before.constants.c_damage_per_attack_mil
+    return damage, _sum_of("gross", played)
 
 
 @share
@@ -215,8 +201,9 @@ FORMULAS: Formulas[NationsTurn] = {
     "trade_share": trade_share,
     "reciprocity": reciprocity,
     "cessions": cessions,
+    "welfare/AGENT": gains,
 }
-"""The measures that are one number about a stretch of turns, by name.
+"""The measures of any stretch of turns, by name.
 
 Source: docs/rules/nations.md#measures-and-their-scopes.
 """
@@ -460,11 +447,9 @@ UNITS: Mapping[str, str] = {
 }
 """The units of measures that are no shares and no correlations."""
 
-OF_STRETCHES: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains}
-
 MEASURES: Measures[State, Intent] = Measures(
-    each=OF_STRETCHES,
-    parts=OF_STRETCHES,
+    each=FORMULAS,
+    parts=FORMULAS,
     so_far=OF_REPORTS,
     version=2,
     units=UNITS,

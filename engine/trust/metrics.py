@@ -314,12 +314,6 @@ OF_TURNS: Formulas[TrustTurn] = {
 }
 """The figures of a single turn. A run and its halves have them as well."""
 
-FORMULAS: Formulas[TrustTurn] = {
-    **OF_TURNS,
-    "retaliation": retaliation,
-    "forgiveness": forgiveness,
-}
-
 ENDINGS: Formulas[TrustTurn] = {
     "won": _game_ended_as("an agent won the game (in a race: a unit replicated)", "won", "lost"),
     "drawn": _game_ended_as("the game was a draw", "drawn"),
@@ -349,7 +343,7 @@ UNITS: Mapping[str, str] = {
 MEASURES: Measures[State, Intent] = Measures(
     version=2,
     each={**OF_TURNS, "sats/AGENT": sats_of},
-    parts=FORMULAS,
+    parts={**OF_TURNS, "retaliation": retaliation, "forgiveness": forgiveness},
     run=OF_RUNS,
     score="sats",
     units=UNITS,
