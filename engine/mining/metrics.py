@@ -10,7 +10,7 @@ Source: docs/rules/mining.md#measures.
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hobbes.engine.measures import (
     Formula,
@@ -27,9 +27,9 @@ from hobbes.engine.measures import (
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.agent_turns import AGENT_TURNS
 from hobbes.engine.mining.arithmetic import arithmetic
+from hobbes.engine.mining.rules import plot_of
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.record import Event
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
@@ -189,18 +189,13 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
     by_raid = _by_raid(played.before)
     gold = spent = 0
     for event in played.events:
-        if event.type == "mine" and (_cell(event) in by_raid) == taken:
+        if event.type == "mine" and (plot_of(event) in by_raid) == taken:
             gold += int(str(event.facts["gold"]))
     for intent in played.intents.values():
         for action in intent.actions:
             if action.kind == kind or (action.kind == "mine" and (action.cell in by_raid) == taken):
                 spent += action.stamina
     return gold, spent
-
-
-def _cell(event: Event) -> Cell:
-    plot: Any = event.facts["plot"]
-    return tuple(plot)
 
 
 @lru_cache(maxsize=2)

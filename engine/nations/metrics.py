@@ -473,8 +473,5 @@ def _of(pairs: Pairs, one: str, other: str) -> int:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Return the mean, or None if there are no values.
-
-    Source: docs/rules/nations.md#undefined-measures.
-    """
+    """Return the mean, or None if there are no values. Source: docs/rules/nations.md#undefined-measures."""
     return ratio(fsum(values), len(values))
