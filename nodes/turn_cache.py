@@ -11,7 +11,7 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import Judged, Turn, TurnRecord
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.nodes.state import TurnState, memories_from, setting_of
+from hobbes.nodes.turn_state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
 

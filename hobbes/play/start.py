@@ -32,7 +32,7 @@ from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
-from hobbes.nodes.state import TurnState, first_state, state_at
+from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage

@@ -17,7 +17,7 @@ from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
 from hobbes.graphs.turn import build, ring
 from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import CHECKPOINTS, meter_of, states_of
 from hobbes.store.history import past_turns
 from hobbes.store.home import Store

@@ -34,7 +34,7 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.prompting import PromptSet, system_text, turn_text
-from hobbes.nodes.state import TurnState, state_at
+from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
 from hobbes.prove.changed_decisions import decision
 from hobbes.prove.difference import first_differing_part, json_text

@@ -34,7 +34,7 @@ from hobbes.engine.world import (
     Validated,
     make_setting,
 )
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 from hobbes.show.boards import svg
 from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out

@@ -13,7 +13,7 @@ from starlette.status import HTTP_200_OK
 from hobbes.errors import HaltedRunError
 from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on, recap
 from hobbes.prove.verification import faults
 from hobbes.store import runs
