@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, make_setting
-from hobbes.graphs.turn import Node, build, ring
+from hobbes.graphs.ring import Node, build, ring
 from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
 from hobbes.nodes.players import Players, RunPlayers, deal, parse_spec

@@ -15,6 +15,7 @@ from hobbes.engine.measures import work_out
 from hobbes.engine.record import Json
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
+from hobbes.graphs.ring import Node, ring
 from hobbes.graphs.run import (
     Checkpoints,
     WaitingError,
@@ -22,7 +23,6 @@ from hobbes.graphs.run import (
     play_run,
     remove_checkpoints,
 )
-from hobbes.graphs.turn import Node, ring
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
 from hobbes.nodes.files import real_path
 from hobbes.nodes.halted import HaltedError

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
+from hobbes.graphs.ring import build, ring
 from hobbes.graphs.run import WHAT_IF, keep_history, open_checkpoints
-from hobbes.graphs.turn import build, ring
 from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.turn_state import TurnState

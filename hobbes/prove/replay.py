@@ -16,8 +16,8 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import Layer
 from hobbes.errors import HaltedRunError
+from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
-from hobbes.graphs.turn import ring
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
