@@ -24,7 +24,7 @@ from hobbes.graphs.run import (
     remove_checkpoints,
 )
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import PlayerKind, Reply
 from hobbes.nodes.limits import RateLimiter
