@@ -1,4 +1,4 @@
-"""trust: the observer, which answers the units that beg.
+"""trust: the rulings of the observer, which answers the units that beg.
 
 The requests of a turn are known once its answers are validated. A scripted observer decides by a rule. The
 answer of a person or a model is read here, and what is wrong with it becomes a rejection or a correction.
