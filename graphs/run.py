@@ -25,8 +25,8 @@ from langgraph.types import StateSnapshot, StateUpdate
 
 from hobbes.engine.record import canonical
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.graphs.turn import LAST, Node, build
-from hobbes.nodes.state import TurnState, between_turns
+from hobbes.graphs.ring import LAST, Node, build
+from hobbes.nodes.turn_state import TurnState, between_turns
 
 PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
 """Reads plain values and LangGraph's own types. By default LangGraph calls whatever a checkpoint names."""

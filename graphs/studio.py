@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, make_setting
-from hobbes.graphs.turn import Node, build, ring
+from hobbes.graphs.ring import Node, build, ring
 from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
 from hobbes.nodes.players import Players, RunPlayers, deal, parse_spec
 from hobbes.nodes.prompting import load_prompts
-from hobbes.nodes.state import TurnState, first_state, setting_of
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState, first_state, setting_of
 
 ROUNDS = 3
 """How many rounds are played if the context does not say. It is small: a thread keeps every step."""

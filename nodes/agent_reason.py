@@ -16,8 +16,8 @@ from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Journal, PlayerKind, Prompt, make_call
 from hobbes.nodes.players import Player, Players
 from hobbes.nodes.reading import read
-from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState
 
 
 async def agent_reason(asking: "Asking") -> TurnState:

@@ -13,7 +13,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.nodes.agent_reason import Asking, halt_on_failure
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import TURN_QUESTION
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 
 
 async def observer(asking: Asking) -> TurnState:

@@ -1,8 +1,8 @@
 """validate: turn parsed answers into intents, and write down every rejection and correction."""
 
 from hobbes.engine.turn import judge, question_of
-from hobbes.nodes.state import TurnState, check_agents
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState, check_agents
 
 
 def validate(cache: TurnCache, state: TurnState) -> TurnState:

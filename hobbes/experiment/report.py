@@ -252,7 +252,7 @@ def _independent(
 def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
     """Return the measures of the cells.
 
-    Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
+    What has not happened by the end of a game, but could have, counts as if it happened then. A mean of such
     values is a restricted mean.
     """
     found = dict[tuple[str, int], dict[tuple[str, str], float | None]]()
@@ -262,8 +262,8 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
             for name, of_scopes in one.row["measures"].items()
             for scope, value in zip(SCOPES, of_scopes, strict=True)
         }
-        for name in world.measures.durations if one.could_happen(world) else ():
-            if ("run", name) in measures and measures["run", name] is None:
+        for name, possible in world.measures.durations.items():
+            if measures.get(("run", possible)) is not None and measures.get(("run", name), 0) is None:
                 measures["run", name] = one.row["turns"]
         found[cell] = measures
     return found

@@ -16,6 +16,7 @@ from hobbes.engine.record import Json
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
+from hobbes.graphs.ring import Node, ring
 from hobbes.graphs.run import (
     Checkpoints,
     WaitingError,
@@ -23,9 +24,8 @@ from hobbes.graphs.run import (
     play_run,
     remove_checkpoints,
 )
-from hobbes.graphs.turn import Node, ring
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import PlayerKind, Reply
 from hobbes.nodes.limits import RateLimiter
@@ -33,7 +33,7 @@ from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
-from hobbes.nodes.state import TurnState, first_state, state_at
+from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage

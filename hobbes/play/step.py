@@ -11,7 +11,7 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 
 MAX_DIGITS = sys.int_info.default_max_str_digits
 """The most digits of a whole number that Python converts."""

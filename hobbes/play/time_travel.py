@@ -16,11 +16,11 @@ from langgraph.graph.state import CompiledStateGraph
 
 from hobbes.engine.turn import TurnRecord
 from hobbes.errors import HobbesError
+from hobbes.graphs.ring import LAST, Node, build, ring
 from hobbes.graphs.run import WHAT_IF, damage_as_database_error, keep_history, open_checkpoints
-from hobbes.graphs.turn import LAST, Node, build, ring
 from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
-from hobbes.nodes.state import TurnState, between_turns
+from hobbes.nodes.turn_state import TurnState, between_turns
 from hobbes.play.start import CHECKPOINTS, meter_of, next_state, states_of
 from hobbes.store.history import past_turns
 from hobbes.store.home import DAMAGE, Store

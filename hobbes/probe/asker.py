@@ -18,8 +18,8 @@ from hobbes.nodes.journal import TURN_QUESTION, Address, Call, Logged, Prompt, R
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import Player, RunPlayers
-from hobbes.nodes.state import state_at
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side
 from hobbes.probe.probe_plan import MAX_CELLS, Cell, Column, Plan
 from hobbes.store.home import Store

@@ -19,8 +19,8 @@ from hobbes.engine.record import Drop, sha256
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import HobbesError, UsageError
+from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
-from hobbes.graphs.turn import ring
 from hobbes.loop import play_out
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
@@ -34,7 +34,7 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.prompting import PromptSet, system_text, turn_text
-from hobbes.nodes.state import TurnState, state_at
+from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
 from hobbes.prove.difference import first_differing_part
 from hobbes.prove.pins import (

@@ -19,11 +19,11 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_json
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import is_path
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 from hobbes.play.render import TurnStart
 from hobbes.store.recorded_run import HOBBES
 from hobbes.worlds import world_named

@@ -16,14 +16,14 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import Layer
 from hobbes.errors import HaltedRunError
+from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
-from hobbes.graphs.turn import ring
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
-from hobbes.nodes.state import TurnState, first_state, memories_from, state_at
+from hobbes.nodes.turn_state import TurnState, first_state, memories_from, state_at
 from hobbes.prove.difference import diff_of, first_differing_part
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

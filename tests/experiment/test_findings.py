@@ -17,7 +17,6 @@ def arm(*games: dict[str, Any]) -> list[Figures]:
     nothing: dict[str, Any] = {
         "turns": 1,
         "rounds": 1,
-        "spells": [],
         "ratings": [],
         "scores": {},
         "winners": [],

@@ -13,7 +13,7 @@ import hobbes
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
-from hobbes.nodes.state import PASSING
+from hobbes.nodes.turn_state import PASSING
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from tests.small_runs import go, mining

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from hobbes.errors import HaltedRunError
 from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on, recap
 from hobbes.prove.verification import faults
 from hobbes.store import runs

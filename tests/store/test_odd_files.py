@@ -12,7 +12,7 @@ import pytest
 from hobbes.cli import main
 from hobbes.engine.world import MAX_NAME
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes.files import FileError, content_of, text_of
+from hobbes.nodes.file_content import FileError, content_of, text_of
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions, begin
