@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hobbes.engine.arithmetic import Line, as_sum
+from hobbes.engine.arithmetic import Line
 from hobbes.engine.record import JsonObject
 from hobbes.engine.world import Codec
 
@@ -52,12 +52,6 @@ class Account:
     def amount(self, label: str) -> int:
         """Return the amount of one line of `money`, without its sign."""
         return abs(dict(self.money)[label])
-
-    @property
-    def arithmetic(self) -> dict[str, str]:
-        """The lists of lines as sums, by name. Source: docs/rules/nations.md#written-arithmetic."""
-        lists = {"money": self.money, "welfare": self.welfare, "mils": self.mils, **self.resources}
-        return {name: as_sum(lines) for name, lines in lists.items()}
 
     def to_json(self) -> JsonObject:
         """Return the account as plain JSON. The object is shared: do not change it."""

@@ -26,6 +26,7 @@ from hobbes.engine.measures import (
     total,
 )
 from hobbes.engine.nations.agent_turns import AGENT_TURNS
+from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.state import Pairs, State
 from hobbes.engine.nations.validation import Intent
 
@@ -458,7 +459,7 @@ MEASURES: Measures[State, Intent] = Measures(
     inequality=("welfare_gini",),
     ratings=ratings,
     truths=HELD_AGAINST,
-    arithmetic=lambda played: {name: one.arithmetic for name, one in played.after.accounts.items()},
+    arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
     agent_turns=AGENT_TURNS,
 )
 """The measures of the run, of each half and of each turn, which has none of reports.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from hobbes.engine.arithmetic import Line
 from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import RESOURCES
+from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.ledgers import Income, TurnLedgers
 from hobbes.engine.nations.phases import play_phases, resource_lines
 from hobbes.engine.nations.state import Pairs, State, list_transfers
@@ -27,7 +28,7 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     return Resolved(
         _next_state(state, books, accounts),
         events=tuple(_events(books)),
-        ledgers={**books.to_json(), "accounts": _accounts_json(accounts)},
+        ledgers={**books.to_json(), "accounts": _accounts_json(state, intents, accounts)},
         mends=books.mends,
     )
 
@@ -83,11 +84,12 @@ def _lines_by_resource(income: Income, agent: str) -> dict[str, tuple[Line, ...]
     return {r: resource_lines(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
-def _accounts_json(accounts: Mapping[str, Account]) -> dict[str, Json]:
+def _accounts_json(
+    state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]
+) -> dict[str, Json]:
     """Return the accounts as JSON, each with its written arithmetic."""
-    return {
-        name: {**account.to_json(), "arithmetic": account.arithmetic} for name, account in accounts.items()
-    }
+    written = arithmetic(state, intents, accounts)
+    return {agent: {**account.to_json(), "arithmetic": written[agent]} for agent, account in accounts.items()}
 
 
 def _next_state(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
