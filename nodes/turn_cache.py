@@ -60,7 +60,7 @@ class TurnCache:
     def put_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
         record = turn.record  # makes the JSON of the world's state
-        data = self.record.put(record.to_json(), record)
+        data: dict[str, Any] = self.record.put(record.to_json(), record)
         self._state.put(data["state"], turn.resolved.state)
         self.memories.put(data["memories"], turn.memories)
         return data
