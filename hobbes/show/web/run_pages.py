@@ -260,9 +260,9 @@ class RunPages(Pages):
         run = self.run
         if not self.live or number >= run.turns:
             return []
-        name, whose = run.name or run.id, ["--agent", agent] if agent else []
+        name = run.name or run.id
         test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
-        pinned = ["--turns", number, "--name", test, "--to", "tests", *whose]
+        pinned = ["--turns", number, "--name", test, "--to", "tests"]
         return [
             ("fork from here", self.store.command("fork", name, "--turn", number)),
             ("pin as a test", self.store.command("make-test", name, *pinned)),
