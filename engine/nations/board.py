@@ -14,6 +14,7 @@ from hobbes.engine.board import (
     Bar,
     Board,
     Kind,
+    Line,
     Place,
     disc_size,
     join_names,
@@ -67,7 +68,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     drawn = _map_layout(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
     width, height, places = drawn
     shown = {place.name for place in places}
-    lines = tuple((_land(a), _land(b)) for a, b in after.land.edges)
+    edges = [(_land(a), _land(b)) for a, b in after.land.edges]
     return Board(
         title,
         after.setting.agents,
@@ -75,7 +76,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         height,
         tuple(places),
         arrows=tuple(_arrows(events)),
-        lines=tuple(line for line in lines if shown.issuperset(line)),
+        lines=tuple(Line(*edge) for edge in edges if shown.issuperset(edge)),
         bars=tuple(_bars(played)),
         measure="welfare",
         kinds=KINDS,

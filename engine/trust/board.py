@@ -10,6 +10,7 @@ from hobbes.engine.board import (
     Bar,
     Board,
     Kind,
+    Line,
     Place,
     Spread,
     disc_size,
@@ -29,6 +30,9 @@ KINDS = (
     Kind("attack", "harm", "an attack takes sats, unless it is blocked"),
     Kind("send", "help", "sats sent to another unit"),
     Kind("replicate", "help", "the new unit of a unit that replicated"),
+    Kind("alliance", "bound", "an alliance"),
+    Kind("new alliance", "joined", "an alliance that began in this turn"),
+    Kind("ended alliance", "parted", "an alliance that ended in this turn"),
     Kind("missed", "slip", "went otherwise than meant: a high five that came out as an attack, or a fumble"),
     Kind("blocks", "guarded", "blocked in this turn"),
     Kind("born", "new", "a new unit"),
@@ -49,6 +53,8 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     events = played.events
     types = Counter(event.type for event in events)
     types["attack"] -= types["miss"]  # each missed high five is also an attack
+    lines = tuple(_alliances(played.before, after))
+    types += Counter(line.kind for line in lines)
     happened = [
         (types[kind], word)
         for kind, word in (
@@ -58,6 +64,8 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
             ("beg", "request"),
             ("replicate", "replication"),
             ("death", "death"),
+            ("new alliance", "new alliance"),
+            ("ended alliance", "ended alliance"),
         )
     ]
     ring, labelled = spread(len(units)), len(units) <= MAX_LABELLED
@@ -68,6 +76,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         height=ring.height,
         places=tuple(_places(played, units, ring)),
         arrows=tuple(_arrows(after, events, labelled=labelled)),
+        lines=lines,
         bars=tuple(_bars(played, units)),
         measure="sats",
         goal=after.config.threshold if after.config.replication else None,
@@ -126,6 +135,19 @@ def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) 
             shade=3 if unit.alive else 0,
             badges=tuple(badges),
         )
+
+
+def _alliances(before: State, after: State) -> Iterator[Line]:
+    """Yield the alliances before and after a round, by the agents' own units."""
+    for pair in sorted({*before.alliances, *after.alliances}, key=sorted):
+        one, other = sorted(pair)
+        if pair not in after.alliances:
+            kind, when = "ended alliance", "their alliance ended"
+        elif pair not in before.alliances:
+            kind, when = "new alliance", "allied from now on"
+        else:
+            kind, when = "alliance", f"allied since turn {after.alliances[pair]}"
+        yield Line(one, other, kind, f"{one} and {other}: {when}")
 
 
 def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Iterator[Arrow]:
