@@ -125,15 +125,11 @@ def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
     assert board.title == "turn 0: 1 attack, 1 grant, 1 cession"
     place = {place.name: place for place in board.places}
     assert place[f"army {A}"].words == f"{A}: land 1, mils 5, welfare 1"
-    assert [(p.owner, p.was) for name, p in place.items() if name.startswith("land")] == [
-        (A, None),
-        (B, None),
-        (B, None),
-        (C, A),
-        (C, None),
-        (C, None),
+    assert [(p.owner, p.label, p.note) for p in board.places] == [
+        (A, A, "land 1"),
+        (B, B, "land 2"),
+        (C, C, "land 3"),
     ]
-    assert place["land T2"].words == f"T2: {C}'s, ceded by {A}"
     assert [(arrow.kind, arrow.source, arrow.target, arrow.label) for arrow in board.arrows] == [
         ("attack", f"army {A}", f"army {B}", "4 mils"),
         ("gift", f"army {A}", f"army {C}", "7 money, T2"),
@@ -165,6 +161,13 @@ def test_with_a_map_territories_lie_as_they_touch_and_armies_on_capitals(
         assert (place[f"army {agent}"].x, place[f"army {agent}"].y) == (home.x, home.y)
         assert [badge.kind for badge in home.badges] == ["capital"]
     assert ("land T1", "land T2") in [(line.one, line.other) for line in board.lines]
+
+
+def test_a_territory_that_was_ceded_has_its_former_owner_on_the_map() -> None:
+    before = nations(3, territories_per_agent=2, map="grid")
+    board = nations_board(turn(before, {A: {"cede_territories": {C: ["T2"]}}}).played())
+    (ceded,) = [place for place in board.places if place.name == "land T2"]
+    assert (ceded.owner, ceded.was, ceded.words) == (C, A, f"T2: {C}'s, ceded by {A}")
 
 
 def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
