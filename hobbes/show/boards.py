@@ -52,11 +52,9 @@ LINE = 11
 ROW = 15
 """How high a row of the figures and of the legend is."""
 
-MAX_ARROWS = 40
-"""How many arrows are drawn at most: more could not be told apart. The rest are counted at their targets."""
-
-COUNTED: Mapping[Sign, str] = {"harm": "!", "help": "+", "meet": "~"}
-"""What stands before the number of arrows that lead to a place and are not drawn."""
+MAX_WIDE_ARROWS = 40
+"""How many arrows are wide, with labels beside them. If there are more, they are thin, pass over discs,
+and show their labels on hover."""
 
 MAX_BARS = 40
 """How many rows of figures are drawn."""
@@ -121,7 +119,7 @@ def svg(board: Board, cards: Cards = ()) -> str:
     drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLED]
     drawn += [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
     top = 8.0 + 16 * len(titles)
-    for inside, high in (drawing.plane, drawing.figures(), drawing.legend()):
+    for inside, high in (drawing.plane(), drawing.figures(), drawing.legend()):
         drawn += [f'<svg y="{number(top)}" width="{WIDTH}" height="{number(high)}">', *inside, "</svg>"]
         top += high + 8
     return _document(board.title, drawn, WIDTH, top + 4)
@@ -130,7 +128,7 @@ def svg(board: Board, cards: Cards = ()) -> str:
 def parts(board: Board, cards: Cards = ()) -> Parts:
     """Return the parts of a board, without its title, which a page has in words."""
     drawing = _Drawing(board, dict(cards))
-    plane, high = drawing.plane
+    plane, high = drawing.plane()
     of_page = (
         (board.title, WIDTH, ([STYLED, *plane], high)),
         (board.measure, FIGURES, drawing.figures()),
@@ -157,13 +155,9 @@ def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
 
 def text(board: Board) -> list[str]:
     """Return a board in words: its title, and what was done to whom."""
-    return [board.title, *(f"  {words}" for words in _few_words(board.arrows))]
-
-
-def _few_words(arrows: Sequence[Arrow]) -> list[str]:
-    """Return the words of the first arrows, and how many more there are."""
-    rest = len(arrows) - MAX_LINES
-    return [*(arrow.words for arrow in arrows[:MAX_LINES]), *([f"and {rest} more"] if rest > 0 else [])]
+    rest = len(board.arrows) - MAX_LINES
+    lines = [arrow.words for arrow in board.arrows[:MAX_LINES]] + [f"and {rest} more"] * (rest > 0)
+    return [board.title, *(f"  {words}" for words in lines)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +200,14 @@ class _Drawing:
         self.spots = {place.name: self._spot(place) for place in board.places}
         self.under_discs = {(place.x, place.y) for place in board.places if place.shape == "disc"}
         self.is_told = len(board.places) <= MAX_PLACES_WITH_HINTS
-        self.arrows, self.counted = self._split_arrows()
-        self.is_full = bool(self.counted)
+        self.arrows = [
+            arrow for arrow in board.arrows if arrow.target in self.spots and arrow.source != arrow.target
+        ]
+        self.is_full = len(self.arrows) > MAX_WIDE_ARROWS
 
-    @property
     def plane(self) -> Part:
-        """The places with what joins them, and the arrows over them."""
-        return [*self._lines(), *self._places(), *self._arrows(), *self._names(), *self._counts()], self.high
+        """Return the places with what joins them, and the arrows over them."""
+        return [*self._lines(), *self._places(), *self._arrows(), *self._names()], self.high
 
     def _spot(self, place: Place) -> _Spot:
         """Return where a place lies in the drawing."""
@@ -291,19 +286,11 @@ class _Drawing:
         if size < READABLE and place.owner is None:
             text, size = fit_text(place.text, spot.wide, READABLE), READABLE
         elif size < READABLE:
-            text, size = self._in_small_square(mark, place.text, spot)
+            text, size = mark, min(13.0, spot.high * 0.6)
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
                 yield from self._on_square(spot, badge)
-
-    def _in_small_square(self, mark: str, text: str, spot: _Spot) -> tuple[str, float]:
-        """Return what stands in an owned square, and its size: its word if that can be read, or the mark."""
-        if text and spot.high >= 2 * READABLE:
-            for words in (mark + text, text):
-                if len(words) * READABLE * LETTER <= spot.wide - 2:
-                    return escape_foreign(words), READABLE
-        return mark, min(13.0, spot.high * 0.6)
 
     def _on_square(self, spot: _Spot, badge: Badge) -> Iterator[str]:
         """Yield a badge in its corner of a square."""
@@ -370,16 +357,6 @@ class _Drawing:
                 at = spot.at[0], spot.at[1] + spot.half + 10 + LINE * k
                 yield word(fit_text(line, spot.wide - 2, end=is_name), at, "m a w" if is_name else "m a")
 
-    def _split_arrows(self) -> tuple[list[Arrow], list[Arrow]]:
-        """Return the arrows that are drawn, and those that are counted: if there are many, what failed."""
-        there = [one for one in self.board.arrows if one.target in self.spots and one.source != one.target]
-        if len(there) <= MAX_ARROWS:
-            return there, []
-        succeeded = [arrow for arrow in there if arrow.succeeded]
-        if len(succeeded) > MAX_ARROWS:
-            return [], there
-        return succeeded, [arrow for arrow in there if not arrow.succeeded]
-
     def _arrows(self) -> Iterator[str]:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
         before: Counter[frozenset[str | None]] = Counter()
@@ -388,9 +365,10 @@ class _Drawing:
             ends = frozenset((arrow.source, arrow.target))
             shafts.append(self._shaft(arrow, before[ends]))
             before[ends] += 1
-        taken = [_around(shaft.point(share), 3) for shaft in shafts for share in SAMPLES]
-        taken += [_around(spot.at, spot.half) for spot in self.spots.values()]
-        taken += [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
+        taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
+        taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
+        if not self.is_full:
+            taken += [_centred(shaft.point(share), 3) for shaft in shafts for share in SAMPLES]
         arrows = []
         for arrow, shaft in zip(self.arrows, shafts, strict=True):
             drawn = [*self._arrow(arrow, shaft), self._label(arrow, shaft, taken)]
@@ -400,20 +378,6 @@ class _Drawing:
             yield from self._linked(arrows)
             yield "</g>"
 
-    def _counts(self) -> Iterator[str]:
-        """Yield the numbers of arrows that are not drawn: at the lower edge of a square, beside a disc."""
-        by_target: dict[str, dict[Sign, list[Arrow]]] = {}
-        for arrow in self.counted:
-            by_target.setdefault(arrow.target, {}).setdefault(self.kinds[arrow.kind].sign, []).append(arrow)
-        for target, by_sign in by_target.items():
-            spot = self.spots[target]
-            counts = " ".join(f"{COUNTED[sign]}{len(arrows)}" for sign, arrows in by_sign.items())
-            arrows = [arrow for of_sign in by_sign.values() for arrow in of_sign]
-            size = 10.0 if spot.is_disc else max(6.0, min(10.0, spot.half * 0.4))
-            x, y = spot.at
-            at = (x - spot.half * 0.8, y - spot.half * 0.6) if spot.is_disc else (x, y + spot.half * 0.66)
-            yield _told("; ".join(_few_words(arrows)), word(counts, at, "m a w", size))
-
     def _shaft(self, arrow: Arrow, before: int) -> Shaft:
         """Return where an arrow runs; `before` counts the arrows that join the same places already.
 
@@ -422,21 +386,14 @@ class _Drawing:
         to = self.spots[arrow.target]
         at = self.spots.get(arrow.source or "")
         start = (to.at[0] - to.half - 8, to.at[1] - to.half - 8) if at is None else at.at
-        first = 0.0 if at is None else at.half + 1 if at.is_disc else at.half * 0.62
-        last = to.half + 2 if to.is_disc else to.half * 0.5
-        if abs(start[1] - to.at[1]) > abs(start[0] - to.at[0]):  # what stands below a disc stays readable
-            first += 0 if at is None or start[1] > to.at[1] else LINE * len(at.below)
+        first, last = 0.0 if at is None else _reach(at, to.at), _reach(to, start)
         size = max(0.45, min(1.2, min(to.wide, to.high) / 44)) * (0.6 if self.is_full else 1)
-        bend = max(0.14 if to.is_disc else 0.07, self._around(arrow, start, to.at)) + 0.13 * before
+        least = 0 if self.is_full else self._around(arrow, start, to.at)
+        bend = max(0.14 if to.is_disc else 0.07, least) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
         is_outwards = (2 * x - x0 - x1) * (y1 - y0) < (2 * y - y0 - y1) * (x1 - x0)
         bend = -bend if is_outwards else bend
-        kind, texts = self.kinds[arrow.kind].sign, [self._box(to, k) for k in range(len(to.below))]
-        while True:
-            shaft = Shaft(start, to.at, first, last, size, kind, bend)
-            if last >= shaft.long / 2 or not any(_overlap((*shaft.tip, *shaft.tip), box) for box in texts):
-                return shaft
-            last += LINE / 2
+        return Shaft(start, to.at, first, last, size, self.kinds[arrow.kind].sign, bend)
 
     def _around(self, arrow: Arrow, start: Point, end: Point) -> float:
         """Return how far an arrow is to be bent at least so that it passes the discs in its way."""
@@ -541,11 +498,6 @@ class _Drawing:
             rows.append(("".join(swatches), self.board.shading))
         if self.board.sizes:
             rows.append((circle("g", (14, 0), 6) + word("9", (14, 3), "m", 8), self.board.sizes))
-        for sign_ in dict.fromkeys(self.kinds[arrow.kind].sign for arrow in self.counted):
-            of_sign = {arrow.kind for arrow in self.counted if self.kinds[arrow.kind].sign == sign_}
-            meanings = "; ".join(kind.meaning for kind in self.board.kinds if kind.name in of_sign)
-            which = "that failed, not drawn" if self.arrows else "not drawn"
-            rows.append((word(f"{COUNTED[sign_]}3", (14, 3), "m w"), f"three of these, {which}: {meanings}"))
         if not all(arrow.succeeded for arrow in self.arrows):
             rows.append((cross((14, 0), 4), "pale and crossed out: it failed"))
         parts, top = [], 4.0
@@ -564,7 +516,15 @@ def _long(text: str) -> float:
     return len(text) * 10 * LETTER * BOLD
 
 
-def _around(at: Point, half: float) -> Box:
+def _reach(spot: _Spot, towards: Point) -> float:
+    """Return how far from the middle of a place an arrow begins or ends: what stands below stays readable."""
+    if not spot.is_disc:
+        return spot.half * 0.55
+    is_from_below = towards[1] - spot.at[1] > abs(towards[0] - spot.at[0]) / 2
+    return spot.half + 2 + (LINE * len(spot.below) + 4 if is_from_below else 0)
+
+
+def _centred(at: Point, half: float) -> Box:
     """Return the box around a point."""
     return at[0] - half, at[1] - half, at[0] + half, at[1] + half
 

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions
-from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, parts, svg, text
+from hobbes.show.boards import MAX_BARS, MAX_LINES, MAX_WIDE_ARROWS, parts, svg, text
 from hobbes.show.exports import export
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
@@ -348,24 +348,21 @@ def test_of_hundreds_of_bars_a_part_is_drawn_and_the_rest_counted() -> None:
     assert f"and {500 - MAX_BARS} more" in texts(svg(many(lambda _: ())))
 
 
-def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> None:
-    """Two raids on each agent but the first and the last. If few succeed, these are drawn."""
+def test_many_arrows_are_thin_and_only_show_their_labels_on_hover() -> None:
+    def raids(n: int) -> str:
+        agents = [f"agent-{k:03}" for k in range(n + 1)]
+        board = many(
+            lambda _: (Arrow("raid", a, a, b, f"{a} raids {b}", "raid") for a, b in pairwise(agents))
+        )
+        return str(parts(board).plane)
 
-    def raids(agents: tuple[str, ...], succeed: int) -> Iterator[Arrow]:
-        for k, (a, b) in enumerate(pairwise(agents)):
-            yield Arrow("raid", a, a, b, f"{a} raids {b}", succeeded=k < succeed)
-            yield Arrow("raid", b, b, a, f"{b} raids {a}", succeeded=False)
-
-    all_counted = svg(many(lambda agents: raids(agents, MAX_ARROWS + 1)))
-    told = texts(all_counted)
-    assert (told.count("!2"), told.count("!1")) == (498, 2)
-    assert "<title>agent-000 raids agent-001; agent-002 raids agent-001</title>" in all_counted
-    assert "three of these, not drawn: a raid" in told
-    some_drawn = svg(many(lambda agents: raids(agents, MAX_ARROWS)))
-    told = texts(some_drawn)
-    assert (told.count("!2"), told.count("!1")) == (498 - MAX_ARROWS, 2 + MAX_ARROWS)
-    assert "<title>agent-000 raids agent-001</title>" in some_drawn
-    assert "three of these, that failed, not drawn: a raid" in told
+    few, lots = raids(MAX_WIDE_ARROWS), raids(MAX_WIDE_ARROWS + 1)
+    for drawn, n in ((few, MAX_WIDE_ARROWS), (lots, MAX_WIDE_ARROWS + 1)):
+        assert sum(" raids " in title for title in titles(drawn)) == n
+    assert re.search(r'raids agent-001</title><path class="k\d\d b"', few)
+    assert re.search(r'raids agent-001</title><path class="k\d\d c"', lots)
+    assert len(labels(few, "m a w")) + len(labels(few, "m a w z")) == MAX_WIDE_ARROWS
+    assert len(labels(lots, "m a w z")) == MAX_WIDE_ARROWS + 1
 
 
 Box = tuple[float, float, float, float]
