@@ -39,9 +39,6 @@ KINDS = (
     Kind("died", "gone", "has no sats left"),
 )
 
-MAX_LABELLED = 4
-"""With how many units at most each arrow has its name on it."""
-
 MIN_SIZE = 35
 """How much of its room the disc of a unit fills at least, in percent."""
 
@@ -68,14 +65,14 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
             ("ended alliance", "ended alliance"),
         )
     ]
-    ring, labelled = spread(len(units)), len(units) <= MAX_LABELLED
+    ring = spread(len(units))
     return Board(
         title_of(played.before.turn, happened),
         after.setting.agents,
         width=SIDE,
         height=ring.height,
         places=tuple(_places(played, units, ring)),
-        arrows=tuple(_arrows(after, events, labelled=labelled)),
+        arrows=tuple(_arrows(after, events)),
         lines=lines,
         bars=tuple(_bars(played, units)),
         measure="sats",
@@ -150,7 +147,7 @@ def _alliances(before: State, after: State) -> Iterator[Line]:
         yield Line(one, other, kind, f"{one} and {other}: {when}")
 
 
-def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Iterator[Arrow]:
+def _arrows(after: State, events: tuple[Event, ...]) -> Iterator[Arrow]:
     """Yield what units did to one another."""
     missed = {event.agent for event in events if event.type == "miss"}
     for event in events:
@@ -161,13 +158,12 @@ def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Itera
                 returned = bool(event.facts["returned"])
                 ended = "returned" if returned else "not returned"
                 words = f"{unit} high fives {target}: {ended}"
-                label = "high five" if labelled else ""
-                yield Arrow("high five", team, unit, target, words, label, succeeded=returned)
+                yield Arrow("high five", team, unit, target, words, "high five", succeeded=returned)
             case "attack" if event.facts["target"] is not None:
                 blocked = bool(event.facts["blocked"])
                 words = f"{unit} attacks {target}" + (": blocked" if blocked else "")
                 words += ", a missed high five" if unit in missed else ""
-                label = "missed" if unit in missed else "attack" if labelled else ""
+                label = "missed" if unit in missed else "attack"
                 yield Arrow("attack", team, unit, target, words, label, succeeded=not blocked)
             case "send":
                 words = f"{unit} sends {event.facts['amount']} sats to {target}"

@@ -505,7 +505,7 @@ class _Drawing:
             lines = wrap(meaning, 66)
             parts.append(f'<g transform="translate(0 {number(top + 8)})">{key}</g>')
             parts += [
-                word(escape_foreign(line), (30, top + LINE + 12 * k), "q") for k, line in enumerate(lines)
+                word(escape_foreign(line), (34, top + LINE + 12 * k), "q") for k, line in enumerate(lines)
             ]
             top += ROW + 12 * (len(lines) - 1)
         return parts, top
