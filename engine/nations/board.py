@@ -3,6 +3,7 @@
 With a map, territories lie as they touch, and armies on capitals. Without one, agents lie in a ring.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, isqrt
 from typing import TypeAlias
@@ -51,17 +52,16 @@ Position: TypeAlias = tuple[float, float]
 def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return territories and armies after a turn, with what each agent did."""
     after, events = played.after, played.events
-    count = {kind: sum(event.type == kind for event in events) for kind in ("attack", "grant", "cede")}
-    given = count["grant"] + sum(event.type == "resource_grant" for event in events)
+    count = Counter(event.type for event in events)
+    given = count["grant"] + count["resource_grant"]
     happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "cession")]
-    title = title_of(played.before.turn, happened)
     few = sum(map(len, after.territories.values())) <= MAX_DRAWN
     layout = _on_map if after.config.map != "none" and few else _in_ring
     width, height, places = layout(played)
     shown = {place.name for place in places}
     edges = [(_land(a), _land(b)) for a, b in after.land.edges]
     return Board(
-        title,
+        title_of(played.before.turn, happened),
         after.setting.agents,
         width,
         height,

@@ -96,6 +96,7 @@ Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
 
 STYLED = f"<style>{STYLE}</style>"
+"""The style sheet of a board, as an element."""
 
 Part: TypeAlias = tuple[list[str], float]
 """A part of a board: what is drawn from the top down, and how high it is."""
@@ -126,7 +127,7 @@ def svg(board: Board, cards: Cards = ()) -> str:
 
 
 def parts(board: Board, cards: Cards = ()) -> Parts:
-    """Return the parts of a board, without its title, which a page has in words."""
+    """Return the parts of a board, in which all texts are escaped. Its title is not drawn: a page has it."""
     drawing = _Drawing(board, dict(cards))
     plane, high = drawing.plane()
     of_page = (

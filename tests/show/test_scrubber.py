@@ -216,7 +216,9 @@ ON_ITS_EDGE = """path => {
 """Returns a point on the window at which a path can be pointed at."""
 
 
-def test_while_an_arrow_is_pointed_at_the_others_are_pale_and_its_label_shows(shown: Shown) -> None:
+def test_while_an_arrow_is_pointed_at_or_has_the_focus_the_others_are_pale_and_its_label_shows(
+    shown: Shown,
+) -> None:
     """In the first turn with an arrow whose label has no room beside it."""
     page = shown.at(shown.runs["nations"].id)
     for turn in range(TURNS):
@@ -231,4 +233,8 @@ def test_while_an_arrow_is_pointed_at_the_others_are_pale_and_its_label_shows(sh
     page.mouse.move(x, y)
     assert label.is_visible()
     assert others.first.evaluate("one => getComputedStyle(one).opacity") == "0.25"
+    page.mouse.move(0, 0)
+    assert not label.is_visible()
+    page.locator(".j a:has(.z)").first.focus()
+    assert label.is_visible()
     page.close()
