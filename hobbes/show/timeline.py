@@ -103,14 +103,14 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
-    graphs = []
+    measured = measures_by_turn(store, run, run.world.measures.headline)
+    graphs = [
+        drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
+        for name, figures in measured.items()
+    ]
     if marks.scores:
         meaning = f"{run.world.measures.score} of each agent"
-        graphs.append(drawn.graph("scores", meaning, _by_agent(marks.scores), looks))
-    graphs += [
-        drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
-        for name, figures in measures_by_turn(store, run, run.world.measures.headline).items()
-    ]
+        graphs.insert(0, drawn.graph("scores", meaning, _by_agent(marks.scores), looks))
     failed = by_turn(one for one in store.calls.decisions(run.id) if one.turn < run.turns)[1]
     lanes = [
         *_noted_lanes(store, run, drawn),
