@@ -169,15 +169,17 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
         kinds = {kind.name for kind in board.kinds}
         assert {badge.kind for place in board.places for badge in place.badges} <= kinds
         assert {arrow.kind for arrow in board.arrows} <= kinds
+        assert {line.kind for line in board.lines} <= {*kinds, ""}
         owners = {place.owner for place in board.places} | {place.was for place in board.places}
         owners |= {arrow.owner for arrow in board.arrows} | {bar.owner for bar in board.bars}
         assert owners <= {*board.agents, None}
         for arrow in board.arrows:
             assert arrow.target in places
             assert arrow.source is None or arrow.source in places
-        assert all({*line} <= set(places) for line in board.lines)
+        assert all({line.one, line.other} <= set(places) for line in board.lines)
         assert all(place.words for place in board.places)
         assert all(arrow.words for arrow in board.arrows)
+        assert all(line.words for line in board.lines if line.kind)
         for place in board.places:
             assert 0 <= place.x <= board.width
             assert 0 <= place.y <= board.height
