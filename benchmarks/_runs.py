@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hobbes.loop import play_out
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

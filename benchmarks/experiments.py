@@ -20,7 +20,7 @@ from hobbes.experiment.plan import plan
 from hobbes.play.side_by_side import Progress
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import server
-from hobbes.store.experiment_tables import add_cell, keep_experiment, played_cells
+from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import play_purely, with_turns
 from hobbes.store.row_hashes import column_hashes
@@ -158,7 +158,7 @@ def _copied(store: Store, file: Path) -> None:
     file.write_text(FILE.format(turns=TURNS, agents=AGENTS, seeds=SEEDS, immunity=values))
     _, content = read_experiment_file(file)
     keep_experiment(store, "many", "mining", content)
-    cells = [cell for cell in played_cells(store, "many") if cell.arm == arms[0]]
+    cells = [cell for cell in cells_of(store, "many").values() if cell.arm == arms[0]]
     rng = random.Random(1)  # noqa: S311  no secret
     for immunity, arm in enumerate(arms[2:], start=3):
         for cell in cells:

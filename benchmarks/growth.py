@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks._runs import apart, bytes_of, most_megabytes, play
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.prove.verification import faults
 from hobbes.store.home import open_store
 

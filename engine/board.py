@@ -11,14 +11,17 @@ from math import ceil, cos, pi, sin, sqrt
 from typing import Literal, TypeAlias
 
 Sign: TypeAlias = Literal[
-    "harm", "help", "meet", "new", "taken", "guarded", "safe", "worth", "gain", "chief", "slip", "gone"
-]
-"""What a kind of arrow or badge is about, which decides how it is drawn.
+    "harm", "help", "meet",
+    "bound", "joined", "parted",
+    "new", "taken", "guarded", "safe", "worth", "gain", "chief", "slip", "gone",
+]  # fmt: skip
+"""What a kind of arrow, line or badge is about, which decides how it is drawn.
 
-Of arrows: `harm` is against another, `help` gives something, `meet` is offered and may be returned. Of
-badges: `new` began in this turn, `taken` changed its owner, `guarded` was defended, `safe` cannot be harmed,
-`worth` is worth more than others, `gain` brought something, `chief` is the first of its owner's, `slip` went
-otherwise than meant, `gone` ended in this turn.
+Of arrows: `harm` is against another, `help` gives something, `meet` is offered and may be returned. Of lines:
+`bound` holds, `joined` began in this turn, `parted` ended in it. Of badges: `new` began in this turn, `taken`
+changed its owner, `guarded` was defended, `safe` cannot be harmed, `worth` is worth more than others, `gain`
+brought something, `chief` is the first of its owner's, `slip` went otherwise than meant, `gone` ended in this
+turn.
 """
 
 DARKEST = 3
@@ -27,7 +30,7 @@ DARKEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of arrow or badge: its name, its sign, and its meaning for the legend."""
+    """A kind of arrow, line or badge: its name, its sign, and its meaning for the legend."""
 
     name: str
     sign: Sign
@@ -82,6 +85,16 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """What joins two places: one of a kind is told by its words, one without a kind is a border of both."""
+
+    one: str
+    other: str
+    kind: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
     """One row of the figures: its value after the turn, its change in the turn, and a note."""
 
@@ -96,8 +109,8 @@ class Bar:
 class Board:
     """One turn of a world.
 
-    `agents` are all agents of the run, by which colours are chosen. `lines` join places that touch. `measure`
-    is what the bars show, and `goal` the figure that they try to reach, if there is one. `shading` and
+    `agents` are all agents of the run, by which colours are chosen. `measure` is what
+    the bars show, and `goal` the figure that they try to reach, if there is one. `shading` and
     `sizes` say what the shades of places and the sizes of discs mean, if they mean anything.
     """
 
@@ -107,7 +120,7 @@ class Board:
     height: float
     places: tuple[Place, ...]
     arrows: tuple[Arrow, ...] = ()
-    lines: tuple[tuple[str, str], ...] = ()
+    lines: tuple[Line, ...] = ()
     bars: tuple[Bar, ...] = ()
     measure: str = ""
     goal: int | None = None

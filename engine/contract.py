@@ -52,7 +52,8 @@ def _faults_of_facets(world: AnyWorld) -> Iterator[str]:
     if not measures.headline:
         yield "measures: headline: name what an experiment compares"
     yield from _unknown("measures: headline", measures.headline, single, "formula of one figure")
-    yield from _unknown("measures: durations", measures.durations, measures.of_run, "formula of the run")
+    durations = (*measures.durations, *measures.durations.values())
+    yield from _unknown("measures: durations", durations, measures.of_run, "formula of the run")
     yield from _unknown("measures: units", measures.units, measures.formulas, "formula")
     yield from _unknown("measures: shares, inequality", drawn, measures.each, "formula of single turns")
     yield from _unknown("telling: deeds", telling.deeds, telling.events, "event")

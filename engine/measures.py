@@ -28,7 +28,6 @@ class PlayedTurn(NamedTuple, Generic[S, I]):
 P = TypeVar("P", bound=PlayedTurn[Any, Any])
 T = TypeVar("T")
 Turn_co = TypeVar("Turn_co", covariant=True)
-Turn_contra = TypeVar("Turn_contra", contravariant=True)
 
 
 class History(Protocol[Turn_co]):
@@ -53,25 +52,6 @@ class Measure(NamedTuple):
     name: str
     scope: str
     value: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Spell:
-    """For how many turns something lasted, and whether it ended. If not, the run ended first."""
-
-    turns: int
-    ended: bool
-
-
-class Spells(Protocol[Turn_contra]):
-    """Counts the spells of a run. Its turns are added one by one, and none is kept."""
-
-    def add(self, played: Turn_contra, /) -> None:
-        """Add the next turn."""
-
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred in the turns so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +92,7 @@ F = TypeVar("F", bound=Fold[Any])
 class Formula(Generic[P, V]):
     """The formula of a measure. Called with a stretch of turns, it returns their figure.
 
-    It is made by decorating a function with `share`, `rest`, `total`, `at_end`, `first` or `keeping`, and has
+    It is made by decorating a function with `share`, `total`, `at_end` or `keeping`, and has
     the name and the docstring of that function.
 
     `see`      what one turn tells
@@ -155,15 +135,6 @@ class _Sums:
         self.part += part
         self.whole += whole
 
-    @property
-    def ratio(self) -> float | None:
-        return ratio(self.part, self.whole)
-
-    @property
-    def rest(self) -> float | None:
-        share = self.ratio
-        return None if share is None else 1 - share
-
 
 class _Total:
     """The sum of the numbers of all turns."""
@@ -172,18 +143,6 @@ class _Total:
 
     def add(self, seen: float) -> None:
         self.sum += seen
-
-
-class _First:
-    """The number of turns up to and with the first one that tells that something happened."""
-
-    turns: int = 0
-    found: float | None = None
-
-    def add(self, seen: bool) -> None:  # noqa: FBT001  what a turn tells is one value
-        self.turns += 1
-        if seen and self.found is None:
-            self.found = float(self.turns)
 
 
 class _Last:
@@ -200,12 +159,7 @@ def share(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
 
     The figure is the sum of the parts / the sum of the wholes, None if that is 0.
     """
-    return Formula(see, _Sums, lambda sums: sums.ratio, see)
-
-
-def rest(see: Callable[[P], tuple[float, float]]) -> Formula[P, float | None]:
-    """Return the formula of 1 - a share: the function returns the part and the whole of one turn."""
-    return Formula(see, _Sums, lambda sums: sums.rest, see)
+    return Formula(see, _Sums, lambda sums: ratio(sums.part, sums.whole), see)
 
 
 def total(see: Callable[[P], float]) -> Formula[P, float]:
@@ -216,14 +170,6 @@ def total(see: Callable[[P], float]) -> Formula[P, float]:
 def at_end(see: Callable[[P], V]) -> Formula[P, V]:
     """Return the formula of a figure at the end of a stretch: the function reads its last turn."""
     return Formula(see, _Last, lambda last: last.seen, see)
-
-
-def first(see: Callable[[P], bool]) -> Formula[P, float | None]:
-    """Return the formula of a duration: the function says whether something happened in one turn.
-
-    The figure is the number of turns up to and with the first one in which it did, None if it never did.
-    """
-    return Formula(see, _First, lambda first: first.found, see)
 
 
 def keeping(fold: Callable[[], F]) -> Callable[[Callable[[F], V]], Formula[Any, V]]:
@@ -276,9 +222,7 @@ class Measures(Generic[S, I]):
     shares           measures of single turns that say which shares of what agents do are what
     inequality       measures of single turns that say how unequally something is held
     durations        the measures that count the turns until something happens; they are undefined in a run in
-                     which it does not happen
-    spells()         counts how often each spell occurs in a run; None if nothing lasts there. The first line
-                     of its docstring says what lasts
+                     which it does not happen. Each with a measure that is undefined if it could not happen
     ratings(played)  each rating of another agent in a turn whose truth the world knows
     truths           what the ratings of each kind are held against, in words; empty if it knows none
     arithmetic(played)
@@ -296,8 +240,7 @@ class Measures(Generic[S, I]):
     headline: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
     inequality: tuple[str, ...] = ()
-    durations: tuple[str, ...] = ()
-    spells: Callable[[], Spells[PlayedTurn[S, I]]] | None = None
+    durations: Mapping[str, str] = field(default_factory=dict)
     ratings: Callable[[PlayedTurn[S, I]], Iterable[Rated]] = lambda _: ()
     truths: Mapping[str, str] = field(default_factory=dict)
     arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]] = lambda _: {}
@@ -401,6 +344,13 @@ def agent_turns_of(measures: AnyMeasures, played: PlayedTurn[Any, Any]) -> list[
 def ratio(part: float, whole: float) -> float | None:
     """Return part / whole, or None if the whole is 0: undefined, there was nothing to measure."""
     return part / whole if whole else None
+
+
+def gini(values: Iterable[float]) -> float | None:
+    """Return the Gini coefficient: the sum of |a - b| over all pairs / (number x total). 0 means equal."""
+    ordered = sorted(values)
+    weighted = sum((2 * k - len(ordered) - 1) * value for k, value in enumerate(ordered, start=1))
+    return ratio(weighted, len(ordered) * sum(ordered))
 
 
 def meaning_of(function: Callable[..., object]) -> str:

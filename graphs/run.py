@@ -25,8 +25,8 @@ from langgraph.types import StateSnapshot, StateUpdate
 
 from hobbes.engine.record import canonical
 from hobbes.graphs.database import BUSY_SECONDS, connect
-from hobbes.graphs.turn import LAST, Node, build
-from hobbes.nodes.state import TurnState, between_turns
+from hobbes.graphs.ring import LAST, Node, build
+from hobbes.nodes.turn_state import TurnState, between_turns
 
 PLAIN = JsonPlusSerializer(allowed_msgpack_modules=None)
 """Reads plain values and LangGraph's own types. By default LangGraph calls whatever a checkpoint names."""
@@ -148,7 +148,7 @@ async def keep_history(
     """
     thread = RunnableConfig(configurable={"thread_id": run})
     async with checkpoints.lock(run):
-        with _damage_as_database_error():
+        with damage_as_database_error():
             head = await graph.aget_state(thread)
             if head.config["configurable"].get("checkpoint_id", "") > empty_checkpoint()["id"]:
                 await checkpoints.saver().adelete_thread(run)
@@ -161,7 +161,7 @@ async def keep_history(
 
 
 @contextmanager
-def _damage_as_database_error() -> Iterator[None]:
+def damage_as_database_error() -> Iterator[None]:
     """Raise sqlite3.DatabaseError for what LangGraph raises when it reads a damaged checkpoint."""
     try:
         yield

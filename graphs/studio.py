@@ -1,7 +1,7 @@
 """A world's graph for `langgraph dev`, which keeps its own checkpoints and plays each thread to its end."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,13 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from hobbes.engine.world import MAX_AGENTS, AnyWorld, make_setting
-from hobbes.graphs.turn import Node, build, ring
+from hobbes.graphs.ring import Node, build, ring
 from hobbes.nodes.journal import MemoryJournal, PlayerKind
 from hobbes.nodes.observe import observe
 from hobbes.nodes.players import Players, RunPlayers, deal, parse_spec
 from hobbes.nodes.prompting import load_prompts
-from hobbes.nodes.state import TurnState, first_state, setting_of
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState, first_state, setting_of
 
 ROUNDS = 3
 """How many rounds are played if the context does not say. It is small: a thread keeps every step."""
@@ -104,10 +104,7 @@ def _check_context(state: TurnState) -> None:
 
 def _players(world: AnyWorld, state: TurnState) -> RunPlayers:
     """Return the players of a thread. Raise ValueError for Python players and for prompts that changed."""
-    if any(
-        parse_spec(world.policies, spec).kind is PlayerKind.PYTHON for spec in {*state["models"].values()}
-    ):
-        raise ValueError("python: players run code of their own, which `langgraph dev` does not call")
+    _check_no_code(world, state["models"])
     setting, then = setting_of(world, state["run"]), state["prompts"]
     prompts = load_prompts(world, then["variant"], then["lang"], setting)
     if prompts.identity != then:
@@ -118,11 +115,18 @@ def _players(world: AnyWorld, state: TurnState) -> RunPlayers:
     return RunPlayers(world, setting, prompts)
 
 
+def _check_no_code(world: AnyWorld, models: Mapping[str, str]) -> None:
+    """Raise ValueError for Python players."""
+    if any(parse_spec(world.policies, spec).kind is PlayerKind.PYTHON for spec in {*models.values()}):
+        raise ValueError("python: players run code of their own, which `langgraph dev` does not call")
+
+
 def _begin(world: AnyWorld, context: StudioContext) -> TurnState:
     """Return the first state of the run that the context asks for."""
     agents = world.names(context.agents or world.default_agents)
     setting = make_setting(world, agents, context.seed, {"rounds": ROUNDS, **context.config})
     models = deal(world, context.models or f"policy:{world.policies.default}", setting.agents)
+    _check_no_code(world, models)
     prompts = load_prompts(world, context.prompts or world.prompts(setting.config), context.lang, setting)
     begun = first_state(world, setting, models)
     return {**begun, "prompts": prompts.identity, "context": context.model_dump()}

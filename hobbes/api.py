@@ -1,15 +1,13 @@
 """A home, its runs, their turns, and what each agent did in a turn, as objects that only read."""
 
-import json
 import operator
 import os
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -17,8 +15,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.journal import Prompt
-from hobbes.show.annotations import Change, change_note, place_of
-from hobbes.show.trace import REFUSED, agent_card, full_turn, refused_rows
+from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.command_line import usual_home
 from hobbes.store.history import state_before, stored_turn
 from hobbes.store.home import read_store
@@ -54,9 +51,10 @@ async def graph(
 ) -> "AsyncIterator[tuple[RunGraph, RunnableConfig]]":
     """Yield a run's graph and its config for LangGraph's own API: `graph.aget_state_history(config)`.
 
-    The checkpoints are those of the run, and LangGraph adds new ones to them. Policies answer again, recorded
-    answers serve where the prompt is the same, and models are asked for others, under the caps of the run.
-    The run database stays as it is. Raise MissingError if there is no such run, HobbesError if it is damaged.
+    The checkpoints are those of the run, and LangGraph adds new ones to them. Recorded answers serve where
+    player and prompt are the same, and players are asked for others, under the caps of the run. The run
+    database stays as it is. Raise MissingError if there is no such run, HobbesError if it is damaged, or a
+    checkpoint that is read.
     """
     from hobbes.play.time_travel import run_graph  # noqa: PLC0415  LangGraph is slow to import
     from hobbes.store.policy_games import with_turns  # noqa: PLC0415  so are the players
@@ -119,14 +117,6 @@ class Home:
 
     def __repr__(self) -> str:
         return f"<hobbes home {self.path}>"
-
-    def _repr_html_(self) -> str:
-        columns = ("run", "name", "world", "status", "turns", "failed calls")
-        rows = [
-            (run["id"], run["name"], run["world"], run["status"], run["turns"], run["failures"]["total"])
-            for run in self._store.figures.of_all_runs()
-        ]
-        return _part("table", columns, rows, f"runs in {self.path}")
 
 
 class Run:
@@ -207,25 +197,6 @@ class Run:
         """What people noted: `run`, `turn`, `agent`, `event`, `star`, `tags`, `note`, `written` of each."""
         return [note.to_json() for note in self._store.notes.of(self.id)]
 
-    def note(  # noqa: PLR0913  what a note is about, and what it says
-        self,
-        turn: int | None = None,
-        agent: str | None = None,
-        *,
-        event: int | None = None,
-        text: str | None = None,
-        tags: Collection[str] = (),
-        untag: Collection[str] = (),
-        star: bool | None = None,
-    ) -> Json:
-        """Write a note of the run, of a turn, of an agent's turn or of an event, and return it.
-
-        It is kept in `notes.db` in the home. What is not given stays as it is. Raise MissingError if there is
-        no such turn, agent or event, HobbesError for a tag that cannot be kept.
-        """
-        place = place_of(self._store, self.id, turn, agent, event)
-        return change_note(self._store, place, Change(text, star, tags, untag)).to_json()
-
     @cached_property
     def calls(self) -> list[Json]:
         """All calls, also those that failed: the rows of the table `calls` (docs/data.md, Exports)."""
@@ -247,18 +218,6 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<hobbes run {self.id}: {self.world}, {counted(self._found.turns, 'turn')}, {self.status}>"
-
-    def _repr_html_(self) -> str:
-        facts = {
-            "world": self.world,
-            "status": self.status,
-            "turns": self._found.turns,
-            "failed calls": self.result["failures"]["total"],
-            "digest": self.digest,
-        }
-        scores = _part("table", ("agent", "score"), list(self.scores.items()), "scores")
-        measures = _part("table", ("measure", "value"), list(self.measures.items()), "measures")
-        return _title(f"run {self.id}") + _part("facts", facts.items()) + scores + measures
 
 
 class Turn:
@@ -306,13 +265,6 @@ class Turn:
         agents, events = counted(len(self.agents), "agent"), counted(len(self.events), "event")
         return f"<turn {self.number} of {self.run.id}: {agents}, {events}>"
 
-    def _repr_html_(self) -> str:
-        found = [self.agent(name) for name in self.agents]
-        columns = ("agent", "outcome", "rejections", "corrections", "reasoning")
-        rows = [(one.agent, one.outcome, len(one.drops), len(one.mends), one.reasoning) for one in found]
-        title = _title(f"run {self.run.id}, turn {self.number}")
-        return title + _part("table", columns, rows, "agents") + _part("events", self.events)
-
 
 @dataclass(frozen=True, slots=True)
 class AgentTurn:
@@ -346,23 +298,6 @@ class AgentTurn:
     memory_after: Json
     """What the agent remembers from now on; empty for the observer."""
 
-    def _repr_html_(self) -> str:
-        texts = {
-            "reasoning": self.reasoning,
-            "answer": self.answer,
-            "view": json.dumps(self.view, ensure_ascii=False),
-            "system prompt": self.prompt.system,
-            "prompt": self.prompt.turn,
-        }
-        return (
-            _title(f"run {self.run}, turn {self.turn}, {self.agent}: {self.outcome}")
-            + _part("table", REFUSED, refused_rows(self.drops, self.mends), "rejections and corrections")
-            + "".join(
-                _part("text", name, text, name in {"reasoning", "answer"}) for name, text in texts.items()
-            )
-            + _part("events", self.events)
-        )
-
 
 def _pandas() -> Any:  # noqa: ANN401  a module, which carries no types
     """Return pandas; raise ImportError with a hint if it is not installed."""
@@ -371,14 +306,3 @@ def _pandas() -> Any:  # noqa: ANN401  a module, which carries no types
     except ImportError as error:
         raise ImportError("DataFrames need pandas; install it: pip install pandas") from error
     return pd
-
-
-def _part(name: str, *values: object) -> str:
-    """Return a building block of the pages as HTML, in which every value is escaped."""
-    from hobbes.show.web.page_templates import part  # noqa: PLC0415  slow to import
-
-    return part(name, *values)
-
-
-def _title(text: str) -> str:
-    return f"<strong>{escape(text)}</strong>"

@@ -67,11 +67,11 @@ def key_and_value(text: str) -> tuple[str, Any]:
 
 def _parse_file(path: Path, format_name: str, parse: Callable[[str], T]) -> T:
     """Return the content of a file as `parse` reads it from the text; raise UsageError if it cannot."""
-    from hobbes.nodes import files  # noqa: PLC0415  imported here to keep --help fast
+    from hobbes.nodes import file_content  # noqa: PLC0415  imported here to keep --help fast
 
     try:
-        return parse(files.text_of(path))
-    except files.FileError as error:
+        return parse(file_content.text_of(path))
+    except file_content.FileError as error:
         raise UsageError(f"cannot read {path}: {error}; name another file") from error
     except RecursionError as error:
         raise UsageError(f"{path} is not valid {format_name}: it is nested too deep") from error

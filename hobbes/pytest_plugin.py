@@ -22,29 +22,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite what tests of `hobbes make-test` expect, so that they expect what happens now",
     )
-    group.addoption(
-        "--hobbes-record",
-        action="store_true",
-        help="ask the models of tests of `hobbes make-test --probe` again, over the network",
-    )
 
 
 @pytest.fixture
 def hobbes_replay(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """A function that plays pinned turns again: `hobbes_replay("story.json", agent="miner-03")`.
+    """A function that plays pinned turns again: `hobbes_replay("story.json")`.
 
-    The file lies in the folder of the test. Without `agent`, everything in it is compared, with
-    `ignore="prompts"` all but the prompts.
+    The file lies in the folder of the test. Everything in it is compared, with `ignore="prompts"` all but the
+    prompts.
     """
 
-    def check(file: str, *, agent: str | None = None, ignore: Literal["", "prompts"] = "") -> None:
-        if problem := _problem(request, request.path.parent / file, agent, prompts=ignore != "prompts"):
+    def check(file: str, *, ignore: Literal["", "prompts"] = "") -> None:
+        if problem := _problem(request, request.path.parent / file, prompts=ignore != "prompts"):
             pytest.fail(problem, pytrace=False)
 
     return check
 
 
-def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, prompts: bool) -> str | None:
+def _problem(request: pytest.FixtureRequest, path: Path, *, prompts: bool) -> str | None:
     """Play the turns of a file, and return what is wrong, if anything; with --hobbes-update, rewrite it."""
     from hobbes.errors import HobbesError
     from hobbes.prove.pinned_turns import accept_changes, failure, play_pin
@@ -53,11 +48,9 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
 
     try:
         pin = read_pin(path, TurnsPin)
-        if agent is not None:
-            pin.check_agent(agent)
         played = play_pin(pin, path.parent, prompts=prompts)
         if not request.config.getoption("hobbes_update"):
-            failed = failure(pin, played, agent)
+            failed = failure(pin, played)
             return failed and failure_text(failed, path, shlex.quote(_shown(request.path)))
         now = accept_changes(pin, played)
         if now != pin:
@@ -70,10 +63,7 @@ def _problem(request: pytest.FixtureRequest, path: Path, agent: str | None, *, p
 
 @pytest.fixture
 def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
-    """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`.
-
-    With --hobbes-record it asks for new answers first.
-    """
+    """A function that judges the answers of a file to a probe: `hobbes_expects("peaceful.json")`."""
 
     def check(file: str) -> None:
         if problems := _unexpected(request, request.path.parent / file):
@@ -85,18 +75,13 @@ def hobbes_expects(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def _unexpected(request: pytest.FixtureRequest, path: Path) -> list[str]:
     """Return what of the answers in a file is not as expected, a line each."""
     from hobbes.errors import HobbesError
-    from hobbes.prove.pinned_frequencies import asked_again, has_other_prompts, judge
-    from hobbes.prove.pins import FrequencyPin, read_pin, save
+    from hobbes.prove.pinned_frequencies import has_other_prompts, judge
+    from hobbes.prove.pins import FrequencyPin, read_pin
 
     try:
         file = read_pin(path, FrequencyPin)
-        if request.config.getoption("hobbes_record"):
-            file = asked_again(file, path)
-            save(file, path)
-            request.node.user_properties.append((TOLD, f"{_shown(path)} has new answers"))
-        elif has_other_prompts(file, path.parent):
-            again = f"pytest {shlex.quote(_shown(request.path))} --hobbes-record"
-            line = f"{_shown(path)} has answers to another prompt than today's; `{again}` asks again"
+        if has_other_prompts(file, path.parent):
+            line = f"{_shown(path)} has answers to another prompt than today's; ask a probe, and make it anew"
             request.node.user_properties.append((TOLD, line))
         return judge(file)
     except HobbesError as error:

@@ -16,8 +16,8 @@ from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Journal, PlayerKind, Prompt, make_call
 from hobbes.nodes.players import Player, Players
 from hobbes.nodes.reading import read
-from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState
 
 
 async def agent_reason(asking: "Asking") -> TurnState:
@@ -74,10 +74,10 @@ class Asking:
 
         If the journal has all answers, the first exception is raised at once.
         """
-        asked = list(self.state["views"])
+        asked, models = list(self.state["views"]), self.state["models"]
         if self.journal.has_all:
             return {agent: await self.ask(agent) for agent in asked}
-        at_once = [agent for agent in asked if self._player(agent).at_once]
+        at_once = [agent for agent in asked if self.players.named(models[agent]).at_once]
         others = [agent for agent in asked if agent not in at_once]
         results: dict[str, Answer | BaseException] = {}
         # All calls are awaited before anything is raised: one bug must not lose the others' paid answers.
@@ -86,15 +86,12 @@ class Asking:
             results |= zip(group, answers, strict=True)
         return results
 
-    def _player(self, agent: str) -> Player:
-        """Return the player of an agent."""
-        return self.players.named(self.state["models"][agent])
-
     async def ask(self, agent: str) -> Answer:
         """Return the answer of an agent that counts: to the turn's question or to the follow-up question."""
-        player = self._player(agent)
+        spec = self.state["models"][agent]
+        player = self.players.named(spec)
         prompt = player.prompt(self.state["views"][agent])
-        answer = await self.put(player, agent, TURN_QUESTION, prompt)
+        answer = await self.put(player, spec, agent, TURN_QUESTION, prompt)
         # An agent that could not be reached has said nothing that a follow-up question could show. An answer
         # that was given to it stands.
         given = answer.reply.player == PlayerKind.GIVEN
@@ -102,14 +99,14 @@ class Asking:
             drops = self._rejections(agent, answer.parsed)
             follow_up = player.follow_up(prompt, answer.reply.text, drops) if drops else None
             if follow_up is not None:
-                second = await self.put(player, agent, FOLLOW_UP_QUESTION, follow_up)
+                second = await self.put(player, spec, agent, FOLLOW_UP_QUESTION, follow_up)
                 answer = answer_that_counts(agent, answer, second)
         return answer
 
-    async def put(self, player: Player, agent: str, question: int, prompt: Prompt) -> Answer:
+    async def put(self, player: Player, spec: str, agent: str, question: int, prompt: Prompt) -> Answer:
         """Return the answer to a question: from the journal, or from the player, with the call kept."""
         turn = self.state["turn"]
-        known = self.journal.answered(turn, agent, question, prompt)
+        known = self.journal.answered(turn, agent, question, prompt, spec)
         if known is not None:
             parsed = read(agent, known.reply, self._fields(agent))
             self.journal.read(known, parsed)

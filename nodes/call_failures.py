@@ -7,7 +7,6 @@ seed, since it never reaches a record.
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -33,7 +32,6 @@ from hobbes.nodes.dialects import (
     OVERFLOW,
     OVERLOADED,
     QUOTA,
-    RATE_LIMITS,
     outcome_of_finish,
 )
 from hobbes.nodes.halted import HaltedError
@@ -314,20 +312,6 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
     return TryFailedError(message, tries=TRIES, pause=pause, waits=waits)
 
 
-def rest_after(headers: Mapping[str, str], tokens: int) -> float:
-    """Return how many seconds a model must not be asked, by the rate limits in a response; 0 without a rest.
-
-    `tokens` are those of a call.
-    """
-    rests = [0.0]
-    for left, reset in RATE_LIMITS:
-        for what, needed in (("requests", 1), ("tokens", max(1, tokens))):
-            remaining = _number(headers.get(left.format(what), ""))
-            if remaining is not None and remaining < needed:
-                rests.append(_seconds_until(headers.get(reset.format(what), "")))
-    return max(rests)
-
-
 def _number(header: str) -> float | None:
     """Return the number in a header; None for one that is negative or infinite, and for anything else."""
     try:
@@ -335,25 +319,6 @@ def _number(header: str) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < inf else None
-
-
-def _seconds_until(reset: str) -> float:
-    """Return the seconds until a rate limit begins anew: 1.5, 6m0s, 120ms, or a date; 0 for anything else."""
-    if found := _DURATION.fullmatch(reset):
-        units = {"plain": 1.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-        seconds = sum(float(found[unit] or 0) * length for unit, length in units.items())
-        return seconds if seconds < inf else 0.0
-    try:
-        return max(0.0, (datetime.fromisoformat(reset) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
-        return 0.0
-
-
-_DURATION = re.compile(
-    r"(?P<plain>\d+(\.\d+)?)"
-    r"|(?=.)(?:(?P<h>\d+)h)?(?:(?P<m>\d+)m)?(?:(?P<s>\d+(\.\d+)?)s)?(?:(?P<ms>\d+(\.\d+)?)ms)?"
-)
-"""Matches a duration as rate limits tell it."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

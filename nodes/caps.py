@@ -75,16 +75,16 @@ class Meter:
 
     def __init__(
         self,
-        caps: Caps,
-        spent: Spent,
-        usd_of: Callable[[Reply], float | None],
+        caps: Caps = NO_CAPS,
+        spent: Spent | None = None,
+        usd_of: Callable[[Reply], float | None] = lambda _: None,
         budget: Budget | None = None,
     ) -> None:
         self._caps = caps
         self._usd_of = usd_of
-        self._began = time.monotonic() - spent.seconds
-        self.spent = spent
+        self.spent = spent or Spent()
         """What the run has cost so far."""
+        self._began = time.monotonic() - self.spent.seconds
         self.waiting: list[str] = []
         """The agents whose calls are under way, in the order in which they were asked."""
         self.stop_reason = ""

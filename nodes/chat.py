@@ -34,11 +34,10 @@ from hobbes.nodes.call_failures import (
     Breaker,
     TryFailedError,
     failure_of,
-    rest_after,
     wait,
     with_retries,
 )
-from hobbes.nodes.caps import NO_CAPS, Meter, Spent
+from hobbes.nodes.caps import Meter
 from hobbes.nodes.completions import message_of
 from hobbes.nodes.dialects import (
     ANTHROPIC_CACHE_MARK,
@@ -54,7 +53,9 @@ from hobbes.nodes.journal import (
     REFUSED_NOTE,
     WRITTEN_BY_PEOPLE,
     Address,
+    CallDetails,
     Prompt,
+    ReasoningSource,
     Reply,
 )
 from hobbes.nodes.limits import RateLimiter
@@ -194,8 +195,6 @@ class ChatModel(ChatOpenAI):
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
-        limits = {name: value for name, value in response.headers.items() if "ratelimit" in name}
-        message.response_metadata["headers"] = limits
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     def _generate(self, *_: object, **__: object) -> NoReturn:
@@ -404,7 +403,7 @@ class ChatPlayer:
         self._refused: set[str] = set()
         self._name = name = name or f"openai:{settings.model}"
         self._breaker = Breaker(name, answered=answered)
-        self._meter = meter or Meter(NO_CAPS, Spent(), lambda _: None)
+        self._meter = meter or Meter()
         self._pace = Pace(limiter or RateLimiter(), name, settings, self._wait)
         self._tokens_limited = settings.tokens_per_minute is not None
         base, key = server_address(settings), settings.api_key() or "none"
@@ -455,7 +454,6 @@ class ChatPlayer:
                 message, without = await self._try(prompt, address)
                 counts = message.additional_kwargs["tokens"]
                 sent.tokens = tokens if None in counts else sum(counts)
-                sent.rest = rest_after(message.response_metadata["headers"], sent.tokens)
                 return message, without
 
         try:
@@ -541,8 +539,8 @@ class ChatPlayer:
             safe_line("; ".join(note for note in odd if note)),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            reasoning_source=kept["reasoning_source"],
-            details=kept["details"],
+            reasoning_source=ReasoningSource(kept["reasoning_source"]),
+            details=CallDetails(**kept["details"]),
         )
 
     def _named(self, name: str) -> str:

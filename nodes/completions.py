@@ -48,11 +48,11 @@ def message_of(completion: dict[str, Any]) -> AIMessage:
         _text_of(message),
         additional_kwargs={
             "reasoning": reasoning,
-            "reasoning_source": source,
+            "reasoning_source": source.value,
             "refusal": excerpt(_refusal(message), MAX_SEARCHED_LENGTH),
             "tool_calls": excerpt(list(message.get("tool_calls") or ()), MAX_SEARCHED_LENGTH),
-            "tokens": (tokens_in, tokens_out),
-            "details": details._replace(finish_reason=_line(choice.get("finish_reason"))),
+            "tokens": [tokens_in, tokens_out],
+            "details": details._replace(finish_reason=_line(choice.get("finish_reason")))._asdict(),
         },
         usage_metadata=_usage_metadata(tokens_in, tokens_out, details),
         response_metadata={

@@ -89,16 +89,6 @@ TOKENS_REASONING: tuple[Path, ...] = (
 )
 """Where a usage says how many tokens of the answer were reasoning."""
 
-RATE_LIMITS = (
-    ("x-ratelimit-remaining-{}", "x-ratelimit-reset-{}"),
-    ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
-)
-"""The headers that say how much of a rate limit (`requests`, `tokens`) is left, and when it begins anew.
-
-OpenAI, Groq and others have the first, Anthropic the second.
-https://developers.openai.com/api/docs/guides/rate-limits, https://platform.claude.com/docs/en/api/rate-limits
-"""
-
 QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes of a 429 that is permanent: the quota is used up."""
 

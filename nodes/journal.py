@@ -4,7 +4,7 @@ A call is kept before its answer is used. Resume, replay, fork and trace all rea
 call that was answered is not sent again. The nodes know this protocol only; the run database implements it.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -212,8 +212,8 @@ class Journal(Protocol):
     has_all: bool
     """Whether it has all answers, so that no player is asked."""
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the kept call that answers this question with this prompt; None if it has to be asked."""
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, spec: str) -> Call | None:
+        """Return the kept call that answers a question to the player of a spec; None if it must be asked."""
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, which is the attempt after all that were kept."""
@@ -229,6 +229,16 @@ class Journal(Protocol):
 
     def turn(self, turn: Logged) -> None:
         """Write a turn down. After a crash the same turn may be written a second time."""
+
+
+def last_answer(calls: Sequence[Call], question: int, prompt: Prompt, spec: str) -> Call | None:
+    """Return the last call that put this question with this prompt to the player of a spec, None without one.
+
+    An answer that was given stands whoever plays. Calls of earlier versions of hobbes do not say who did.
+    """
+    players = {spec, PlayerKind.GIVEN, ""}
+    same = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
+    return next((call for call in same if call.reply.player in players), None)
 
 
 KEPT = 100
@@ -260,10 +270,9 @@ class MemoryJournal:
         new = (call for call in kept if (call.address.turn, call.address.agent) == (turn, agent))
         return [*self._recorded(turn, agent), *new]
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the last call to this question with this prompt, None if it has to be asked."""
-        calls = reversed(self._of(turn, agent))
-        return next((call for call in calls if (call.question, call.prompt) == (question, prompt)), None)
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, spec: str) -> Call | None:
+        """Return the last of the calls that answers, None if it has to be asked."""
+        return last_answer(self._of(turn, agent), question, prompt, spec)
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of this agent's next call, after all that were kept."""

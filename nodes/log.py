@@ -2,8 +2,8 @@
 
 from hobbes.engine.digest import link
 from hobbes.nodes.journal import Journal, Logged
-from hobbes.nodes.state import TurnState, between_turns
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState, between_turns
 
 
 def log(cache: TurnCache, journal: Journal, state: TurnState) -> TurnState:

@@ -1,8 +1,8 @@
 """observe: what each agent that acts this turn sees, together with its own memory."""
 
 from hobbes.engine.turn import views
-from hobbes.nodes.state import TurnState, replacing
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState, replacing
 
 
 def observe(cache: TurnCache, state: TurnState) -> TurnState:

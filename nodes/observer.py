@@ -13,7 +13,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.nodes.agent_reason import Asking, halt_on_failure
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import TURN_QUESTION
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 
 
 async def observer(asking: Asking) -> TurnState:
@@ -37,7 +37,7 @@ async def _ruling(asking: Asking, spec: str, question: Mapping[str, Any]) -> Par
     """
     state, player = asking.state, asking.players.observing(spec)
     try:
-        answer = await asking.put(player, OBSERVER, TURN_QUESTION, player.prompt(question))
+        answer = await asking.put(player, spec, OBSERVER, TURN_QUESTION, player.prompt(question))
     except HaltedError as error:
         raise HaltedError(f"turn {state['turn']}, {OBSERVER}: {error}") from error
     if state["run"]["config"]["on_failure"] == "halt":

@@ -1,10 +1,9 @@
-"""The pace of requests to a model: they wait until its limits allow them, and those that its server tells.
+"""The pace of requests to a model: they wait until its limits allow them, and are fewer if its server asks.
 
 langchain-core's rate limiters count requests per second, but no tokens, and heed nothing that servers say.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -25,15 +24,12 @@ class Request:
     """A request that has begun. Whoever made it sets its true number of tokens."""
 
     tokens: int
-    rest: float = 0.0
-    """How many seconds the server wants no further request."""
 
 
 class Pace:
     """Lets requests to one model begin when its rate limiter allows it.
 
-    No request waits longer than the model's `timeout` because its server tells of a rate limit. `pause`
-    waits; it raises HaltedError if the run has to stop meanwhile.
+    `pause` waits; it raises HaltedError if the run has to stop meanwhile.
 
     Fewer are under way at once while the server answers that it wants fewer: each time LESS of them, and one
     more after each round of answers, from one up to the limit of the settings.
@@ -43,11 +39,9 @@ class Pace:
         self._limiter = limiter
         self._model = model
         self._limits = Limits(settings.parallel, settings.calls_per_minute, settings.tokens_per_minute)
-        self._longest_rest = settings.timeout
         self._pause = pause
         self._parallel = settings.parallel
         self._of_round = 0
-        self._rest_until = 0.0
         self._slots = asyncio.Semaphore(settings.parallel)
         self._next = asyncio.Lock()
 
@@ -62,16 +56,14 @@ class Pace:
                     await self._pause(0)  # the run may have to stop
             request = Request(tokens)
             try:
-                if seconds := max(place.seconds, self._rest_until - time.monotonic(), 0.0):
-                    await self._pause(seconds)
+                if place.seconds:
+                    await self._pause(place.seconds)
                 yield request
             except TryFailedError as failure:
                 self._adapt(fewer=failure.waits)
                 raise
             else:
                 self._adapt(fewer=False)
-                rest = min(request.rest, self._longest_rest)
-                self._rest_until = max(self._rest_until, time.monotonic() + rest)
             finally:
                 self._limiter.end(self._model, place.number, request.tokens)
 

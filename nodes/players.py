@@ -304,8 +304,8 @@ class RunPlayers:
     setting: Setting[Any]
     prompts: PromptSet | Callable[[], PromptSet]
     """The prompts, or what loads them when the first model is needed."""
-    meter: Meter | None = None
-    """Counts calls and enforces the run's caps; None to do neither."""
+    meter: Meter = field(default_factory=Meter)
+    """Counts calls and enforces the run's caps."""
     _: KW_ONLY
     models: Models = field(default_factory=dict)
     """The settings of the models that the run took from a models file."""
@@ -333,7 +333,7 @@ class RunPlayers:
     def named(self, spec: str) -> Player:
         """Return the player of a spec; it is made when it is first needed."""
         if spec not in self._players:
-            self._players[spec] = self._counted(self._made(spec), spec)
+            self._players[spec] = self._made(spec)
         return self._players[spec]
 
     def _made(self, spec: str) -> Player:
@@ -342,12 +342,11 @@ class RunPlayers:
             return self._model(spec, parsed.settings, self._system, self._prompts)
         if parsed.kind is PlayerKind.HUMAN:
             return HumanPlayer(self.late, answer_schema(self.world, self.setting))
-        seed = self.setting.seed
         if parsed.kind is PlayerKind.PYTHON:
-            player = PythonPlayer(parsed.name, parsed.timeout, seed, parsed.rng, self.past)
+            player = PythonPlayer(parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past)
             self._programs.append(player)
-            return player
-        return PolicyPlayer(self.world, parsed, seed)
+            return Metered(player, spec, self.meter)
+        return Metered(PolicyPlayer(self.world, parsed, self.setting.seed), spec, self.meter)
 
     def observing(self, spec: str) -> Player:
         """Return the observer's player, a person or a model; it is made when it is first needed."""
@@ -359,7 +358,7 @@ class RunPlayers:
                 # An observer has no turn template; it gets the requests as JSON and nothing else.
                 alone = replace(self._prompts, turn="{{ view }}")
                 player = self._model(spec, settings, self._prompts.observer, alone)
-            self._players[name] = self._counted(player, spec)
+            self._players[name] = player
         return self._players[name]
 
     def _model(self, spec: str, settings: ModelSettings, system: str, prompts: PromptSet) -> Player:
@@ -376,18 +375,11 @@ class RunPlayers:
             meter=self.meter,
         )
         self._models.append(player)
-        return player
-
-    def _counted(self, player: Player, spec: str) -> Player:
-        """Return the player with its calls counted, unless it is a person, whose answers cost nothing."""
-        if self.meter is None or isinstance(player, HumanPlayer):
-            return player
         return Metered(player, spec, self.meter)
 
     def stop_reason(self) -> str:
         """Return which cap is reached or which provider is gone; empty if calls can be made."""
-        gone = (model.gone for model in self._models if model.gone)
-        return (self.meter.stop_reason if self.meter else "") or next(gone, "")
+        return self.meter.stop_reason or next((model.gone for model in self._models if model.gone), "")
 
     async def close(self) -> None:
         """Close the connections and event loops."""

@@ -26,7 +26,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
 from hobbes.engine.turn import meanings, play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
-from hobbes.nodes.files import FileError, real_path, text_of
+from hobbes.nodes.file_content import FileError, real_path, text_of
 from hobbes.nodes.prompt_templates import (
     PromptError,
     ViewPart,

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from hobbes.engine.answer import Outcome
 from hobbes.engine.chance import RngStream
 from hobbes.engine.record import Drop, JsonObject, canonical
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Address, Prompt, Reply, python_model
 from hobbes.nodes.secrecy import safe_line, storable
 

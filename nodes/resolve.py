@@ -3,8 +3,8 @@
 import orjson
 
 from hobbes.engine import turn
-from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState
 
 
 def resolve(cache: TurnCache, state: TurnState) -> TurnState:

@@ -11,7 +11,7 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.memory import Memory
 from hobbes.engine.turn import Judged, Turn, TurnRecord
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.nodes.state import TurnState, memories_from, setting_of
+from hobbes.nodes.turn_state import TurnState, memories_from, setting_of
 
 T = TypeVar("T")
 
@@ -35,11 +35,6 @@ class Made(Generic[T]):
         return data
 
 
-def answers_from(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, ParsedAnswer]:
-    """Return parsed answers from their JSON."""
-    return {agent: ParsedAnswer.from_json(data) for agent, data in answers.items()}
-
-
 class TurnCache:
     """The current turn as values of its world, each built from the JSON of its channel when it is needed."""
 
@@ -47,7 +42,9 @@ class TurnCache:
         self.world = world
         self.setting: Made[Setting[Any]] = Made(lambda run: setting_of(world, run))
         self.memories: Made[Mapping[str, Memory]] = Made(memories_from)
-        self.answers: Made[Mapping[str, ParsedAnswer]] = Made(answers_from)
+        self.answers: Made[Mapping[str, ParsedAnswer]] = Made(
+            lambda answers: {agent: ParsedAnswer.from_json(data) for agent, data in answers.items()}
+        )
         self.judged: Made[Judged[Any]] = Made(lambda data: Judged.from_json(world, data))
         self.record: Made[TurnRecord] = Made(TurnRecord.from_json)
         self._state: Made[Any] = Made(lambda _: None)
@@ -62,8 +59,8 @@ class TurnCache:
 
     def put_turn(self, turn: Turn[Any, Any]) -> dict[str, Any]:
         """Return the JSON of the record of a resolved turn, with which the next one begins."""
-        data = turn.record.to_json()
-        self.record.put(data, turn.record)
+        record = turn.record  # makes the JSON of the world's state
+        data: dict[str, Any] = self.record.put(record.to_json(), record)
         self._state.put(data["state"], turn.resolved.state)
         self.memories.put(data["memories"], turn.memories)
         return data

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from hobbes.cli import app
 from hobbes.engine.record import Json
 from hobbes.nodes.caps import NO_CAPS
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.probe.situations import pick

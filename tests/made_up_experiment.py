@@ -58,7 +58,7 @@ def made_up(store: Store, values: dict[str, list[float | None]], tainted: tuple[
             hashes = json.dumps(column_hashes(store.runs.row_unchecked(name)))
             store.runs.update(name, column_hashes=hashes)
             figures = {"measures": json.dumps({"output": [value, None, None]}), "over_time": "{}"}
-            lists = dict.fromkeys(("winners", "spells", "ratings"), "[]")
+            lists = dict.fromkeys(("winners", "ratings"), "[]")
             store.db.table("reported").insert({"run": name, **figures, **lists})
             with store.db.conn:
                 add_cell(store, "made", arm, seed, name)

@@ -5,11 +5,9 @@ so they are the same everywhere.
 """
 
 import asyncio
-import io
 import tempfile
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import ViewportSize
 
 from hobbes.play.start import RunOptions, begin, go_on
@@ -23,9 +21,6 @@ FOLDER = ROOT / "docs" / "pictures"
 
 SIZE = ViewportSize(width=1200, height=1050)
 """The window, in pixels."""
-
-COLOURS = 64
-"""The number of colours of a picture; more would make it larger and look the same."""
 
 GUIDED = "policy:guided*7,policy:tit-for-tat-raid*2,policy:random"
 WAR = "policy:militarist*2,policy:reciprocal-trader*2,policy:appeaser"
@@ -57,8 +52,7 @@ def take(url: str) -> None:
         page = browser.new_page(viewport=SIZE)
         for turn, options in RUNS.items():
             page.goto(f"{url}/{options.name}#{turn}", wait_until="networkidle")
-            small = Image.open(io.BytesIO(page.screenshot())).quantize(COLOURS)
-            small.save(FOLDER / f"{options.world}.png", optimize=True)
+            page.screenshot(path=FOLDER / f"{options.world}.png")
             board = page.request.get(f"{url}/{options.name}/{turn}.svg").body()
             (FOLDER / f"{options.world}.svg").write_bytes(board)
 

@@ -20,7 +20,6 @@ from hobbes.store.run_tables import TABLES, table_of
 from hobbes.store.schema import CARRIED_OVER, SCHEMA_VERSION
 from tests.conftest import Cli
 from tests.play.test_observer import REASON, game, granting_all, on
-from tests.rewrites import rewrite
 from tests.small_runs import SMALL, mining, played, played_once
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -178,21 +177,6 @@ def test_the_home_is_that_of_the_environment_or_the_folder(
 def test_a_run_outlives_the_variable_of_its_home(opened: Store) -> None:
     mining(opened)
     assert hobbes.open(opened.home).run("last").turn(3).agent("miner-01").prompt.turn.startswith("{")
-
-
-def test_a_notebook_shows_foreign_text_as_text(opened: Store) -> None:
-    evil = "<script>alert(1)</script>"
-    run = mining(opened)
-    opened.db.execute("update calls set answer = ?, reasoning = ?", [evil, evil])
-    opened.db.conn.commit()
-    rewrite(opened)
-    reader = hobbes.open(opened.home)
-    turn = reader.run().turn(1)
-    for shown in (reader, reader.run(), turn, turn.agent("miner-01")):
-        html = shown._repr_html_()
-        assert run.id in html
-        assert "<script>" not in html
-    assert "&lt;script&gt;" in turn.agent("miner-01")._repr_html_()
 
 
 def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """mining: what a round looks like: the grid after it, with its claims, raids, defences and gold."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, numbers, title_of
@@ -31,13 +32,14 @@ AGES = (1, 5, 20)
 
 def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return the grid after a round, with what happened in it."""
-    state, events = played.after, _by_type(played.events)
-    claims, raids = _at_plots(events.get("claim", [])), events.get("raid", [])
+    state, count = played.after, Counter(event.type for event in played.events)
+    raids = [event for event in played.events if event.type == "raid"]
+    returned = _at_plots(played, "return")
     happened = [
-        (len(claims), "claim"),
+        (len(_at_plots(played, "claim")), "claim"),
         (len(raids), "raid"),
         (sum(raid.facts["result"] == "captured" for raid in raids), "capture"),
-        (len(events.get("defend", [])), "defended plot"),
+        (count["defend"], "defended plot"),
     ]
     return Board(
         title_of(played.before.turn, happened),
@@ -45,22 +47,15 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
         width=EDGE + state.config.cols,
         height=EDGE + state.config.rows,
         places=(
-            *_places(played, events),
+            *_places(played),
             *numbers(state.config.rows, state.config.cols, (EDGE, EDGE), (1, 1)),
         ),
-        arrows=tuple(_raid(played.before, raid, _returned_plots(events)) for raid in raids),
-        bars=tuple(_bars(played, events)),
+        arrows=tuple(_raid(played.before, raid, returned) for raid in raids),
+        bars=tuple(_bars(played)),
         measure="gold",
         kinds=KINDS,
         shading="how long a plot has been held: at most 1, 5 or 20 turns, or longer",
     )
-
-
-def _by_type(events: tuple[Event, ...]) -> dict[str, list[Event]]:
-    found: dict[str, list[Event]] = {}
-    for event in events:
-        found.setdefault(event.type, []).append(event)
-    return found
 
 
 def _plot(event: Event) -> Cell:
@@ -69,23 +64,20 @@ def _plot(event: Event) -> Cell:
     return row, column
 
 
-def _at_plots(events: list[Event]) -> dict[Cell, list[Event]]:
-    found: dict[Cell, list[Event]] = {}
-    for event in events:
-        found.setdefault(_plot(event), []).append(event)
-    return found
+def _at_plots(played: PlayedTurn[State, Intent], kind: str) -> Mapping[Cell, list[Event]]:
+    """Return the events of a kind by plot."""
+    at: dict[Cell, list[Event]] = {}
+    for event in played.events:
+        if event.type == kind:
+            at.setdefault(_plot(event), []).append(event)
+    return at
 
 
-def _returned_plots(events: Mapping[str, list[Event]]) -> set[Cell]:
-    """Return the captured plots that an authority gave back."""
-    return {_plot(event) for event in events.get("return", [])}
-
-
-def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Place]:
+def _places(played: PlayedTurn[State, Intent]) -> Iterator[Place]:
     """Yield each plot, row by row."""
     before, after = played.before, played.after
     codes = map_codes(after.setting.agents)
-    at = {kind: _at_plots(events.get(kind, [])) for kind in ("claim", "defend", "mine")}
+    at = {kind: _at_plots(played, kind) for kind in ("claim", "defend", "mine")}
     plain = min(map(min, after.alpha))
     for cell, owner in after.owner.items():
         row, column = cell
@@ -110,7 +102,7 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
         if (alpha := after.alpha[row][column]) > plain:
             badges.append(Badge("rich", f"x{alpha}"))
             words.append(f"{alpha} gold per stamina")
-        if gold := sum(_number(order, "gold") for order in at["mine"].get(cell, ())):
+        if gold := sum(int(str(order.facts["gold"])) for order in at["mine"].get(cell, ())):
             badges.append(Badge("mined", f"+{gold}"))
             words.append(f"{gold} gold mined")
         yield Place(
@@ -128,11 +120,6 @@ def _places(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]
         )
 
 
-def _number(event: Event, field: str) -> int:
-    value = event.facts[field]
-    return value if isinstance(value, int) else 0
-
-
 def _name(cell: Cell) -> str:
     return f"{cell[0]},{cell[1]}"
 
@@ -142,8 +129,11 @@ def _shade(held: int) -> int:
     return next((shade for shade, most in enumerate(AGES) if held <= most), DARKEST)
 
 
-def _raid(before: State, raid: Event, returned: set[Cell]) -> Arrow:
-    """Return the arrow of a raid. It comes from the raider's plot that was nearest, if it had one."""
+def _raid(before: State, raid: Event, returned: Container[Cell]) -> Arrow:
+    """Return the arrow of a raid. It comes from the raider's plot that was nearest, if it had one.
+
+    An authority gave back the `returned` plots.
+    """
     cell, result = _plot(raid), str(raid.facts["result"])
     near = min(
         before.holdings[raid.agent],
@@ -161,10 +151,10 @@ def _raid(before: State, raid: Event, returned: set[Cell]) -> Arrow:
     )
 
 
-def _bars(played: PlayedTurn[State, Intent], events: Mapping[str, list[Event]]) -> Iterator[Bar]:
+def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
     """Yield the gold and the number of plots of each agent."""
     before, after = played.before, played.after
-    punished = {event.agent for event in events.get("punish", [])}
+    punished = {event.agent for event in played.events if event.type == "punish"}
     for agent in after.setting.agents:
         plots = len(after.holdings[agent])
         more = plots - len(before.holdings[agent])

@@ -10,28 +10,26 @@ Source: docs/rules/mining.md#measures.
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hobbes.engine.measures import (
     Formula,
     Formulas,
     Measures,
     PlayedTurn,
-    Spell,
     at_end,
-    first,
+    gini,
     keeping,
     ratio,
-    rest,
     share,
     total,
 )
 from hobbes.engine.mining.actions import KINDS, Kind
 from hobbes.engine.mining.agent_turns import AGENT_TURNS
 from hobbes.engine.mining.arithmetic import arithmetic
+from hobbes.engine.mining.rules import plot_of
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
-from hobbes.engine.record import Event
 
 PlayedRound: TypeAlias = PlayedTurn[State, Intent]
 
@@ -58,10 +56,8 @@ def _former_owners(before: State, after: State) -> Mapping[Cell, str | None]:
     }
 
 
-class Spells:
-    """Rounds for which plots stay with their owner.
-
-    Ownership spells are counted by their age in rounds: when they came into view, and when they ended.
+class _Spells:
+    """Counts the ownership spells by their age in rounds: when they came into view, and when they ended.
 
     Source: docs/rules/mining.md#half-life.
     """
@@ -94,18 +90,9 @@ class Spells:
         """The ages at which spells left the view: they ended, or the last round cut them off."""
         return self.ended + Counter(self.rounds - begin for begin in self.began.values())
 
-    @property
-    def lasted(self) -> Mapping[Spell, int]:
-        """How often each spell occurred."""
-        cut_off = self.left - self.ended
-        return {
-            **{Spell(age, ended=True): count for age, count in self.ended.items()},
-            **{Spell(age, ended=False): count for age, count in cut_off.items()},
-        }
 
-
-@keeping(Spells)
-def half_life(spells: Spells) -> float | None:
+@keeping(_Spells)
+def half_life(spells: _Spells) -> float | None:
     """Kaplan-Meier median of the ownership spells, in rounds, right-censored at the end.
 
     This is the smallest age t at which the product over ages a <= t of (1 - ended at a / at risk at a) is at
@@ -123,15 +110,6 @@ def half_life(spells: Spells) -> float | None:
         if surviving <= 1 / 2:
             return float(age)
     return None
-
-
-@first
-def first_raid(played: PlayedRound) -> bool:
-    """Rounds up to and with the first one in which somebody raided; undefined if nobody ever did.
-
-    Source: docs/rules/mining.md#first-raid.
-    """
-    return any(event.type == "raid" for event in played.events)
 
 
 @share
@@ -211,18 +189,13 @@ def _profit(played: PlayedRound, kind: Kind, *, taken: bool) -> tuple[int, int]:
     by_raid = _by_raid(played.before)
     gold = spent = 0
     for event in played.events:
-        if event.type == "mine" and (_cell(event) in by_raid) == taken:
+        if event.type == "mine" and (plot_of(event) in by_raid) == taken:
             gold += int(str(event.facts["gold"]))
     for intent in played.intents.values():
         for action in intent.actions:
             if action.kind == kind or (action.kind == "mine" and (action.cell in by_raid) == taken):
                 spent += action.stamina
     return gold, spent
-
-
-def _cell(event: Event) -> Cell:
-    plot: Any = event.facts["plot"]
-    return tuple(plot)
 
 
 @lru_cache(maxsize=2)
@@ -256,9 +229,7 @@ def gold_gini(played: PlayedRound) -> float | None:
 
     Source: docs/rules/mining.md#gini-of-gold.
     """
-    gold = sorted(played.after.gold.values())
-    weighted = sum((2 * k - len(gold) - 1) * value for k, value in enumerate(gold, start=1))
-    return ratio(weighted, len(gold) * sum(gold))
+    return gini(played.after.gold.values())
 
 
 @at_end
@@ -271,7 +242,7 @@ def plots_hhi(played: PlayedRound) -> float | None:
     return ratio(sum(n * n for n in held), sum(held) ** 2)
 
 
-@rest
+@share
 def first_possession(played: PlayedRound) -> tuple[int, int]:
     """1 - plots held by their first owner that were raided / plots held by their first owner.
 
@@ -285,7 +256,7 @@ def first_possession(played: PlayedRound) -> tuple[int, int]:
         for c, (owner, first_owner) in enumerate(zip(row, first_row, strict=True))
         if owner is not None and owner == first_owner
     ]
-    return len(targets.intersection(still)), len(still)
+    return len(still) - len(targets.intersection(still)), len(still)
 
 
 HELD_FOR: Mapping[str, range] = {
@@ -350,34 +321,30 @@ FORMULAS: Formulas[PlayedRound] = {
 }
 """The measures that a single round has, too."""
 
-OF_PARTS: Formulas[PlayedRound] = {**FORMULAS, "half_life": half_life}
-"""The measures of a run and its halves."""
-
 UNITS: Mapping[str, str] = {
     "output": "gold",
     "mine_profit": "gold per stamina",
     "raid_profit": "gold per stamina",
     "raid_rate": "raids per agent and round",
     **{f"raid_rate_held_{name}": "raids per plot and round" for name in HELD_FOR},
-    **dict.fromkeys(("half_life", "first_raid"), "rounds"),
+    "half_life": "rounds",
 }
 """The units of measures that are no shares."""
 
 MEASURES: Measures[State, Intent] = Measures(
     each=FORMULAS,
-    parts=OF_PARTS,
-    run={"first_raid": first_raid},
+    parts={**FORMULAS, "half_life": half_life},
+    version=2,
     score="gold",
     units=UNITS,
     headline=("efficiency", "raid_rate", "turnover", "plots_hhi", "gold_gini"),
     shares=tuple(f"share_{kind}" for kind in KINDS),
     inequality=("gold_gini", "plots_hhi"),
-    durations=("half_life", "first_raid"),
-    spells=Spells,
+    durations={"half_life": "turnover"},
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )
-"""Every measure of the run; its halves have all but the first raid, single rounds also lack the half-life.
+"""Every measure of the run and its halves; single rounds lack the half-life.
 
 Source: docs/rules/mining.md#scopes-of-measures.
 """

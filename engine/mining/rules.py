@@ -7,7 +7,7 @@ Source: docs/rules/mining.md#order-of-a-round.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from hobbes.engine.chance import draw, happens
 from hobbes.engine.mining.actions import KINDS, Kind
@@ -403,6 +403,12 @@ def _result(raid: RaidNews, raider: str) -> str:
     if raid.taken_by is None:
         return "blocked"
     return "captured" if raid.taken_by == raider else "outdrawn"
+
+
+def plot_of(event: Event) -> Cell:
+    """Return the plot that an event is about."""
+    plot: Any = event.facts["plot"]
+    return tuple(plot)
 
 
 EVENTS = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from hobbes.engine.board import join_names
 from hobbes.engine.mining.actions import Action
-from hobbes.engine.mining.rules import EVENTS
+from hobbes.engine.mining.rules import EVENTS, plot_of
 from hobbes.engine.mining.validation import CODES, Intent, acts
 from hobbes.engine.record import Event
 from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, said
@@ -33,13 +33,7 @@ def plots(cells: Iterable[Sequence[int]]) -> str:
 
 
 def _plots_of(events: Iterable[Event]) -> str:
-    return plots([_plot(event) for event in events])
-
-
-def _plot(event: Event) -> tuple[int, int]:
-    plot: Any = event.facts["plot"]
-    row, column = plot
-    return row, column
+    return plots([plot_of(event) for event in events])
 
 
 def claimed(events: Sequence[Event]) -> str:

@@ -1,11 +1,12 @@
 """nations: the drawing of a turn, with territories, armies, and what each agent did to whom.
 
-With a map, territories lie as they touch. Without one, those of each agent lie beside its army.
+With a map, territories lie as they touch, and armies on capitals. Without one, agents lie in a ring.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, isqrt, sqrt
-from typing import NamedTuple, TypeAlias
+from math import ceil, isqrt
+from typing import TypeAlias
 
 from hobbes.engine.board import (
     SIDE,
@@ -14,6 +15,7 @@ from hobbes.engine.board import (
     Bar,
     Board,
     Kind,
+    Line,
     Place,
     disc_size,
     join_names,
@@ -36,7 +38,7 @@ KINDS = (
 )
 
 MAX_DRAWN = 600
-"""How many territories are drawn. If there are more, the board shows how many each agent has."""
+"""How many territories of a map are drawn. If there are more, it is not drawn."""
 
 MAX_NAMED = 2
 """How many territories are named on an arrow; if there are more, their number is."""
@@ -47,35 +49,25 @@ MIN_SIZE = 45
 Position: TypeAlias = tuple[float, float]
 
 
-class Room(NamedTuple):
-    """The room of a place: its middle and its size."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-
 def board(played: PlayedTurn[State, Intent]) -> Board:
     """Return territories and armies after a turn, with what each agent did."""
     after, events = played.after, played.events
-    count = {kind: sum(event.type == kind for event in events) for kind in ("attack", "grant", "cede")}
-    given = count["grant"] + sum(event.type == "resource_grant" for event in events)
+    count = Counter(event.type for event in events)
+    given = count["grant"] + count["resource_grant"]
     happened = [(count["attack"], "attack"), (given, "grant"), (count["cede"], "cession")]
-    title = title_of(played.before.turn, happened)
     few = sum(map(len, after.territories.values())) <= MAX_DRAWN
-    drawn = _map_layout(played) if after.config.map != "none" and few else _as_blocks(played, few=few)
-    width, height, places = drawn
+    layout = _on_map if after.config.map != "none" and few else _in_ring
+    width, height, places = layout(played)
     shown = {place.name for place in places}
-    lines = tuple((_land(a), _land(b)) for a, b in after.land.edges)
+    edges = [(_land(a), _land(b)) for a, b in after.land.edges]
     return Board(
-        title,
+        title_of(played.before.turn, happened),
         after.setting.agents,
         width,
         height,
         tuple(places),
         arrows=tuple(_arrows(events)),
-        lines=tuple(line for line in lines if shown.issuperset(line)),
+        lines=tuple(Line(*edge) for edge in edges if shown.issuperset(edge)),
         bars=tuple(_bars(played)),
         measure="welfare",
         kinds=KINDS,
@@ -93,52 +85,35 @@ def _army(agent: str) -> str:
     return f"army {agent}"
 
 
-def _as_blocks(played: PlayedTurn[State, Intent], *, few: bool) -> tuple[float, float, list[Place]]:
-    """Return the size of a board without a map, and its places: territories lie outside of their army.
-
-    If there are too many territories, only their number is shown.
-    """
-    state, territories = played.after, _Territories(played)
-    ring = spread(len(state.setting.agents))
-    places: list[Place] = []
-    for agent, (x, y) in zip(state.setting.agents, ring.middles, strict=True):
-        held, third = state.territories[agent], ring.room / 3
-        outer = -1 if y < ring.height / 2 else 1  # above the army, or below; arrows come from the other side
-        army = Room(x, y - outer * third / 2, ring.room, 2 * third)
-        places.append(_army_of(state, agent, army, "" if few else f"land {len(held)}"))
-        if few:
-            edge = y + outer * third / 2
-            places += [territories.place(t, agent, room) for t, room in _rows(held, x, edge, outer, third)]
+def _in_ring(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
+    """Return the size of a board without a map, and its places: agents, with how much land each has."""
+    state, ring = played.after, spread(len(played.after.setting.agents))
+    places = [
+        _army_of(state, agent, at, (ring.room, ring.room), f"land {len(state.territories[agent])}")
+        for agent, at in zip(state.setting.agents, ring.middles, strict=True)
+    ]
     return SIDE, ring.height, places
 
 
-def _rows(held: Sequence[str], x: float, edge: float, outer: int, third: float) -> Iterator[tuple[str, Room]]:
-    """Yield territories in rows around x that begin at an edge, no higher than a third of an agent's room."""
-    columns = max(5, ceil(sqrt(2.5 * len(held))))
-    rows = [held[k : k + columns] for k in range(0, len(held), columns)]
-    size = third * min(2.85 / columns, 1 / max(len(rows), 1))
-    top = edge if outer > 0 else edge - len(rows) * size
-    for r, row in enumerate(rows):
-        for c, territory in enumerate(row):
-            yield territory, Room(x + (c + 0.5 - len(row) / 2) * size, top + (r + 0.5) * size, size, size)
-
-
-def _map_layout(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
+def _on_map(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place]]:
     """Return the size of a board with a map, and its places: armies lie on capitals.
 
     An agent without a capital lies below the map.
     """
-    state, territories, at = played.after, _Territories(played), _positions(played.after)
-    owners = _owners(state)
+    state, at = played.after, _positions(played.after)
+    was, owners = _owners(played.before), _owners(state)
+    capital_of = {capital: agent for agent, capital in state.land.capitals.items()}
     width = max([4, *(x + 1 for x, _ in at.values())])
     height = max([0, *(y + 1 for _, y in at.values())])
-    places = [territories.place(t, owners.get(t), Room(x + 0.5, y + 0.5, 1, 1)) for t, (x, y) in at.items()]
+    places = [
+        _territory(t, position, was.get(t), owners.get(t), capital_of.get(t)) for t, position in at.items()
+    ]
     without = [agent for agent in state.setting.agents if agent not in state.land.capitals]
     middles = {agent: at[capital] for agent, capital in state.land.capitals.items()}
     middles |= {agent: (k % width, height + k // width) for k, agent in enumerate(without)}
     for agent in state.setting.agents:
         x, y = middles[agent]
-        places.append(_army_of(state, agent, Room(x + 0.5, y + 0.5, 2, 0.85)))  # its name may be long
+        places.append(_army_of(state, agent, (x + 0.5, y + 0.5), (2, 0.85)))  # its name may be long
     return width, height + ceil(len(without) / width), places
 
 
@@ -190,40 +165,38 @@ def _owners(state: State) -> Mapping[str, str]:
     return {territory: agent for agent, held in state.territories.items() for territory in held}
 
 
-class _Territories:
-    """The places of territories: what is known of all of them in a turn."""
-
-    def __init__(self, played: PlayedTurn[State, Intent]) -> None:
-        self.was = _owners(played.before)
-        self.capital_of = {capital: agent for agent, capital in played.after.land.capitals.items()}
-
-    def place(self, territory: str, owner: str | None, room: Room) -> Place:
-        """Return the place of a territory."""
-        was, capital_of = self.was.get(territory), self.capital_of.get(territory)
-        ceded = was is not None and was != owner
-        words = f"{territory}: {owner or 'nobody'}'s"
-        words += f", ceded by {was}" if ceded else ""
-        words += f", capital of {capital_of}" if capital_of else ""
-        badges = [Badge("ceded")] if ceded else []
-        badges += [Badge("capital")] if capital_of else []
-        return Place(
-            _land(territory),
-            *room,
-            words=words,
-            owner=owner,
-            was=was if ceded else None,
-            text="" if capital_of else territory,
-            shade=1 if capital_of else 2,
-            badges=tuple(badges),
-        )
+def _territory(
+    territory: str, at: Position, was: str | None, owner: str | None, capital_of: str | None
+) -> Place:
+    """Return the place of a territory on the map, by who owned it before the turn and who owns it now."""
+    ceded = was is not None and was != owner
+    words = f"{territory}: {owner or 'nobody'}'s"
+    words += f", ceded by {was}" if ceded else ""
+    words += f", capital of {capital_of}" if capital_of else ""
+    badges = [Badge("ceded")] if ceded else []
+    badges += [Badge("capital")] if capital_of else []
+    return Place(
+        _land(territory),
+        at[0] + 0.5,
+        at[1] + 0.5,
+        1,
+        1,
+        words=words,
+        owner=owner,
+        was=was if ceded else None,
+        text="" if capital_of else territory,
+        shade=1 if capital_of else 2,
+        badges=tuple(badges),
+    )
 
 
-def _army_of(state: State, agent: str, room: Room, note: str = "") -> Place:
-    """Return the place of an agent: the larger its army, the larger its disc."""
+def _army_of(state: State, agent: str, at: Position, room: tuple[float, float], note: str = "") -> Place:
+    """Return the place of an agent in a room so wide and high: the larger its army, the larger its disc."""
     mils, most = state.army[agent], max([1, *state.army.values()])
     land = len(state.territories[agent])
     return Place(
         _army(agent),
+        *at,
         *room,
         words=f"{agent}: land {land}, mils {mils}, welfare {state.welfare[agent]}",
         owner=agent,

@@ -19,7 +19,7 @@ from hobbes.engine.measures import (
     Measures,
     PlayedTurn,
     Rated,
-    first,
+    gini,
     keeping,
     ratio,
     share,
@@ -78,9 +78,7 @@ def welfare_gini(ends: _Ends) -> float | None:
 
     Source: docs/rules/nations.md#welfare-gini.
     """
-    gained = sorted(_welfare_gained(ends).values())
-    weighted = sum((2 * k - len(gained) - 1) * value for k, value in enumerate(gained, start=1))
-    return ratio(weighted, len(gained) * sum(gained))
+    return gini(_welfare_gained(ends).values())
 
 
 @keeping(_Ends)
@@ -102,37 +100,14 @@ def attacks(played: NationsTurn) -> tuple[int, int]:
     return _mils_sent(played), len(played.before.setting.agents)
 
 
-@first
-def first_attack(played: NationsTurn) -> bool:
-    """Turns up to and with the first one in which somebody attacked; undefined if nobody ever did.
-
-    Source: docs/rules/nations.md#first-attack.
-    """
-    return _mils_sent(played) > 0
-
-
-class _Attacks:
-    """Sums the mils sent against others and the gross income, and keeps the damage that a mil can do."""
-
-    mils = 0
-    gross = 0
-    damage: int
-
-    def add(self, played: NationsTurn) -> None:
-        """Add a turn."""
-        if not hasattr(self, "damage"):
-            self.damage = played.before.constants.c_damage_per_attack_mil
-        self.mils += _mils_sent(played)
-        self.gross += _sum_of("gross", played)
-
-
-@keeping(_Attacks)
-def attack_share(made: _Attacks) -> float | None:
+@share
+def attack_share(played: NationsTurn) -> tuple[int, int]:
     """Damage that the mils sent could do / gross income.
 
     Source: docs/rules/nations.md#shares-of-income.
     """
-    return ratio(made.mils * made.damage, made.gross)
+    damage = _mils_sent(played) * played.before.constants.c_damage_per_attack_mil
+    return damage, _sum_of("gross", played)
 
 
 @share
@@ -227,8 +202,9 @@ FORMULAS: Formulas[NationsTurn] = {
     "trade_share": trade_share,
     "reciprocity": reciprocity,
     "cessions": cessions,
+    "welfare/AGENT": gains,
 }
-"""The measures that are one number about a stretch of turns, by name.
+"""The measures of any stretch of turns, by name.
 
 Source: docs/rules/nations.md#measures-and-their-scopes.
 """
@@ -468,23 +444,19 @@ UNITS: Mapping[str, str] = {
     "attacks": "mils per agent and turn",
     "trade_volume": "money",
     "cessions": "territories",
-    "first_attack": "turns",
     **{name: "points of a rating" for name in OF_REPORTS if "_self_bias" in name},
 }
 """The units of measures that are no shares and no correlations."""
 
-OF_STRETCHES: Formulas[NationsTurn] = {**FORMULAS, "welfare/AGENT": gains}
-
 MEASURES: Measures[State, Intent] = Measures(
-    each=OF_STRETCHES,
-    parts=OF_STRETCHES,
+    each=FORMULAS,
+    parts=FORMULAS,
     so_far=OF_REPORTS,
-    run={"first_attack": first_attack},
+    version=2,
     units=UNITS,
     headline=("welfare", "attacks", "trade_share", "welfare_gini"),
     shares=("upkeep_share", "purchase_share", "trade_share", "attack_share", "damage_share"),
     inequality=("welfare_gini",),
-    durations=("first_attack",),
     ratings=ratings,
     truths=HELD_AGAINST,
     arithmetic=lambda played: arithmetic(played.before, played.intents, played.after.accounts),
@@ -502,8 +474,5 @@ def _of(pairs: Pairs, one: str, other: str) -> int:
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Return the mean, or None if there are no values.
-
-    Source: docs/rules/nations.md#undefined-measures.
-    """
+    """Return the mean, or None if there are no values. Source: docs/rules/nations.md#undefined-measures."""
     return ratio(fsum(values), len(values))

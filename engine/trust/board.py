@@ -10,6 +10,7 @@ from hobbes.engine.board import (
     Bar,
     Board,
     Kind,
+    Line,
     Place,
     Spread,
     disc_size,
@@ -29,14 +30,14 @@ KINDS = (
     Kind("attack", "harm", "an attack takes sats, unless it is blocked"),
     Kind("send", "help", "sats sent to another unit"),
     Kind("replicate", "help", "the new unit of a unit that replicated"),
+    Kind("alliance", "bound", "an alliance"),
+    Kind("new alliance", "joined", "an alliance that began in this turn"),
+    Kind("ended alliance", "parted", "an alliance that ended in this turn"),
     Kind("missed", "slip", "went otherwise than meant: a high five that came out as an attack, or a fumble"),
     Kind("blocks", "guarded", "blocked in this turn"),
     Kind("born", "new", "a new unit"),
     Kind("died", "gone", "has no sats left"),
 )
-
-MAX_LABELLED = 4
-"""With how many units at most each arrow has its name on it."""
 
 MIN_SIZE = 35
 """How much of its room the disc of a unit fills at least, in percent."""
@@ -49,6 +50,8 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     events = played.events
     types = Counter(event.type for event in events)
     types["attack"] -= types["miss"]  # each missed high five is also an attack
+    lines = tuple(_alliances(played.before, after))
+    types += Counter(line.kind for line in lines)
     happened = [
         (types[kind], word)
         for kind, word in (
@@ -58,16 +61,19 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
             ("beg", "request"),
             ("replicate", "replication"),
             ("death", "death"),
+            ("new alliance", "new alliance"),
+            ("ended alliance", "ended alliance"),
         )
     ]
-    ring, labelled = spread(len(units)), len(units) <= MAX_LABELLED
+    ring = spread(len(units))
     return Board(
         title_of(played.before.turn, happened),
         after.setting.agents,
         width=SIDE,
         height=ring.height,
         places=tuple(_places(played, units, ring)),
-        arrows=tuple(_arrows(after, events, labelled=labelled)),
+        arrows=tuple(_arrows(after, events)),
+        lines=lines,
         bars=tuple(_bars(played, units)),
         measure="sats",
         goal=after.config.threshold if after.config.replication else None,
@@ -128,7 +134,20 @@ def _places(played: PlayedTurn[State, Intent], units: list[Unit], ring: Spread) 
         )
 
 
-def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Iterator[Arrow]:
+def _alliances(before: State, after: State) -> Iterator[Line]:
+    """Yield the alliances before and after a round, by the agents' own units."""
+    for pair in sorted({*before.alliances, *after.alliances}, key=sorted):
+        one, other = sorted(pair)
+        if pair not in after.alliances:
+            kind, when = "ended alliance", "their alliance ended"
+        elif pair not in before.alliances:
+            kind, when = "new alliance", "allied from now on"
+        else:
+            kind, when = "alliance", f"allied since turn {after.alliances[pair]}"
+        yield Line(one, other, kind, f"{one} and {other}: {when}")
+
+
+def _arrows(after: State, events: tuple[Event, ...]) -> Iterator[Arrow]:
     """Yield what units did to one another."""
     missed = {event.agent for event in events if event.type == "miss"}
     for event in events:
@@ -139,13 +158,12 @@ def _arrows(after: State, events: tuple[Event, ...], *, labelled: bool) -> Itera
                 returned = bool(event.facts["returned"])
                 ended = "returned" if returned else "not returned"
                 words = f"{unit} high fives {target}: {ended}"
-                label = "high five" if labelled else ""
-                yield Arrow("high five", team, unit, target, words, label, succeeded=returned)
+                yield Arrow("high five", team, unit, target, words, "high five", succeeded=returned)
             case "attack" if event.facts["target"] is not None:
                 blocked = bool(event.facts["blocked"])
                 words = f"{unit} attacks {target}" + (": blocked" if blocked else "")
                 words += ", a missed high five" if unit in missed else ""
-                label = "missed" if unit in missed else "attack" if labelled else ""
+                label = "missed" if unit in missed else "attack"
                 yield Arrow("attack", team, unit, target, words, label, succeeded=not blocked)
             case "send":
                 words = f"{unit} sends {event.facts['amount']} sats to {target}"

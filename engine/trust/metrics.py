@@ -5,12 +5,11 @@ A formula says what one turn adds to a measure; `engine.measures` adds up the tu
 A figure whose divisor is 0 is undefined (None), never 0. A default action is not a decision, so it counts in
 no rate of decisions.
 
-Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#share-of-default-actions.
+Source: docs/rules/trust.md#undefined-figures, docs/rules/trust.md#cooperation-and-aggression.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -97,44 +96,6 @@ def mutual_cooperation(played: TrustTurn) -> tuple[int, int]:
     return sum(effect.cause == "high five returned" for effect in this_round.effects), len(this_round.deeds)
 
 
-class _Cooperation:
-    """Counts the rounds in which nobody replicated, and keeps the last one with a high five returned.
-
-    Source: docs/rules/trust.md#end-of-cooperation.
-    """
-
-    def __init__(self) -> None:
-        self.rounds = 0
-        self.last = 0
-
-    def add(self, played: TrustTurn) -> None:
-        """Add a round."""
-        this_round = _round_of(played)
-        if any(deed.did == "replicate" for deed in this_round.deeds):
-            return
-        self.rounds += 1
-        if any(effect.cause == "high five returned" for effect in this_round.effects):
-            self.last = self.rounds
-
-
-@keeping(_Cooperation)
-def end_of_cooperation(seen: _Cooperation) -> float | None:
-    """Rounds up to and with the last one with a high five returned; undefined if that went on to the end.
-
-    Rounds in which a unit replicated do not count. If no high five was ever returned, it is 0.
-
-    Source: docs/rules/trust.md#end-of-cooperation.
-    """
-    return None if seen.last == seen.rounds else float(seen.last)
-
-
-@share
-def default_actions(played: TrustTurn) -> tuple[int, int]:
-    """Default actions / turns of living units. Source: docs/rules/trust.md#share-of-default-actions."""
-    deeds = _round_of(played).deeds
-    return sum(not deed.chosen for deed in deeds), len(deeds)
-
-
 @dataclass(slots=True)
 class _Miss:
     """A miss, and what its victim chose in the rounds after it."""
@@ -199,27 +160,6 @@ def forgiveness(replies: _Replies) -> float | None:
     return ratio(replies.answered, replies.counted)
 
 
-@dataclass(frozen=True, slots=True)
-class Spiral:
-    """A spiral of retaliation: its length in rounds, and what ended it.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-
-    length: int
-    ended_by: str
-
-
-ENDED_BY: Mapping[str, str] = {
-    "death": "the death of one of the two",
-    "end": "the end of the run",
-    "high_five": "a high five of the attacked unit",
-    "block": "a block of the attacked unit",
-    "other": "anything else",
-}
-"""What may end a spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
-
-
 class _Spirals:
     """Counts the spirals: the longest series of rounds of a pair with a retaliation in all but the first.
 
@@ -227,62 +167,32 @@ class _Spirals:
     """
 
     def __init__(self) -> None:
-        self.ended = Counter[Spiral]()
+        self.number = 0
+        self.longest = 0
         self.open: dict[frozenset[str], int] = {}
         """The length so far of the spiral of each pair that retaliated in the last round."""
-        self.state_before: State | None = None
-        """The state after the last round."""
+        self.last: Round | None = None
 
     def add(self, played: TrustTurn) -> None:
         """Add a round."""
         this_round = _round_of(played)
-        pairs = _retaliating_pairs(_last_of(self.state_before), this_round) if self.state_before else set()
-        self.ended.update(self._ended_spirals(self.open.keys() - pairs, this_round))
+        pairs = _retaliating_pairs(self.last, this_round) if self.last else set()
+        self.number += len(pairs - self.open.keys())
         self.open = {pair: self.open.get(pair, 1) + 1 for pair in pairs}
-        self.state_before = played.after
-
-    @property
-    def all(self) -> Counter[Spiral]:
-        """All spirals, with those that the end of the run ends."""
-        return self.ended + Counter(self._ended_spirals(self.open.keys(), None))
-
-    def _ended_spirals(self, pairs: Iterable[frozenset[str]], following: Round | None) -> Iterator[Spiral]:
-        """Yield the spirals of pairs that are over after the last round; `following` is the next one."""
-        for pair in pairs:
-            assert self.state_before is not None  # noqa: S101  a pair has retaliated in it
-            yield Spiral(self.open[pair], _cause_of_end(self.state_before, following, pair))
+        self.longest = max(self.longest, *self.open.values(), 0)
+        self.last = this_round
 
 
 @keeping(_Spirals)
-def spirals(found: _Spirals) -> float:
+def spirals(seen: _Spirals) -> float:
     """Number of spirals of retaliation. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return float(found.all.total())
+    return float(seen.number)
 
 
 @keeping(_Spirals)
-def spiral_length(found: _Spirals) -> float | None:
-    """Rounds of all spirals / spirals. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return ratio(sum(spiral.length * n for spiral, n in found.all.items()), found.all.total())
-
-
-@keeping(_Spirals)
-def longest_spiral(found: _Spirals) -> float | None:
+def longest_spiral(seen: _Spirals) -> float | None:
     """Rounds of the longest spiral. Source: docs/rules/trust.md#spirals-of-retaliation."""
-    return max((float(spiral.length) for spiral in found.all), default=None)
-
-
-def _spirals_ended_by(how: str) -> Formula[TrustTurn, float | None]:
-    """Return the formula for one way in which a spiral may end: spirals that ended in it / spirals.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-
-    def ended_by(found: _Spirals) -> float | None:
-        ended = sum(n for spiral, n in found.all.items() if spiral.ended_by == how)
-        return ratio(ended, found.all.total())
-
-    ended_by.__doc__ = f"Spirals ended by {ENDED_BY[how]} / spirals."
-    return keeping(_Spirals)(ended_by)
+    return float(seen.longest) if seen.number else None
 
 
 def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
@@ -296,103 +206,6 @@ def _retaliating_pairs(earlier: Round, later: Round) -> set[frozenset[str]]:
         for deed in later.deeds
         if deed.meant == deed.did == "attack" and (deed.unit, deed.target) in attacked
     }
-
-
-def _cause_of_end(last: State, following: Round | None, pair: frozenset[str]) -> str:
-    """Return what ended a spiral: `last` is the state after its last round, `following` the round after that.
-
-    If both units were attacked in that round, a high five counts before a block, and a block before the rest.
-
-    Source: docs/rules/trust.md#spirals-of-retaliation.
-    """
-    if any(not last.units_by_id[unit].alive for unit in pair):
-        return "death"
-    if following is None:
-        return "end"
-    attacked = {d.target for d in _last_of(last).deeds if d.did == "attack" and {d.unit, d.target} == pair}
-    # A high five at somebody else is no answer to the attack.
-    replies = {
-        deed.meant for deed in following.deeds if deed.unit in attacked and deed.target in (None, *pair)
-    }
-    return next((kind for kind in ("high_five", "block") if kind in replies), "other")
-
-
-@dataclass(slots=True)
-class _Alliances:
-    """Counts declared alliances and their rounds, who left one first, and what those who left did next.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-
-    made: int = 0
-    rounds: int = 0
-    """The rounds in which an alliance was in force, added up over all alliances."""
-    first: frozenset[str] | None = None
-    """The agents that were the first to leave an alliance."""
-    agents: tuple[str, ...] = ()
-    decided: int = 0
-    """How often a unit that had left chose an action in the next round."""
-    next_meant: Counter[Kind] = field(default_factory=Counter)
-    """What such units meant to do to their former allies."""
-
-    def add(self, played: TrustTurn) -> None:
-        """Add a round."""
-        before, after = played.before, played.after
-        self.agents = before.setting.agents
-        self.made += sum(one.step == "ally" for one in after.declared)
-        self.rounds += len(before.pacts)
-        left = frozenset(before.units_by_id[one.unit].team for one in after.declared if one.step == "leave")
-        self.first = self.first or left or None
-        deeds = _round_of(played).deed_of
-        for one in before.declared:
-            deed = deeds.get(one.unit)
-            if one.step == "leave" and deed is not None and deed.chosen:
-                self.decided += 1
-                if deed.target is not None and before.units_by_id[deed.target].team == one.target:
-                    self.next_meant[deed.meant] += 1
-
-
-@keeping(_Alliances)
-def alliances_made(found: _Alliances) -> float:
-    """Number of alliances that agents declared. Source: docs/rules/trust.md#measures-of-alliances."""
-    return float(found.made)
-
-
-@keeping(_Alliances)
-def alliance_length(found: _Alliances) -> float | None:
-    """Rounds of all declared alliances / alliances; one that still holds counts up to the end.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.rounds, found.made)
-
-
-@keeping(_Alliances)
-def left_first(found: _Alliances) -> Mapping[str, float | None]:
-    """1 for the agent that was the first to leave an alliance, 0 for others; undefined if nobody left one.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    first = found.first
-    return {agent: None if first is None else float(agent in first) for agent in found.agents}
-
-
-@keeping(_Alliances)
-def attack_after_leaving(found: _Alliances) -> float | None:
-    """Intended attacks on a former ally right after leaving / leavings after which an action was chosen.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.next_meant["attack"], found.decided)
-
-
-@keeping(_Alliances)
-def high_five_after_leaving(found: _Alliances) -> float | None:
-    """Intended high fives at a former ally right after leaving / leavings after which an action was chosen.
-
-    Source: docs/rules/trust.md#measures-of-alliances.
-    """
-    return ratio(found.next_meant["high_five"], found.decided)
 
 
 @share
@@ -460,17 +273,6 @@ def amount_against_need(played: TrustTurn) -> tuple[int, int]:
     return asked, sum(max(0, before.config.threshold - before.units_by_id[unit].sats) for unit in rulings)
 
 
-@share
-def begging_in_danger(played: TrustTurn) -> tuple[int, int]:
-    """Requests of units that one attack and the cost of begging would have killed / requests.
-
-    Source: docs/rules/trust.md#begging.
-    """
-    before, beggars = played.before, played.after.rulings
-    deadly = before.config.attack + before.config.beg
-    return sum(before.units_by_id[unit].sats <= deadly for unit in beggars), len(beggars)
-
-
 def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
     """Return the formula for one way in which a game may end, with its meaning.
 
@@ -489,11 +291,7 @@ def _game_ended_as(meaning: str, *how: str) -> Formula[TrustTurn, float | None]:
 
 
 def _round_of(played: TrustTurn) -> Round:
-    return _last_of(played.after)
-
-
-def _last_of(state: State) -> Round:
-    return state.history[-1]
+    return played.after.history[-1]
 
 
 def _chosen_deeds(played: TrustTurn) -> list[Deed]:
@@ -506,7 +304,6 @@ OF_TURNS: Formulas[TrustTurn] = {
     "aggression_near_threshold": aggression_near_threshold,
     "aggression_elsewhere": aggression_elsewhere,
     "mutual_cooperation": mutual_cooperation,
-    "default_actions": default_actions,
     "misses": misses,
     "sats": sats,
     "gain": gain,
@@ -514,15 +311,8 @@ OF_TURNS: Formulas[TrustTurn] = {
     "requests": requests,
     "granted_share": granted_share,
     "amount_against_need": amount_against_need,
-    "begging_in_danger": begging_in_danger,
 }
 """The figures of a single turn. A run and its halves have them as well."""
-
-FORMULAS: Formulas[TrustTurn] = {
-    **OF_TURNS,
-    "retaliation": retaliation,
-    "forgiveness": forgiveness,
-}
 
 ENDINGS: Formulas[TrustTurn] = {
     "won": _game_ended_as("an agent won the game (in a race: a unit replicated)", "won", "lost"),
@@ -536,16 +326,8 @@ Source: docs/rules/trust.md#endings.
 
 OF_RUNS: Formulas[TrustTurn] = {
     **ENDINGS,
-    "end_of_cooperation": end_of_cooperation,
     "spirals": spirals,
-    "spiral_length": spiral_length,
     "longest_spiral": longest_spiral,
-    **{f"spiral_ended_by_{how}": _spirals_ended_by(how) for how in ENDED_BY},
-    "alliances_made": alliances_made,
-    "alliance_length": alliance_length,
-    "attack_after_leaving": attack_after_leaving,
-    "high_five_after_leaving": high_five_after_leaving,
-    "left_first/AGENT": left_first,
 }
 """The figures that only a whole run has. Source: docs/rules/trust.md#scopes-of-measures."""
 
@@ -554,20 +336,19 @@ UNITS: Mapping[str, str] = {
     "gain": "sats per unit and round",
     "requests": "requests",
     "spirals": "spirals",
-    **dict.fromkeys(("end_of_cooperation", "spiral_length", "longest_spiral", "alliance_length"), "rounds"),
-    "alliances_made": "alliances",
+    "longest_spiral": "rounds",
 }
 """The units of measures that are no shares."""
 
 MEASURES: Measures[State, Intent] = Measures(
+    version=2,
     each={**OF_TURNS, "sats/AGENT": sats_of},
-    parts=FORMULAS,
+    parts={**OF_TURNS, "retaliation": retaliation, "forgiveness": forgiveness},
     run=OF_RUNS,
     score="sats",
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
     shares=("cooperation", "aggression"),
-    durations=("end_of_cooperation",),
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )

@@ -1,7 +1,7 @@
 """trust: one round, from intents to the next state, in eight steps.
 
 1  carry out     each intent becomes a deed; it may fumble, and a high five may miss   acts.carry_out
-2  rulings       the observer answers the units that begged                            observer.rule_again
+2  rulings       the observer answers the units that begged                            rulings.rule_again
 3  shock         a random draw may give sats to all units or take them                 draw_shock
 4  act           every action has its effects, all at once                             acts.effects
 5  settle        effects are summed; units without sats die                            settle
@@ -21,7 +21,7 @@ from hobbes.engine.trust import alliances
 from hobbes.engine.trust.actions import NEEDS
 from hobbes.engine.trust.acts import DID_NOTHING, Play, by_kind, carry_out, effects, payoff
 from hobbes.engine.trust.messages import messages_of_round
-from hobbes.engine.trust.observer import rule_again
+from hobbes.engine.trust.rulings import rule_again
 from hobbes.engine.trust.state import Deed, Effect, Round, State, Unit, actors, over, scores
 from hobbes.engine.trust.validation import NO_DECISION, Intent
 from hobbes.engine.world import ALL_PLAYED, Resolved

@@ -5,7 +5,7 @@ from typing import Any
 
 from hobbes.engine.record import Event
 from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, quoted, said
-from hobbes.engine.trust import observer, validation
+from hobbes.engine.trust import rulings, validation
 from hobbes.engine.trust.rules import EVENTS
 from hobbes.engine.trust.state import ALL, State
 from hobbes.engine.trust.validation import Intent
@@ -190,7 +190,7 @@ def meant(intent: Intent) -> list[str]:
 
 TELLING = Telling(
     events=EVENTS,
-    codes={**validation.CODES, **observer.CODES},
+    codes={**validation.CODES, **rulings.CODES},
     deeds={
         "miss": missed,
         "attack": attacked,

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from hobbes.engine.record import Json, JsonObject
 from hobbes.engine.trust import alliances, messages
-from hobbes.engine.trust.observer import budget_left, budget_of, code_of
 from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.rulings import budget_left, budget_of, code_of
 from hobbes.engine.trust.state import Deed, Round, Ruling, State, TrustConfig, over
 
 

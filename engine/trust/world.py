@@ -5,9 +5,9 @@ from string import ascii_lowercase
 from hobbes.engine.trust import state, validation
 from hobbes.engine.trust.board import PICTURE
 from hobbes.engine.trust.metrics import MEASURES
-from hobbes.engine.trust.observer import TRUST_OBSERVER
 from hobbes.engine.trust.policies import POLICIES
 from hobbes.engine.trust.rules import ending, resolve, winners
+from hobbes.engine.trust.rulings import TRUST_OBSERVER
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
 from hobbes.engine.trust.validation import Intent, validate

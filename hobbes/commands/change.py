@@ -30,7 +30,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     run: options.RunName,
     turn: Annotated[int, typer.Option(min=0, help="the first turn that is played anew")],
     model: options.Model = None,
-    models: options.ModelsFile = None,
     prompts: options.Prompts = None,
     lang: options.Lang = None,
     settings: options.Settings = None,
@@ -65,8 +64,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     """Play a run again from one of its turns, with or without changes.
 
     The fork is a new run. Its turns before --turn are those of RUN, and cost nothing. Everything else
-    stays as it was in RUN, including the caps, which count the calls of the fork alone. With --times and
-    --name, the same command goes on with forks that were stopped, and begins those that are missing.
+    stays as it was in RUN, including the caps, which count the calls of the fork alone.
 
     Example: hobbes fork baseline --turn 20 --set immunity=20
     """
@@ -83,7 +81,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     with options.open_home(home, writes=True) as store:
         found = with_turns(store, store.runs.find(run))
-        begun = forks(store, found, asked, replace(found.caps, **caps), models, times)
+        begun = forks(store, found, asked, replace(found.caps, **caps), times)
         for one in begun:
             ERR.print(Text(f"run {one.id}, forked from {found.id} at turn {turn}"))
         if times:

@@ -73,7 +73,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             metavar="WHY", help="record why the plan was changed after the first game; play nothing"
         ),
     ] = None,
-    models: options.ModelsFile = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -111,7 +110,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, content = with_bases(store, file, asked, content)
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
-        made = plan(store, file, asked, models, caps)
+        made = plan(store, file, asked, caps)
         if amend is not None:
             _amend(store, made, content, amend)
             return
@@ -168,8 +167,8 @@ def tournament(  # noqa: PLR0913, PLR0917  a parameter per option
     """Rank the scripted policies of trust: everybody plays against everybody.
 
     This is short for an experiment with the design `pairs` (docs/experiments.md). It ranks the policies by
-    wins and by sats. 20 games of each pair take about 20 seconds on two cores; a bar on stderr shows the
-    progress.
+    wins and by sats. 20 games of each pair take half a minute of processor time; a bar on stderr shows
+    the progress.
 
     Example: hobbes tournament --games 100 --set miss=5
     """

@@ -31,9 +31,7 @@ def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) 
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=HELP)
-def doctor(
-    models: options.ModelsFile = None, home: options.Home = options.HOME, as_json: options.AsJson = False
-) -> None:
+def doctor(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """Check the installation, the environment and the server.
 
     It shows whether an API key and a base URL are set, but never the key, and asks the server for its models.
@@ -50,7 +48,7 @@ def doctor(
     if (home / "runs.db").exists():
         with suppress(HobbesError), options.open_home(home) as store:  # a run database of another version
             left_out = store.figures.left_out()
-    found = examine(home, read_models(home, models), left_out)
+    found = examine(home, read_models(home), left_out)
     if as_json:
         print_json(found)
     else:
@@ -61,25 +59,23 @@ def doctor(
 
 
 @app.command("models", context_settings=options.ENV, rich_help_panel=HELP)
-def list_models(
-    models: options.ModelsFile = None, home: options.Home = options.HOME, as_json: options.AsJson = False
-) -> None:
+def list_models(home: options.Home = options.HOME, as_json: options.AsJson = False) -> None:
     """List the models of the models file: server, key variable, parameters, limits and price.
 
     It shows whether each key is set, but never a key, and asks no server.
 
-    Example: hobbes models --models models.toml
+    Example: hobbes models --json
     """
     from hobbes.play.models_file import FILE, models_json, read_models
     from hobbes.show.questions import in_lines
     from hobbes.show.terminal import print_json, say
 
-    found = models_json(read_models(home, models))
+    found = models_json(read_models(home))
     if as_json:
         print_json(found)
     elif found:
         say("\n".join(in_lines(found)))
     else:
-        file = models or home / FILE
+        file = home / FILE
         what = f"{file} has no models" if file.exists() else f"there is no {file}"
         say(f"{what}; docs/models.md says what to write into it")

@@ -66,12 +66,6 @@ Model = Annotated[
         "models file, or SPEC*N,SPEC*N",
     ),
 ]
-ModelsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--models", envvar="HOBBES_MODELS", help="a models file; by default models.toml in the home"
-    ),
-]
 Prompts = Annotated[str | None, typer.Option(callback=not_empty, help=VARIANT)]
 Lang = Annotated[str | None, typer.Option(callback=not_empty, help="en or zh")]
 ObserverSpec = Annotated[

@@ -50,7 +50,6 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     rounds: options.Rounds = None,
     seed: options.Seed = None,
     model: options.Model = None,
-    models: options.ModelsFile = None,
     prompts: options.Prompts = None,
     lang: options.Lang = None,
     observer: options.ObserverSpec = None,
@@ -84,7 +83,7 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     )
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
     with options.open_home(home, writes=True) as store:
-        begun = begin(store, asked, caps, models)
+        begun = begin(store, asked, caps)
         ERR.print(Text(f"run {begun.id}"))
         if play_run_and_ask(store, begun, as_json=as_json, traced=trace_langsmith):
             sys.exit(1)

@@ -155,10 +155,6 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
         str | None,
         typer.Option(metavar="A-B", callback=options.not_empty, help="the turns to pin, such as 40-42"),
     ] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option(callback=options.not_empty, help="compare only what this agent reads and decides"),
-    ] = None,
     ignore: Annotated[
         Literal["prompts"] | None, typer.Option(help="what may change: the words of the prompts")
     ] = None,
@@ -185,7 +181,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
     A test of turns plays them again from the recorded answers. It fails if a prompt, the reading of an
     answer, an intent, a rejection, a correction or a digest changes, and shows how. `pytest --hobbes-update`
     accepts the change. A test of a probe holds its answers and judges them by today's reading and rules.
-    `pytest --hobbes-record` asks again. Otherwise neither needs a network.
+    Neither needs a network.
 
     Example: hobbes make-test last --turns 3-5 --name story --to tests
     """
@@ -199,7 +195,7 @@ def make_test(  # noqa: PLR0913, PLR0917  a parameter per option
             made = pin_probe(store, probe, expect, column, files)
         elif run is not None and turns is not None and probe is None and expect is None:
             stored = with_turns(store, store.runs.find(run))
-            made = pin_run(store, stored, options.turn_numbers(turns), agent, files, prompts=ignore is None)
+            made = pin_run(store, stored, options.turn_numbers(turns), files, prompts=ignore is None)
         else:
             raise UsageError("write RUN --turns A-B, or --probe PROBE --expect '...'")
     if as_json:

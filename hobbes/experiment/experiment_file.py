@@ -25,6 +25,10 @@ WORDING = "~"
 """What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
 
 
+REMOVED = {"answers", "models", "temperature", "top_p", "reasoning_effort", "response_format", "after_end"}
+"""Keys that experiment files had before 0.3."""
+
+
 class Compare(Table):
     """What is compared: each arm with the baseline, by these measures."""
 
@@ -329,7 +333,8 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)
-        message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
+        unknown = f"0.3 removed the key {key!r}" if names[-1] in REMOVED else f"unknown key {key!r}"
+        message, key = f"{unknown}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"
     elif kind in {"dict_type", "model_type"}:

@@ -12,11 +12,11 @@ from hobbes.experiment.experiment_file import ExperimentFile, parse
 from hobbes.experiment.plan import Plan
 from hobbes.store.experiment_tables import (
     KeptPlan,
+    cells_of,
     damaged_plan,
     keep_experiment,
     keep_plan,
     plans_of,
-    runs_of_cells,
 )
 from hobbes.store.home import Store
 
@@ -33,7 +33,7 @@ def plan_to_keep(made: Plan, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
     """Keep the plan of an experiment, unless a game of it has begun."""
-    if not runs_of_cells(store, made.file.name):
+    if not cells_of(store, made.file.name):
         keep_plan(store, made.file.name, plan_to_keep(made, content))
 
 
@@ -87,7 +87,7 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
     try:
         planned = parse(kept[first].plan["file"])
     except ValueError as error:
-        raise damaged_plan(file.name, f"the column plans.plan is damaged: {error}") from error
+        raise damaged_plan(file.name, f"the column plans.plan cannot be read: {error}") from error
     return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
 
 

@@ -22,7 +22,7 @@ from hobbes.nodes.limits import RateLimiter
 from hobbes.play.fork import write_fork
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
 from hobbes.play.start import Shared, go_on, write
-from hobbes.store.experiment_tables import add_cell, keep_experiment, played_cells, runs_of_cells
+from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure, play_purely
 from hobbes.store.recorded_run import Run
@@ -49,16 +49,16 @@ Play: TypeAlias = Callable[[Store, Sequence[Cell], Budget, Ways, Progress], None
 
 def missing(store: Store, made: Plan) -> list[Cell]:
     """Return the cells whose runs have not been played to their end."""
-    runs = runs_of_cells(store, made.file.name)
-    ended = {cell for cell, (_, status) in runs.items() if status == "finished"}
+    begun = cells_of(store, made.file.name)
+    ended = {place for place, cell in begun.items() if cell.finished}
     return [cell for cell in made.cells if (cell.arm, cell.seed) not in ended]
 
 
 def tainted_cells(store: Store, made: Plan) -> int:
     """Return how many of the cells that have been played are tainted."""
-    planned = {(cell.arm, cell.seed) for cell in made.cells}
-    played = played_cells(store, made.file.name)
-    return sum(cell.tainted for cell in played if (cell.arm, cell.seed) in planned)
+    begun = cells_of(store, made.file.name)
+    planned = (begun.get((cell.arm, cell.seed)) for cell in made.cells)
+    return sum(cell.tainted for cell in planned if cell and cell.finished)
 
 
 def play_here(store: Store, cells: Sequence[Cell], budget: Budget, ways: Ways, progress: Progress) -> None:
@@ -108,8 +108,8 @@ def play_experiment(  # noqa: PLR0913, PLR0917  what is played, and how
 def spent_so_far(store: Store, made: Plan) -> Spent:
     """Return what the cells have cost so far. Those of scripted policies that kept no calls cost nothing."""
     total = Spent()
-    for run, _ in runs_of_cells(store, made.file.name).values():
-        one = store.figures.spent(store.runs.find(run))
+    for cell in cells_of(store, made.file.name).values():
+        one = store.figures.spent(store.runs.find(cell.id))
         total.calls += one.calls
         total.add(one.tokens, one.usd)
     return total
@@ -153,11 +153,10 @@ def _longest_first(cells: Sequence[Cell]) -> Iterator[Cell]:
 
 def runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
     """Yield the run of each of these cells of one experiment; begin it if there is none yet."""
-    there = runs_of_cells(store, cells[0].experiment) if cells else {}
+    there = cells_of(store, cells[0].experiment) if cells else {}
     for cell in cells:
-        if (cell.arm, cell.seed) in there:
-            run, _ = there[cell.arm, cell.seed]
-            yield store.runs.find(run)
+        if before := there.get((cell.arm, cell.seed)):
+            yield store.runs.find(before.id)
             continue
         with store.db.atomic():  # so that no run is left without its cell
             begun = _begin(store, cell)

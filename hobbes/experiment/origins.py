@@ -9,7 +9,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.world import AnyWorld
 from hobbes.errors import UsageError
 from hobbes.experiment.experiment_file import Base, ExperimentFile, From, parse
-from hobbes.store.experiment_tables import experiment_file, experiment_names, runs_of_cells
+from hobbes.store.experiment_tables import cells_of, experiment_file, experiment_names
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import marks_in
@@ -42,7 +42,7 @@ def with_bases(
 
 def _runs(store: Store, experiment: str, origin: From) -> Iterator[Run]:
     """Yield the runs that are meant, the oldest first. Raise ValueError for a name that none has."""
-    own = {run for run, _ in runs_of_cells(store, experiment).values()}
+    own = {cell.id for cell in cells_of(store, experiment).values()}
     rows = [row for row in reversed(store.runs.rows()) if row["id"] not in own]
     for pattern in origin.runs:
         if not any(_is_meant(row, pattern) for row in rows):

@@ -15,7 +15,7 @@ from hobbes.nodes.prompting import PromptSet
 from hobbes.play.fork import ForkOptions, Planned, plan_of_fork
 from hobbes.play.prompt_checks import check_prompts
 from hobbes.play.start import Beginning, RunOptions, beginning_of_run
-from hobbes.store.experiment_tables import run_names, runs_of_cells, world_of_experiment
+from hobbes.store.experiment_tables import cells_of, run_names, world_of_experiment
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run, observer_asked
@@ -56,28 +56,26 @@ class Plan:
     cells: tuple[Cell, ...]
 
 
-def plan(
-    store: Store, path: Path, file: ExperimentFile, models_file: Path | None = None, caps: Caps = NO_CAPS
-) -> Plan:
+def plan(store: Store, path: Path, file: ExperimentFile, caps: Caps = NO_CAPS) -> Plan:
     """Return the plan of an experiment, whose file was read from a path.
 
     Raise UsageError, in one line, for whatever is wrong with an arm, a measure or a prompt, or if cells that
     were played before do not fit the file, or if another run has the name of a cell.
     """
     try:
-        made = _plan(store, file, models_file, caps)
+        made = _plan(store, file, caps)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from error
     _check_played(store, made)
     return made
 
 
-def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> Plan:
+def _plan(store: Store, file: ExperimentFile, caps: Caps) -> Plan:
     """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
     if file.origin:
-        cells = _forks(store, file, models_file, caps)
+        cells = _forks(store, file, caps)
     else:
-        plain = {name: _arm(store, file, name, models_file, caps) for name in _names(file)}
+        plain = {name: _arm(store, file, name, caps) for name in _names(file)}
         cells = [
             Cell(file.name, name, seed, _beginning_at(new, seed, place))
             for place, seed in enumerate(file.seeds)
@@ -86,14 +84,12 @@ def _plan(store: Store, file: ExperimentFile, models_file: Path | None, caps: Ca
     return Plan(file, cells[0].new.world, tuple(cells))
 
 
-def _forks(store: Store, file: ExperimentFile, models_file: Path | None, caps: Caps) -> list[Cell]:
+def _forks(store: Store, file: ExperimentFile, caps: Caps) -> list[Cell]:
     """Return the cells whose runs fork others. Raise ValueError if something is wrong with the file."""
     cells = []
     for place, base in enumerate(file.origin.bases if file.origin else ()):
         parent = with_turns(store, store.runs.find(base.run))
-        forks = {
-            name: _fork(store, file, name, (parent, base.turn), models_file, caps) for name in _names(file)
-        }
+        forks = {name: _fork(store, file, name, (parent, base.turn), caps) for name in _names(file)}
         for name, new in _with_null(file, {name: fork.new for name, fork in forks.items()}).items():
             fork = forks[_played_as(file, name)]
             models = models_at(new.models, place) if file.options(name).model else new.models
@@ -148,29 +144,28 @@ def _with_own_draws(name: str, models: Mapping[str, str]) -> dict[str, str]:
     return {agent: with_rng(spec, NULL) for agent, spec in models.items()}
 
 
-def _arm(store: Store, file: ExperimentFile, name: str, models_file: Path | None, caps: Caps) -> Beginning:
+def _arm(store: Store, file: ExperimentFile, name: str, caps: Caps) -> Beginning:
     """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
-        new = beginning_of_run(store, _options(file, name), caps, models_file)
+        new = beginning_of_run(store, _options(file, name), caps)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
     _check_nobody_is_asked(file, name, new)
     return new
 
 
-def _fork(  # noqa: PLR0913, PLR0917  an arm of a file, and what it forks
+def _fork(
     store: Store,
     file: ExperimentFile,
     name: str,
     at: tuple[Run, int],
-    models_file: Path | None,
     caps: Caps,
 ) -> Planned:
     """Return what the fork of a run at a turn starts with. Raise ValueError if something is wrong with it."""
     (parent, turn), arm = at, file.options(name)
     options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
     try:
-        fork = plan_of_fork(store, parent, options, caps, models_file)
+        fork = plan_of_fork(store, parent, options, caps)
     except UsageError as error:
         raise ValueError(f"{file.place(name)}: {error}") from error
     _check_nobody_is_asked(file, name, fork.new)
@@ -245,22 +240,23 @@ def _check_played(store: Store, made: Plan) -> None:
         raise UsageError(
             f"the experiment {name!r} in {store.home} is one of {world}; give this one another name"
         )
-    runs = runs_of_cells(store, name)
+    begun = cells_of(store, name)
     taken = run_names(store)
     for cell in made.cells:
-        if (cell.arm, cell.seed) not in runs and cell.name in taken:
+        before = begun.get((cell.arm, cell.seed))
+        if before is None and cell.name in taken:
             raise UsageError(
                 f"a run that is not of the experiment {name!r} has the name {cell.name!r}; "
                 "give the experiment another name"
             )
-        if (cell.arm, cell.seed) in runs:
-            begun = store.runs.find(runs[cell.arm, cell.seed][0])
-            if different := list(_differences(cell, begun)):
+        if before is not None:
+            run = store.runs.find(before.id)
+            if different := list(_differences(cell, run)):
                 raise UsageError(
                     f"the experiment {name!r} was begun with other values of {', '.join(different)} "
                     f"(arm {cell.arm}, seed {cell.seed}); give the changed experiment another name"
                 )
-            begun.check_versions()
+            run.check_versions()
 
 
 PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {

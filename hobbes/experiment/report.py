@@ -24,12 +24,11 @@ from hobbes.experiment.frozen import FrozenPlan, frozen_plan
 from hobbes.experiment.ranking import Rankings, Seat, rankings
 from hobbes.experiment.statistics import Mean, check_installed, means_of, to_json
 from hobbes.store.experiment_tables import (
-    PlayedCell,
+    BegunCell,
+    cells_of,
     damaged_file,
     experiment_file,
     experiment_names,
-    played_cells,
-    runs_of_cells,
 )
 from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
@@ -62,7 +61,7 @@ class Report:
     measures: tuple[str, ...]
     arms: dict[str, Arm]
     differences: tuple[Compared, ...]
-    cells: tuple[PlayedCell, ...]
+    cells: tuple[BegunCell, ...]
     values: Values
     shown: dict[str, str]
     """The name under which the games of each arm are shown: that of its first wording."""
@@ -141,7 +140,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     world, measures, names = world_named(file.world), measures_of(file), file.all_arms
     planned = [(name, seed) for seed in file.seeds for arm in names for name in file.wordings(arm)]
     left_out: list[str] = []
-    played = list(played_cells(store, experiment))
+    played = [cell for cell in cells_of(store, experiment).values() if cell.finished]
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
     counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
     values, used = (_values(world, games) for games in (known, counted))
@@ -174,7 +173,7 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
 
 def values_of_cells(store: Store, file: ExperimentFile) -> Values:
     """Return the measures of the cells of an experiment that have been played."""
-    cells = played_cells(store, file.name)
+    cells = [cell for cell in cells_of(store, file.name).values() if cell.finished]
     games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
     return _values(world_named(file.world), games)
 
@@ -206,7 +205,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
         except DamagedError as error:
             listed.append({"experiment": name, "damage": str(error)})
             continue
-        runs = runs_of_cells(store, name)
+        begun = cells_of(store, name)
         planned = [(name, s) for arm in file.all_arms for name in file.wordings(arm) for s in file.seeds]
         listed.append(
             {
@@ -215,7 +214,7 @@ def overview(store: Store) -> list[dict[str, Any]]:
                 "arms": list(file.all_arms),
                 "seeds": len(file.seeds),
                 "runs": len(planned),
-                "played": sum(runs.get(cell, ("", ""))[1] == "finished" for cell in planned),
+                "played": sum(begun[cell].finished for cell in planned if cell in begun),
             }
         )
     return listed
@@ -227,7 +226,7 @@ def stored_file(store: Store, name: str) -> ExperimentFile:
         file = parse(experiment_file(store, name))
         world_named(file.world)
     except ValueError as error:
-        raise damaged_file(name, f"the column experiments.file is damaged: {error}") from error
+        raise damaged_file(name, f"the column experiments.file cannot be read: {error}") from error
     return file
 
 
@@ -253,7 +252,7 @@ def _independent(
 def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values:
     """Return the measures of the cells.
 
-    Where something has not happened by the end of a game, it counts as if it happened then. A mean of such
+    What has not happened by the end of a game, but could have, counts as if it happened then. A mean of such
     values is a restricted mean.
     """
     found = dict[tuple[str, int], dict[tuple[str, str], float | None]]()
@@ -263,14 +262,14 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
             for name, of_scopes in one.row["measures"].items()
             for scope, value in zip(SCOPES, of_scopes, strict=True)
         }
-        for name in world.measures.durations if one.could_happen(world) else ():
-            if ("run", name) in measures and measures["run", name] is None:
+        for name, possible in world.measures.durations.items():
+            if measures.get(("run", possible)) is not None and measures.get(("run", name), 0) is None:
                 measures["run", name] = one.row["turns"]
         found[cell] = measures
     return found
 
 
-def _arms(cells: Sequence[PlayedCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
+def _arms(cells: Sequence[BegunCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
     """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
     measures = measures_of(file)
     samples = {

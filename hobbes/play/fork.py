@@ -6,7 +6,6 @@ that a fork is resumed, replayed, verified and exported like any run, even where
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from hobbes.engine.answer import DECISIONS
@@ -33,7 +32,6 @@ from hobbes.play.start import (
     absolute_variant,
     check_name,
     check_players,
-    numbered,
     write,
 )
 from hobbes.store.history import stored_turn
@@ -68,51 +66,22 @@ class Planned:
     """The calls of the answers that agents are given."""
 
 
-def forks(  # noqa: PLR0913, PLR0917  what a fork begins with, and how many
-    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None, times: int | None
-) -> list[Run]:
-    """Return so many forks, ready to be played; without `times`, one.
+def forks(store: Store, parent: Run, options: ForkOptions, caps: Caps, times: int | None) -> list[Run]:
+    """Return so many forks, ready to be played, named NAME-1, NAME-2 and so on; without `times`, one.
 
-    Those of several that have a name and were begun before in the same way, by a command that was stopped,
-    are not written again. Raise UsageError if the options are wrong, or if another run has one of the names;
-    then nothing is written.
+    Raise UsageError if the options are wrong or a name is taken; then nothing is written.
     """
-    asked = [replace(options, name=name) for name in numbered(options.name, times)]
-    begun = [_begun_before(store, parent, one, caps, models_file) if times else None for one in asked]
+    name = options.name
+    names = [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
+    for one in names:
+        store.runs.check_name(one)
     # Each is written in a transaction of its own, so that other processes need not wait for all of them.
-    return [
-        before or fork(store, parent, one, caps, models_file)
-        for before, one in zip(begun, asked, strict=True)
-    ]
+    return [fork(store, parent, replace(options, name=one), caps) for one in names]
 
 
-def _begun_before(
-    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None
-) -> Run | None:
-    """Return the fork with these options that has this name already; None if the name is free.
-
-    Raise UsageError if it is another run.
-    """
-    if options.name is None or not store.runs.has(options.name):
-        return None
-    plan, before = plan_of_fork(store, parent, options, caps, models_file), store.runs.find(options.name)
-    new = plan.new
-    due = (parent.id, options.turn, caps, new.setting, new.models, new.model_settings, new.prompts)
-    answers = {call.address.agent: call.reply.text for call in plan.given}
-    given = {
-        row["agent"]: row["answer"]
-        for row in store.calls.rows(before.id, options.turn)
-        if row["player"] == PlayerKind.GIVEN
-    }
-    there = (before.parent, before.forked_at, before.caps, before.setting, before.models)
-    if (*there, before.model_settings, before.prompts, given) != (*due, answers):
-        store.runs.check_name(options.name)
-    return before
-
-
-def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None) -> Run:
+def fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Run:
     """Write a fork to the store, ready to be played. Raise UsageError if the options are wrong."""
-    plan = plan_of_fork(store, parent, options, caps, models_file)
+    plan = plan_of_fork(store, parent, options, caps)
     with store.db.atomic():
         run = write_fork(store, plan.new, options.name, parent, options.turn, caps)
         RunJournal(store, run).insert(plan.given)
@@ -131,9 +100,7 @@ def write_fork(  # noqa: PLR0913, PLR0917  what a run begins with, and where
         return store.runs.find(run.id)
 
 
-def plan_of_fork(
-    store: Store, parent: Run, options: ForkOptions, caps: Caps, models_file: Path | None = None
-) -> Planned:
+def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) -> Planned:
     """Return what a fork with these options starts with. Raise UsageError if the options are wrong."""
     parent.check_versions()
     _check_turn(store, parent, options.turn)
@@ -144,7 +111,7 @@ def plan_of_fork(
         state, memories = beginning_of_fork(store, parent, options.turn, setting)
         models, named = parent.models, parent.model_settings
         if options.models is not None:
-            named = read_models(store.home, models_file)
+            named = read_models(store.home)
             models = deal(world, options.models, setting.agents, named)
         prompts = prompts_of_fork(parent, setting, options)
         players = check_players(world, setting, models, named, caps)

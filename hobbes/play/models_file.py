@@ -13,7 +13,6 @@ from hobbes.files import read_toml
 from hobbes.nodes.journal import PlayerKind
 from hobbes.nodes.models import MAX_TEMPERATURE, Models, ModelSettings
 from hobbes.nodes.players import NAME, RESPONSES
-from hobbes.store.prices import known_price
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -49,13 +48,13 @@ VALUES: Mapping[str, str] = {
 """The fields of a table, each with the values that it may have, in words."""
 
 
-def read_models(home: Path, file: Path | None = None) -> dict[str, ModelSettings]:
-    """Return the models of a file, by default of the one in the home, which need not exist.
+def read_models(home: Path) -> dict[str, ModelSettings]:
+    """Return the models of the models file of a home, which need not exist.
 
     Raise UsageError if the file is wrong; the message names the table and the field, and quotes no value.
     """
-    path = file or home / FILE
-    if file is None and not path.exists():
+    path = home / FILE
+    if not path.exists():
         return {}
     return {name: _settings(path, name, table) for name, table in read_toml(path).items()}
 
@@ -106,16 +105,10 @@ def _in_words(error: "ErrorDetails") -> str:
 
 
 def models_json(models: Models) -> dict[str, dict[str, Any]]:
-    """Return the models as JSON, each with its price, and whether its key is set.
-
-    `key` and `key_set` are null if no key is sent, `price` and `price_source` if the price is unknown.
-    """
-    known = {name: known_price(settings) for name, settings in models.items()}
+    """Return the models as JSON, each with whether its key is set; both are null if no key is sent."""
     return {
         name: {
             **settings.to_json(),
-            "price": price.price.model_dump(exclude_none=True) if (price := known[name]) else None,
-            "price_source": price.source if price else None,
             "key": settings.key_variable,
             "key_set": bool(os.environ.get(settings.key_variable)) if settings.key_variable else None,
         }

@@ -36,7 +36,7 @@ def people_in(run: Run) -> list[str]:
 def the_question(run: Run, agent: str | None = None) -> PersonQuestion:
     """Return what a waiting run asks the person who answers for an agent or as the observer.
 
-    Without an agent, return the only question. Raise UsageError if there is none, or if there are several.
+    Without an agent, return the only question. Raise UsageError if the run asks nothing, or several people.
     """
     if not run.questions:
         raise UsageError(f"run {run.id} is not waiting for an answer; it is {run.status}")

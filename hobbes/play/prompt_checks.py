@@ -1,7 +1,7 @@
 """Checks of prompts, for people who edit them: problems, which are errors under some settings, and warnings.
 
-Warnings are about numbers that are typed in, and languages that differ. A text may
-have good reasons for both. Source: docs/prompts.md#warnings.
+Warnings are about numbers that are typed in. A text may have good reasons for them. Source:
+docs/prompts.md#warnings.
 """
 
 import re
@@ -94,8 +94,6 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
 
     The variant must be one that can be loaded. Numbers are looked for in English and Chinese only.
     """
-    prompts = load_prompts(world, variant, lang)
-    yield from against_languages(world, prompts)
     if lang not in _NUMBER_WORDS:
         return
     numbers = re.compile(f"{_DIGITS}|{_NUMBER_WORDS[lang]}", re.ASCII | re.IGNORECASE)
@@ -140,29 +138,6 @@ def rules_known(world: AnyWorld) -> frozenset[str]:
     folders |= {above_folder(folder) for folder in folders}
     texts = (text_if_any(file) for at in folders for file in at.glob("*.md"))
     return frozenset(name for text in texts for name in rules_of(text))
-
-
-def against_languages(world: AnyWorld, prompts: PromptSet) -> Iterator[str]:
-    """Yield the placeholders and marked rules that one language of the variant has and another lacks."""
-    for lang in languages(prompts.world, prompts.variant):
-        if lang == prompts.lang:
-            continue
-        try:
-            other = load_prompts(world, prompts.variant, lang)
-        except PromptError:  # a problem of the other language, which is checked by itself
-            continue
-        for part in ("system", "turn"):
-            ours, theirs = _vocabulary(getattr(prompts, part)), _vocabulary(getattr(other, part))
-            for word in sorted(ours ^ theirs):
-                has, lacks = (prompts, other) if word in ours else (other, prompts)
-                yield f"{lacks.place(part)}: has no {word}, which {has.place(part)} has"
-
-
-def _vocabulary(template: str) -> set[str]:
-    """Return what a template must have in every language: its placeholders and marked rules."""
-    return {f"placeholder {name}" for name in placeholders(template)} | {
-        f"rule {name}" for name in rules_of(template)
-    }
 
 
 def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:

@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 
 from hobbes.engine.measures import work_out
 from hobbes.engine.record import Json
+from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import MAX_AGENTS, MAX_NAME, AnyWorld, Setting, make_setting
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
+from hobbes.graphs.ring import Node, ring
 from hobbes.graphs.run import (
     Checkpoints,
     WaitingError,
@@ -22,9 +24,8 @@ from hobbes.graphs.run import (
     play_run,
     remove_checkpoints,
 )
-from hobbes.graphs.turn import Node, ring
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Meter
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import PlayerKind, Reply
 from hobbes.nodes.limits import RateLimiter
@@ -32,14 +33,13 @@ from hobbes.nodes.models import Models, ModelSettings, server_address
 from hobbes.nodes.players import RunPlayers, Spec, deal, parse_spec
 from hobbes.nodes.prompting import PromptSet, follow_up_text, is_path, load_prompts
 from hobbes.nodes.python_player import load
-from hobbes.nodes.state import TurnState, first_state, state_at
+from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.models_file import read_models
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn
 from hobbes.store.home import DAMAGE, Store, may_be_damage
 from hobbes.store.prices import is_priced, usd
 from hobbes.store.recorded_run import PersonQuestion, Run, ending, observer_asked
 from hobbes.store.run_journal import RunJournal
-from hobbes.store.turns import LoggedTurn
 from hobbes.worlds import WORLDS, world_named
 
 CHECKPOINTS = "checkpoints.db"
@@ -116,14 +116,9 @@ class Shared:
 ALONE = Shared()
 
 
-def numbered(name: str | None, times: int | None) -> list[str | None]:
-    """Return the names of so many runs: NAME-1, NAME-2 and so on; without `times`, that of one run."""
-    return [f"{name}-{n}" if name and times else name for n in range(1, (times or 1) + 1)]
-
-
-def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None) -> Run:
+def begin(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Run:
     """Write a new run to the store, ready to be played. Raise UsageError if the options are wrong."""
-    return write(store, beginning_of_run(store, options, caps, models_file), options.name, caps)
+    return write(store, beginning_of_run(store, options, caps), options.name, caps)
 
 
 def write(
@@ -142,11 +137,9 @@ def write(
     )
 
 
-def beginning_of_run(
-    store: Store, options: RunOptions, caps: Caps = NO_CAPS, models_file: Path | None = None
-) -> Beginning:
+def beginning_of_run(store: Store, options: RunOptions, caps: Caps = NO_CAPS) -> Beginning:
     """Return what a run with these options starts with. Raise UsageError if the options are wrong."""
-    named = read_models(store.home, models_file)
+    named = read_models(store.home)
     try:
         check_name(options.name)
         world, setting = settle_options(options)
@@ -402,7 +395,8 @@ async def _play_on(
         # have been lost, or may be of another moment.
         begin = _first_state(run)
         if run.turns:
-            begin = _state_after(run, stored_turn(store, run, run.turns - 1))
+            last = stored_turn(store, run, run.turns - 1)
+            begin = next_state(run, last.turn, last.record, last.digest)
         async for state in play_run(nodes, checkpoints, run.id, begin, states_of(store, run)):
             on_turn(state)
         return state
@@ -412,7 +406,7 @@ def states_of(store: Store, run: Run) -> Iterator[TurnState]:
     """Yield the graph's state before the first turn, and after each logged turn. Raise DamagedError."""
     yield _first_state(run)
     for turn in store.turns.of(run):
-        yield _state_after(run, turn)
+        yield next_state(run, turn.turn, turn.record, turn.digest)
 
 
 def _first_state(run: Run) -> TurnState:
@@ -420,12 +414,11 @@ def _first_state(run: Run) -> TurnState:
     return {**first_state(run.world, begun.setting, begun.models), "prompts": begun.prompts.identity}
 
 
-def _state_after(run: Run, turn: LoggedTurn) -> TurnState:
-    """Return the graph's state after a logged turn, as the next turn begins with it."""
-    after, record = run.at(turn.turn + 1), turn.record
-    state = load_state(run, turn.turn, record.state, turn.turn + 1)
-    digest = run.digest_before(turn.turn + 1, turn.digest)
-    there = state_at(run.world, after.setting, after.models, state, record.memories, digest)
+def next_state(run: Run, turn: int, record: TurnRecord, digest: str) -> TurnState:
+    """Return the graph's state after a turn, as the run goes on from it: a fork does so in its own way."""
+    after, state = run.at(turn + 1), load_state(run, turn, record.state, turn + 1)
+    link = run.digest_before(turn + 1, digest)
+    there = state_at(run.world, after.setting, after.models, state, record.memories, link)
     return {**there, "prompts": after.prompts.identity}
 
 

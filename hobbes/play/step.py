@@ -11,7 +11,7 @@ from hobbes.engine.memory import Memory
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.reading import read
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 
 MAX_DIGITS = sys.int_info.default_max_str_digits
 """The most digits of a whole number that Python converts."""
@@ -66,7 +66,7 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _request(line: str) -> dict[str, Any]:
-    """Return the request in a line, each answer in it as text; raise ValueError if it is not one."""
+    """Return the request in a line; raise ValueError if it is not one."""
     try:
         line.encode()
     except UnicodeEncodeError as error:
@@ -79,43 +79,12 @@ def _request(line: str) -> dict[str, Any]:
         raise ValueError("not a JSON object")  # noqa: TRY004  the mistake is in the input
     if unknown := sorted(request.keys() - PARTS.keys()):
         raise ValueError(f"unknown key {', '.join(unknown)}; the keys are {', '.join(PARTS)}")
-    # An answer given as an object is read from its text, as one given as a string is.
-    texts = _members(line)
-    if _is_object(request.get("ruling")):
-        request["ruling"] = texts["ruling"]
-    if _is_object(request.get("answers")):
-        of_answers = _members(texts["answers"])
-        request["answers"] = {
-            agent: of_answers[agent] if _is_object(answer) else answer
-            for agent, answer in request["answers"].items()
-        }
     return request
 
 
 def _whole(digits: str) -> float:
     """Return a whole number; one with more digits than Python converts is infinite."""
     return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
-
-
-def _next(text: str, at: int) -> int:
-    """Return where the next key, value or brace begins."""
-    while text[at] in " \t\r\n:,":
-        at += 1
-    return at
-
-
-def _members(text: str) -> dict[str, str]:
-    """Return the text of each member of the JSON object that a text is."""
-    decoder = json.JSONDecoder(parse_int=float)  # float takes any number of digits
-    members: dict[str, str] = {}
-    at = _next(text, text.index("{") + 1)
-    while text[at] != "}":
-        key, end = decoder.raw_decode(text, at)
-        begin = _next(text, end)
-        _, end = decoder.raw_decode(text, begin)
-        members[key] = text[begin:end]
-        at = _next(text, end)
-    return members
 
 
 def step(world: AnyWorld, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from hobbes.nodes.journal import TURN_QUESTION, Address, Call, Logged, Prompt, R
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import Player, RunPlayers
-from hobbes.nodes.state import state_at
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side
 from hobbes.probe.probe_plan import MAX_CELLS, Cell, Column, Plan
 from hobbes.store.home import Store
@@ -120,7 +120,7 @@ class _Journal:
     attempt: int
     has_all = False
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:  # noqa: ARG002  as in Journal
+    def answered(self, _turn: int, _agent: str, question: int, _prompt: Prompt, _spec: str) -> Call | None:
         """Return the kept call, None if there is none that brought an answer."""
         call = self.kept.get(self.key._replace(question=question))
         return None if call is None or call.outcome in NO_ANSWER else call

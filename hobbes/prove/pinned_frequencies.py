@@ -2,13 +2,11 @@
 
 The file holds, for each situation of an agent, what the agent was in and the answers that it gave. They are
 judged by today's reading and rules, without a network. If the prompt is not the one that they were given to,
-that is told; only `pytest --hobbes-record` asks again.
+that is told.
 """
 
 import re
-import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,24 +14,15 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import answer_fields, view_of
 from hobbes.engine.world import AnyWorld, Setting
-from hobbes.errors import HobbesError, UsageError
-from hobbes.files import CASSETTE_SUFFIX
-from hobbes.loop import play_out
-from hobbes.nodes.caps import NO_CAPS
+from hobbes.errors import UsageError
 from hobbes.nodes.journal import Call, Prompt, Reply
-from hobbes.nodes.players import parse_spec
-from hobbes.nodes.reading import deciding, read
+from hobbes.nodes.reading import read
 from hobbes.play.render import PromptQuestion, TurnStart
-from hobbes.probe.asker import Asker, as_kept
-from hobbes.probe.probe_plan import Cell, Column, Plan, place
+from hobbes.probe.probe_plan import Column, place
 from hobbes.probe.situations import Situation
 from hobbes.probe.table import ProbeResult
 from hobbes.prove.pins import FrequencyPin, GivenAnswer, PinnedSituation, kept_variant, variant_kept
-from hobbes.store.home import Store, open_store
-from hobbes.store.probe_tables import KeptAnswer, answers_of
-from hobbes.temporary import temporary
-from hobbes.wire.cassettes import record_cassette
-from hobbes.worlds import world_named
+from hobbes.store.home import Store
 
 EXPECTED = re.compile(
     r"(?P<agent>[^:]+): (?P<no>no )?(?P<act>.+?) in at (?P<bound>least|most) (?P<n>[0-9]{1,4})"
@@ -160,68 +149,22 @@ def _begin(file: FrequencyPin, one: PinnedSituation) -> tuple[AnyWorld, Setting[
     return file.begin(one.agents, one.seed, one.settings, one.state, one.memories)
 
 
-def cells(file: FrequencyPin, folder: Path) -> list[Cell]:
-    """Return the situations as they would be asked now; raise UsageError if a prompt cannot be loaded."""
-    agent, found = expectation(file.expect).agent, []
-    for number, one in enumerate(file.situations, start=1):
-        world, setting, start = _begin(file, one)
-        view = view_of(world, start.state, start.memories, agent)
-        variant, models = variant_kept(folder, one.prompts), one.models
-        question = PromptQuestion(
-            world, setting, variant, one.lang, start, agent, view, player=one.player, models=models
-        )
-        model = parse_spec(world.policies, one.player, models).settings
-        if model is None:
-            raise UsageError(f"{one.player} is not a chat model; make the test anew")
-        prompts = question.load_prompts()
-        found.append(Cell(number, COLUMN, question, prompts, question.render(prompts), model))
-    return found
-
-
-COLUMN = "test"
-"""The name of the only column in which a test asks."""
-
-
 def has_other_prompts(file: FrequencyPin, folder: Path) -> bool:
-    """Return whether a prompt is not the one that the answers were given to."""
-    then = [Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations]
-    return [cell.prompt for cell in cells(file, folder)] != then
+    """Return whether a prompt is not the one that the answers were given to.
 
-
-def asked_again(file: FrequencyPin, path: Path) -> FrequencyPin:
-    """Ask all situations again over the network; return the file with the new answers, and keep a cassette.
-
-    The exchanges are in the cassette beside the file. Raise HobbesError if the model cannot be asked.
+    Raise UsageError if one cannot be loaded.
     """
-    expect, now = expectation(file.expect), cells(file, path.parent)
-    asked = tuple(Situation(run=one.run, turn=one.turn, agent=expect.agent) for one in file.situations)
-    planned = Plan(COLUMN, world_named(file.world), asked, (Column(COLUMN),), tuple(now), expect.of)
-    with (
-        tempfile.TemporaryDirectory(dir=temporary()) as home,
-        open_store(Path(home)) as store,
-        record_cassette(path.with_suffix(CASSETTE_SUFFIX)),
-    ):
-        try:
-            play_out(Asker(store, planned, {}, NO_CAPS).ask_all(lambda: None))
-        except ValueError as error:
-            raise HobbesError(str(error)) from error
-        kept = list(answers_of(store, as_kept(planned)))
-    situations = [
-        one.model_copy(
-            update={
-                "system": cell.prompt.system.split("\n"),
-                "prompt": cell.prompt.turn.split("\n"),
-                "answers": [GivenAnswer.from_reply(call.reply) for call in _counting(kept, cell.situation)],
-            }
-        )
-        for one, cell in zip(file.situations, now, strict=True)
-    ]
-    return file.model_copy(update={"situations": situations})
+    then = (Prompt("\n".join(one.system), "\n".join(one.prompt)) for one in file.situations)
+    return any(
+        _prompt_now(file, one, folder) != prompt for one, prompt in zip(file.situations, then, strict=True)
+    )
 
 
-def _counting(kept: Sequence[KeptAnswer], situation: int) -> Iterator[Call]:
-    """Yield the call that counts for each number of a situation."""
-    own = [one for one in kept if one.situation == situation]
-    for _, of_number in groupby(own, key=lambda one: one.number):
-        if (call := deciding(one.call for one in of_number)) is not None:
-            yield call
+def _prompt_now(file: FrequencyPin, one: PinnedSituation, folder: Path) -> Prompt:
+    agent, (world, setting, start) = expectation(file.expect).agent, _begin(file, one)
+    view = view_of(world, start.state, start.memories, agent)
+    variant = variant_kept(folder, one.prompts)
+    question = PromptQuestion(
+        world, setting, variant, one.lang, start, agent, view, player=one.player, models=one.models
+    )
+    return question.render(question.load_prompts())

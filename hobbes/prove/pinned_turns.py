@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.digest import settings_link
-from hobbes.engine.record import Drop, canonical, sha256
+from hobbes.engine.record import Drop, sha256
 from hobbes.engine.turn import Layer, TurnRecord
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import HobbesError, UsageError
+from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
-from hobbes.graphs.turn import ring
 from hobbes.loop import play_out
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
@@ -34,10 +34,9 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.prompting import PromptSet, system_text, turn_text
-from hobbes.nodes.state import TurnState, state_at
+from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
-from hobbes.prove.changed_decisions import decision
-from hobbes.prove.difference import first_differing_part, json_text
+from hobbes.prove.difference import first_differing_part
 from hobbes.prove.pins import (
     Answer,
     Before,
@@ -56,14 +55,6 @@ from hobbes.store.history import memories_before, state_before, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import world_named
-
-LAYER_OF_PART: Mapping[str, Layer] = {
-    "outcome": "reading",
-    "intent": "validation",
-    "drops": "validation",
-    "mends": "validation",
-}
-"""The layer that makes each part of an agent's decision."""
 
 NAME_LENGTH = 12
 """Characters of the name of a text."""
@@ -125,7 +116,7 @@ def pin_turns(
     except HobbesError as error:
         raise UsageError(str(error)) from error
     played = play_pin(recorded, folder, prompts=prompts)
-    if failed := failure(recorded, played, None):
+    if failed := failure(recorded, played):
         raise UsageError(
             f"run {run.id} does not play as recorded now ({failed.where}); "
             f"`{store.command('replay', run.id)}` shows how; play a new run, and pin that"
@@ -267,8 +258,8 @@ class _PinJournal(JournalWithoutCalls):
         self._pin = pin
         self._played = played
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
-        """Return the pinned answer; raise DivergedError if there is none."""
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, _spec: str) -> Call:
+        """Return the pinned answer; raise DivergedError for a question without one."""
         known = self._pin.answered.get((turn, agent, question))
         if known is None:
             raise no_answer(turn, agent, question)
@@ -342,35 +333,32 @@ def accept_changes(pin: TurnsPin, played: PinOutcome) -> TurnsPin:
     return pin.model_copy(update={"expected": played.turns, "texts": played.texts})
 
 
-def failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
-    """Return the first thing that is not as expected, None if there is none.
+def failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
+    """Return the first thing that is not as expected, None if all is.
 
-    With an agent, only its prompts, how its answers are read, its intents, rejections and corrections are
-    compared. Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure
-    also says what agents do otherwise.
+    Layers are compared in the order in which they run, turn by turn. Whatever it is, the failure also says
+    what agents do otherwise.
     """
-    failed = _first_failure(pin, played, agent)
+    failed = _first_failure(pin, played)
     return failed and failed._replace(sentence=_done_otherwise(pin, played))
 
 
-def _first_failure(pin: TurnsPin, played: PinOutcome, agent: str | None) -> Failure | None:
+def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
     """Return the first thing that is not as expected, in the order of turns and layers."""
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
-        pairs = _common_questions(then, played, agent)
+        pairs = _common_questions(then, played)
         for one, other in pairs:
             sides = _prompt(pin.texts, one), _prompt(played.texts, other)
             if played.with_prompts and sides[0] != sides[1]:
-                return Failure(
-                    then.turn, one.agent, "prompt", _diff(*sides), _count_differing(pin, played, agent)
-                )
+                return Failure(then.turn, one.agent, "prompt", _diff(*sides), _count_differing(pin, played))
         now = turns.get(then.turn)
         if now is None:
             return _stop(then.turn, played.stop)
         for one, other in pairs:
             if one.reading != other.reading:
                 return Failure(then.turn, one.agent, "reading", _diff(one.reading, other.reading))
-        if differing := _in_record(then, now) if agent is None else _in_decision(then, now, agent):
+        if differing := _in_record(then, now):
             return differing
     return None
 
@@ -393,10 +381,8 @@ def _deeds(world: AnyWorld, turn: Expected) -> list[str]:
     return [f"{one.agent} {deed.words}" for one in events for deed in world.telling.deeds_told([one], events)]
 
 
-def _common_questions(
-    then: Expected, played: PinOutcome, agent: str | None
-) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
-    """Return the questions of a turn that were asked then and now, of all agents or of one.
+def _common_questions(then: Expected, played: PinOutcome) -> list[tuple[ExpectedQuestion, ExpectedQuestion]]:
+    """Return the questions of a turn that were asked then and now.
 
     The order is that of cause and effect: the observer is asked last, follow-up questions before it.
     """
@@ -404,13 +390,12 @@ def _common_questions(
     if played.stop is not None:
         there |= {(played.stop.turn, one.key): one for one in played.asked}
     order = sorted(then.asked, key=lambda one: (one.agent == OBSERVER, one.question))
-    order = [one for one in order if agent in {None, one.agent}]
     return [(one, there[then.turn, one.key]) for one in order if (then.turn, one.key) in there]
 
 
-def _count_differing(pin: TurnsPin, played: PinOutcome, agent: str | None) -> tuple[int, int]:
+def _count_differing(pin: TurnsPin, played: PinOutcome) -> tuple[int, int]:
     """Return how many prompts differ, and how many are compared."""
-    pairs = [pair for turn in pin.expected for pair in _common_questions(turn, played, agent)]
+    pairs = [pair for turn in pin.expected for pair in _common_questions(turn, played)]
     differ = (_prompt(pin.texts, one) != _prompt(played.texts, other) for one, other in pairs)
     return sum(differ), len(pairs)
 
@@ -441,14 +426,4 @@ def _in_record(then: Expected, now: Expected) -> Failure | None:
     if then.digest != now.digest:
         digests = _diff(f"digest: {then.digest}", f"digest: {now.digest}")
         return Failure(then.turn, "", "engine", digests)
-    return None
-
-
-def _in_decision(then: Expected, now: Expected, agent: str) -> Failure | None:
-    """Return the first part of an agent's decision that is not as expected."""
-    before, after = (decision(TurnRecord.from_json(one.record), agent) for one in (then, now))
-    for part, layer in LAYER_OF_PART.items():
-        if canonical(before[part]) != canonical(after[part]):
-            sides = (json_text({part: one[part]}) for one in (before, after))
-            return Failure(then.turn, agent, layer, _diff(*sides))
     return None

@@ -19,11 +19,11 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld, Setting, in_one_line, make_setting
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_json
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import is_path
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 from hobbes.play.render import TurnStart
 from hobbes.store.recorded_run import HOBBES
 from hobbes.worlds import world_named
@@ -189,12 +189,6 @@ class TurnsPin(Pin):
     def answered(self) -> Mapping[tuple[int, str, int], Answer]:
         """The answers by turn, agent and question."""
         return {(one.turn, one.agent, one.question): one for one in self.answers}
-
-    def check_agent(self, agent: str) -> None:
-        """Raise UsageError for an agent that did not answer."""
-        names = list(dict.fromkeys(one.agent for one in self.answers))
-        if agent not in names:
-            raise UsageError(f"no agent {agent!r} answered in these turns; agents: {', '.join(names)}")
 
 
 class FrequencyPin(Pin):

@@ -16,14 +16,14 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import Layer
 from hobbes.errors import HaltedRunError
+from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
-from hobbes.graphs.turn import ring
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
-from hobbes.nodes.state import TurnState, first_state, memories_from, state_at
+from hobbes.nodes.turn_state import TurnState, first_state, memories_from, state_at
 from hobbes.prove.difference import diff_of, first_differing_part
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -83,8 +83,8 @@ class ReplayJournal(JournalWithoutCalls):
         self._used: dict[str, list[Call]] = {}
         """The calls of this turn that were asked for, by agent."""
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call:
-        """Return the recorded call; raise DivergedError if there is none or its prompt was another."""
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, _spec: str) -> Call:
+        """Return the recorded call; raise DivergedError if it is missing or had another prompt."""
         rows = [row for row in self._rows(turn).get(agent, ()) if row["question"] == question]
         if not rows:
             raise no_answer(turn, agent, question)

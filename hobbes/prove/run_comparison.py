@@ -144,9 +144,9 @@ class DifferingTurns(NamedTuple):
     turns: list[int]
     """The turns in which more than draws differ, and those that only one run has."""
     first: Difference | None
-    """How the first of these turns differs; None if there is none, or if only one run has it."""
+    """How the first of these turns differs; None if no turn does, or if only one run has it."""
     draws: int | None
-    """The first turn before these in which random draws alone differ; None if there is none."""
+    """The first turn before these in which random draws alone differ; None if they never do."""
 
 
 def differing_turns(store: Store, a: Run, b: Run) -> DifferingTurns:
@@ -168,7 +168,7 @@ def differing_turns(store: Store, a: Run, b: Run) -> DifferingTurns:
 
 
 def _divergence(store: Store, a: Run, b: Run, differing: DifferingTurns) -> dict[str, Any] | None:
-    """Return the first turn whose records differ, or that only one run has; None if there is none."""
+    """Return the first turn whose records differ, or that only one run has; None if all are equal."""
     if not differing.turns:
         return None
     turn, difference = differing.turns[0], differing.first
@@ -183,7 +183,7 @@ def _divergence(store: Store, a: Run, b: Run, differing: DifferingTurns) -> dict
 
 
 def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Return the first prompt that differs between runs whose records are equal; None if there is none.
+    """Return the first prompt that differs between runs whose records are equal; None if all are equal.
 
     If nobody was sent a prompt that differs, the templates are compared: scripted policies read none of them.
     """
@@ -199,7 +199,7 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
 
 def first_decision(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Return the first turn and agent that acted in both runs and decided otherwise; None if there is none.
+    """Return the first turn and agent that acted in both runs and decided otherwise; None if nobody did.
 
     Reflections are not compared: the reasons of a decision differ more often than the decision itself.
     """

@@ -399,8 +399,7 @@ def _check_end(store: Store, run: Run) -> Iterator[Fault]:
     """Name the rows of turns that the run does not have; calls of the next turn may be there."""
     for table in ("turns", "calls"):
         after = run.turns + (table == "calls" and run.status != "finished")
-        sql = f"select turn from {table} where run = ? and not turn between 0 and ? order by turn limit 1"  # noqa: S608  names are ours
-        for (turn,) in store.db.execute(sql, (run.id, after - 1)):
+        if (turn := store.turns.first_beyond(table, run.id, after)) is not None:
             yield Fault(turn, f"the table {table} has rows of a turn that the run does not have")
 
 
@@ -409,9 +408,7 @@ def _check_ending(store: Store, run: Run, at: _Position) -> Iterator[Fault | Rem
     row = store.runs.row_unchecked(run.id)
     results = ("outcomes", "scores", "ending", "tainted", *COUNTS)
     if run.status != "finished":
-        figures = store.db.table("measures").count_where("run = ?", [run.id]) or store.figures.agent_turns(
-            run
-        )
+        figures = store.figures.of_scopes(run.id) or store.figures.agent_turns(run)
         if figures or any(row[name] is not None for name in (*results, "measures_version")):
             yield Fault(None, f"the run is {run.status}, but it has the figures of a finished one")
         return
@@ -435,8 +432,7 @@ def _check_figures(store: Store, run: Run) -> Iterator[Fault | Remark]:
     due = work_out(run.world.measures, StoredHistory(store, run))
     counts = store.figures.counts_of_scopes(run.id)
     measures = {(one.name, one.scope): (one.value, *counts[one.scope]) for one in due.measures}
-    sql = "select name, scope, value, decisions, failures from measures where run = ?"
-    if {row[:2]: row[2:] for row in store.db.execute(sql, [run.id])} != measures:
+    if store.figures.of_scopes(run.id) != measures:
         yield Fault(None, "the table measures differs from what the turns give")
     if store.figures.agent_turns(run) != sorted(due.agent_turns, key=lambda row: row[:2]):
         yield Fault(None, f"the table {agent_turns_table(run.world)} differs from what the turns give")

@@ -1,8 +1,9 @@
-"""How a board is drawn: one SVG that needs nothing else, or lines of text.
+"""How a board is drawn: one SVG that needs nothing else, its parts for a page, or lines of text.
 
-The SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
+An SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent
-has its colour and its mark (`hobbes.show.palette`). What does not fit is cut, or left out and counted.
+has its colour and its mark (`hobbes.show.palette`). What does not fit is cut, shows on hover and focus, or is
+left out and counted.
 """
 
 from collections import Counter
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from textwrap import wrap
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Line, Place, Sign
 from hobbes.show.palette import PALETTE, Look, looks_of
 from hobbes.show.strokes import (
     LETTER,
@@ -51,11 +52,9 @@ LINE = 11
 ROW = 15
 """How high a row of the figures and of the legend is."""
 
-MAX_ARROWS = 40
-"""How many arrows are drawn at most: more could not be told apart. The rest are counted at their targets."""
-
-COUNTED: Mapping[Sign, str] = {"harm": "!", "help": "+", "meet": "~"}
-"""What stands before the number of arrows that lead to a place and are not drawn."""
+MAX_WIDE_ARROWS = 40
+"""How many arrows are wide, with labels beside them. If there are more, they are thin, pass over discs,
+and show their labels on hover."""
 
 MAX_BARS = 40
 """How many rows of figures are drawn."""
@@ -75,20 +74,41 @@ READABLE = 7.5
 NOBODY = Look(len(PALETTE) - 1)
 """The look of an owner who is not an agent of the run; a state from outside may name one."""
 
-BARS, AMOUNTS, NOTES = 94, 192, 228
-"""Where in a row of figures the bars begin, the amounts end, and the notes begin."""
+FIGURES, BARS, AMOUNTS, NOTES = 350, 92, 170, 208
+"""How wide a row of figures is, and where in it the bars begin, the amounts end, and the notes begin."""
 
-MAX_BAR_LENGTH = 62
+MAX_BAR_LENGTH = 44
+
+BANDS: Mapping[Sign, tuple[str, ...]] = {"bound": ("f",), "joined": ("f", "f u"), "parted": ("f v",)}
+"""The classes of the strokes of a band, one over the other."""
 
 LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 """Where beside an arrow its label may stand, as shares of its way, first on the side to which it bends; the
 first that is free is taken."""
+
+SAMPLES = tuple(k / 24 for k in range(1, 25))
+"""Where on an arrow no label may stand, as shares of its way."""
 
 Cards: TypeAlias = tuple[tuple[str, str], ...]
 """Agents, each with the address of its card."""
 
 Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
+
+STYLED = f"<style>{STYLE}</style>"
+"""The style sheet of a board, as an element."""
+
+Part: TypeAlias = tuple[list[str], float]
+"""A part of a board: what is drawn from the top down, and how high it is."""
+
+
+class Parts(NamedTuple):
+    """The parts of a board for a page, each an SVG; one without anything in it is empty."""
+
+    plane: Markup
+    """It has the style sheet of all parts."""
+    figures: Markup
+    legend: Markup
 
 
 @lru_cache(maxsize=8)  # several agents see the same map in a turn
@@ -97,7 +117,36 @@ def svg(board: Board, cards: Cards = ()) -> str:
 
     What belongs to an agent with a card is a link to it.
     """
-    return _Drawing(board, dict(cards)).svg()
+    drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLED]
+    drawn += [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
+    top = 8.0 + 16 * len(titles)
+    for inside, high in (drawing.plane(), drawing.figures(), drawing.legend()):
+        drawn += [f'<svg y="{number(top)}" width="{WIDTH}" height="{number(high)}">', *inside, "</svg>"]
+        top += high + 8
+    return _document(board.title, drawn, WIDTH, top + 4)
+
+
+def parts(board: Board, cards: Cards = ()) -> Parts:
+    """Return the parts of a board, in which all texts are escaped. Its title is not drawn: a page has it."""
+    drawing = _Drawing(board, dict(cards))
+    plane, high = drawing.plane()
+    of_page = (
+        (board.title, WIDTH, ([STYLED, *plane], high)),
+        (board.measure, FIGURES, drawing.figures()),
+        ("what the signs mean", WIDTH, drawing.legend()),
+    )
+    drawn = (_document(title, inside, wide, high) for title, wide, (inside, high) in of_page)
+    return Parts(*map(Markup, drawn))
+
+
+def _document(title: str, drawn: Sequence[str], wide: float, high: float) -> str:
+    """Return an SVG; nothing if nothing is drawn."""
+    if not drawn:
+        return ""
+    size = f'viewBox="0 0 {wide} {number(high)}" width="{wide}" height="{number(high)}"'
+    name = f'role="group" aria-label="{escape_foreign(title)}"'
+    begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {name} {size}>'
+    return "\n".join([begins, *filter(None, drawn), "</svg>", ""])
 
 
 def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
@@ -107,13 +156,9 @@ def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
 
 def text(board: Board) -> list[str]:
     """Return a board in words: its title, and what was done to whom."""
-    return [board.title, *(f"  {words}" for words in _few_words(board.arrows))]
-
-
-def _few_words(arrows: Sequence[Arrow]) -> list[str]:
-    """Return the words of the first arrows, and how many more there are."""
-    rest = len(arrows) - MAX_LINES
-    return [*(arrow.words for arrow in arrows[:MAX_LINES]), *([f"and {rest} more"] if rest > 0 else [])]
+    rest = len(board.arrows) - MAX_LINES
+    lines = [arrow.words for arrow in board.arrows[:MAX_LINES]] + [f"and {rest} more"] * (rest > 0)
+    return [board.title, *(f"  {words}" for words in lines)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,43 +184,35 @@ class _Spot:
 
 
 class _Drawing:
-    """One board as it is drawn, from the top down: title, places with arrows, figures, legend."""
+    """One board as it is drawn, in parts: the plane of places and arrows, the figures, the legend."""
 
     def __init__(self, board: Board, cards: Mapping[str, str]) -> None:
         self.board = board
         self.cards = cards
         self.looks = looks_of(board.agents)
         self.kinds = {kind.name: kind for kind in board.kinds}
-        self.titles = wrap(board.title, 48)[:3]
-        self.top = 8 + 16 * len(self.titles)
         self.scale = min((WIDTH - 2 * MARGIN) / board.width, MAX_HEIGHT / board.height)
         squares = [max(place.width, place.height) for place in board.places if place.shape == "square"]
         if squares:
             self.scale = min(self.scale, MAX_SQUARE / min(squares))
         self.left = (WIDTH - board.width * self.scale) / 2
-        self.middle = WIDTH / 2, self.top + board.height * self.scale / 2
+        self.high = board.height * self.scale
+        self.middle = WIDTH / 2, self.high / 2
         self.spots = {place.name: self._spot(place) for place in board.places}
         self.under_discs = {(place.x, place.y) for place in board.places if place.shape == "disc"}
         self.is_told = len(board.places) <= MAX_PLACES_WITH_HINTS
-        self.arrows, self.counted = self._split_arrows()
-        self.is_full = bool(self.counted)
+        self.arrows = [
+            arrow for arrow in board.arrows if arrow.target in self.spots and arrow.source != arrow.target
+        ]
+        self.is_full = len(self.arrows) > MAX_WIDE_ARROWS
 
-    def svg(self) -> str:
-        """Return the whole document."""
-        parts = [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(self.titles)]
-        parts += [*self._lines(), *self._places(), *self._arrows(), *self._names(), *self._counts()]
-        figures, end = self._figures(self.top + self.board.height * self.scale + 12)
-        legend, end = self._legend(end + 4)
-        high = number(end + 4)
-        size = f'viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" height="{high}"'
-        name = f'role="group" aria-label="{escape_foreign(self.board.title)}"'
-        begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {name} {size}>'
-        drawn = filter(None, [*parts, *figures, *legend])
-        return "\n".join([begins, f"<style>{STYLE}</style>", *drawn, "</svg>", ""])
+    def plane(self) -> Part:
+        """Return the places with what joins them, and the arrows over them."""
+        return [*self._lines(), *self._places(), *self._arrows(), *self._names()], self.high
 
     def _spot(self, place: Place) -> _Spot:
         """Return where a place lies in the drawing."""
-        x, y = self.left + place.x * self.scale, self.top + place.y * self.scale
+        x, y = self.left + place.x * self.scale, place.y * self.scale
         wide, high = place.width * self.scale, place.height * self.scale
         if place.shape != "disc":
             return _Spot(place, (x, y), wide, high, max(min(wide, high) / 2 - 1, 0.5))
@@ -194,11 +231,15 @@ class _Drawing:
         return f"k{self._look(agent).colour}{shade}"
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines between places that touch, as one path."""
-        ends = [(self.spots[one].at, self.spots[other].at) for one, other in self.board.lines]
-        if ends:
-            steps = "".join(f"M{number(a)} {number(b)}L{number(c)} {number(d)}" for (a, b), (c, d) in ends)
-            yield f'<path class="l" d="{steps}"/>'
+        """Yield what joins places, below all else."""
+        for line in self.board.lines:
+            drawn = self._line(line, self.spots[line.one].at, self.spots[line.other].at)
+            yield _told(line.words, drawn) if line.words else drawn
+
+    def _line(self, line: Line, start: Point, end: Point) -> str:
+        """Return a thin line, or a band: one that is new has a line along it, one that ended is in pieces."""
+        inks = BANDS[self.kinds[line.kind].sign] if line.kind else ("l",)
+        return "".join(path(ink, start, "L##", *end) for ink in inks)
 
     def _places(self) -> Iterator[str]:
         """Yield the squares, and over them the discs."""
@@ -246,19 +287,11 @@ class _Drawing:
         if size < READABLE and place.owner is None:
             text, size = fit_text(place.text, spot.wide, READABLE), READABLE
         elif size < READABLE:
-            text, size = self._in_small_square(mark, place.text, spot)
+            text, size = mark, min(13.0, spot.high * 0.6)
         yield word(text, (x, y + size * 0.36), "m d" if place.owner else "m", size)
         if spot.half >= READABLE:
             for badge in place.badges:
                 yield from self._on_square(spot, badge)
-
-    def _in_small_square(self, mark: str, text: str, spot: _Spot) -> tuple[str, float]:
-        """Return what stands in an owned square, and its size: its word if that can be read, or the mark."""
-        if text and spot.high >= 2 * READABLE:
-            for words in (mark + text, text):
-                if len(words) * READABLE * LETTER <= spot.wide - 2:
-                    return escape_foreign(words), READABLE
-        return mark, min(13.0, spot.high * 0.6)
 
     def _on_square(self, spot: _Spot, badge: Badge) -> Iterator[str]:
         """Yield a badge in its corner of a square."""
@@ -325,71 +358,43 @@ class _Drawing:
                 at = spot.at[0], spot.at[1] + spot.half + 10 + LINE * k
                 yield word(fit_text(line, spot.wide - 2, end=is_name), at, "m a w" if is_name else "m a")
 
-    def _split_arrows(self) -> tuple[list[Arrow], list[Arrow]]:
-        """Return the arrows that are drawn, and those that are counted: if there are many, what failed."""
-        there = [one for one in self.board.arrows if one.target in self.spots and one.source != one.target]
-        if len(there) <= MAX_ARROWS:
-            return there, []
-        succeeded = [arrow for arrow in there if arrow.succeeded]
-        if len(succeeded) > MAX_ARROWS:
-            return [], there
-        return succeeded, [arrow for arrow in there if not arrow.succeeded]
-
     def _arrows(self) -> Iterator[str]:
-        """Yield the arrows, and over them their labels. Those of the same two places lie side by side."""
-        ways = {(arrow.source, arrow.target) for arrow in self.arrows}
-        before: Counter[tuple[str | None, str]] = Counter()
-        arrows: list[tuple[str, str]] = []
-        labels = []
-        taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
+        """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
+        before: Counter[frozenset[str | None]] = Counter()
+        shafts: list[Shaft] = []
         for arrow in self.arrows:
-            is_mutual = (arrow.target, arrow.source) in ways
-            shaft = self._shaft(arrow, before[arrow.source, arrow.target], is_mutual=is_mutual)
-            before[arrow.source, arrow.target] += 1
-            drawn = _told(arrow.words, "".join(self._arrow(arrow, shaft)))
-            arrows.append((self._whose(arrow.source, arrow.owner), drawn))
-            labels.append(self._label(arrow, shaft, taken))
-        yield from self._linked(arrows)
+            ends = frozenset((arrow.source, arrow.target))
+            shafts.append(self._shaft(arrow, before[ends]))
+            before[ends] += 1
+        taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
+        taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
         if not self.is_full:
-            yield "".join(labels)
+            taken += [_centred(shaft.point(share), 3) for shaft in shafts for share in SAMPLES]
+        arrows = []
+        for arrow, shaft in zip(self.arrows, shafts, strict=True):
+            drawn = [*self._arrow(arrow, shaft), self._label(arrow, shaft, taken)]
+            arrows.append((self._whose(arrow.source, arrow.owner), _told(arrow.words, "".join(drawn))))
+        if arrows:
+            yield '<g class="j">'
+            yield from self._linked(arrows)
+            yield "</g>"
 
-    def _counts(self) -> Iterator[str]:
-        """Yield the numbers of arrows that are not drawn: at the lower edge of a square, beside a disc."""
-        by_target: dict[str, dict[Sign, list[Arrow]]] = {}
-        for arrow in self.counted:
-            by_target.setdefault(arrow.target, {}).setdefault(self.kinds[arrow.kind].sign, []).append(arrow)
-        for target, by_sign in by_target.items():
-            spot = self.spots[target]
-            counts = " ".join(f"{COUNTED[sign]}{len(arrows)}" for sign, arrows in by_sign.items())
-            arrows = [arrow for of_sign in by_sign.values() for arrow in of_sign]
-            size = 10.0 if spot.is_disc else max(6.0, min(10.0, spot.half * 0.4))
-            x, y = spot.at
-            at = (x - spot.half * 0.8, y - spot.half * 0.6) if spot.is_disc else (x, y + spot.half * 0.66)
-            yield _told("; ".join(_few_words(arrows)), word(counts, at, "m a w", size))
+    def _shaft(self, arrow: Arrow, before: int) -> Shaft:
+        """Return where an arrow runs; `before` counts the arrows that join the same places already.
 
-    def _shaft(self, arrow: Arrow, before: int, *, is_mutual: bool) -> Shaft:
-        """Return where an arrow runs; `before` counts the arrows that run the same way already.
-
-        It bends around discs in its way, and towards the middle of the board unless another one comes back.
+        It bends around discs in its way, and towards the middle of the board, the further the more run there.
         """
         to = self.spots[arrow.target]
         at = self.spots.get(arrow.source or "")
         start = (to.at[0] - to.half - 8, to.at[1] - to.half - 8) if at is None else at.at
-        first = 0.0 if at is None else at.half + 1 if at.is_disc else at.half * 0.62
-        last = to.half + 2 if to.is_disc else to.half * 0.5
-        if abs(start[1] - to.at[1]) > abs(start[0] - to.at[0]):  # what stands below a disc stays readable
-            first += 0 if at is None or start[1] > to.at[1] else LINE * len(at.below)
+        first, last = 0.0 if at is None else _reach(at, to.at), _reach(to, start)
         size = max(0.45, min(1.2, min(to.wide, to.high) / 44)) * (0.6 if self.is_full else 1)
-        bend = max(0.14 if to.is_disc else 0.07, self._around(arrow, start, to.at)) + 0.13 * before
+        least = 0 if self.is_full else self._around(arrow, start, to.at)
+        bend = max(0.14 if to.is_disc else 0.07, least) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
         is_outwards = (2 * x - x0 - x1) * (y1 - y0) < (2 * y - y0 - y1) * (x1 - x0)
-        bend = -bend if is_outwards and not is_mutual else bend
-        kind, texts = self.kinds[arrow.kind].sign, [self._box(to, k) for k in range(len(to.below))]
-        while True:
-            shaft = Shaft(start, to.at, first, last, size, kind, bend)
-            if last >= shaft.long / 2 or not any(_overlap((*shaft.tip, *shaft.tip), box) for box in texts):
-                return shaft
-            last += LINE / 2
+        bend = -bend if is_outwards else bend
+        return Shaft(start, to.at, first, last, size, self.kinds[arrow.kind].sign, bend)
 
     def _around(self, arrow: Arrow, start: Point, end: Point) -> float:
         """Return how far an arrow is to be bent at least so that it passes the discs in its way."""
@@ -415,18 +420,25 @@ class _Drawing:
             yield word(self._look(arrow.owner).mark, (shaft.start[0], shaft.start[1] + 3), "m a", 9)
 
     def _label(self, arrow: Arrow, shaft: Shaft, taken: list[Box]) -> str:
-        """Return what stands beside an arrow, where nothing is written yet; nothing if there is no room."""
+        """Return what stands beside an arrow where nothing else is; without such a room, it shows on hover.
+
+        `taken` are the boxes of all else; that of the label is added.
+        """
         text = fit_text(arrow.label, 130)
         half = _long(text) / 2
-        places = [(away * shaft.size, share) for away in (9, -9) for share in LABEL_PLACES]
-        for away, share in places if text else ():
-            (x, y), (sx, sy) = shaft.point(share), shaft.side
-            x, y = min(max(x + away * sx, half), WIDTH - half), y + away * sy + 3
+        sx, sy = shaft.side
+        away = abs(sx) * half + abs(sy) * LINE / 2 + 5 * shaft.size
+        places = [(way * away, share) for way in (1, -1) for share in LABEL_PLACES]
+        for off, share in places if text and not self.is_full else ():
+            x, y = shaft.point(share)
+            x, y = min(max(x + off * sx, half), WIDTH - half), y + off * sy + 3
             box = x - half, y - LINE + 2, x + half, y + 2
-            if box[1] > self.top and not any(_overlap(box, other) for other in taken):
+            is_within = box[1] > 0 and box[3] < self.high
+            if is_within and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 return word(text, (x, y), "m a w")
-        return ""
+        x, y = shaft.middle
+        return word(text, (min(max(x, half), WIDTH - half), y), "m a w z")
 
     def _box(self, spot: _Spot, k: int) -> Box:
         """Return the box of a line of text below a disc."""
@@ -434,19 +446,19 @@ class _Drawing:
         base = spot.at[1] + spot.half + 10 + LINE * k
         return spot.at[0] - half, base - LINE + 2, spot.at[0] + half, base + 2
 
-    def _figures(self, top: float) -> tuple[list[str], float]:
-        """Return the rows of figures, and where they end."""
+    def figures(self) -> Part:
+        """Return the rows of figures."""
         bars, goal = self.board.bars[:MAX_BARS], self.board.goal
         if not bars:
-            return [], top
+            return [], 0.0
         most = max([1, goal or 0, *(bar.figure for bar in bars)])
-        parts = [word(fit_text(self.board.measure, 90), (AMOUNTS, top + 8), "e q")]
-        end = top + 12 + ROW * len(bars)
+        parts = [word(fit_text(self.board.measure, 78), (AMOUNTS, 8), "e q")]
+        end = 12 + ROW * len(bars)
         if goal is not None:
             x = BARS + MAX_BAR_LENGTH * goal / most
-            parts += [word(f"goal {short(goal)}", (x, top + 8), "e q"), path("n", (x, top + LINE), "V#", end)]
+            parts += [word(f"goal {short(goal)}", (x, 8), "e q"), path("n", (x, LINE), "V#", end)]
         parts += self._linked(
-            (self._whose(bar.label, bar.owner), self._bar(bar, top + 12 + ROW * k, most))
+            (self._whose(bar.label, bar.owner), self._bar(bar, 12 + ROW * k, most))
             for k, bar in enumerate(bars)
         )
         if rest := len(self.board.bars) - len(bars):
@@ -465,16 +477,16 @@ class _Drawing:
             rectangle(f"{self._ink(bar.owner, DARKEST)} b", (BARS, top + 3), long, 9),
             word(short(bar.figure), (AMOUNTS, base), "e w"),
             word(change, (AMOUNTS + 4, base), "q"),
-            word(fit_text(bar.note, WIDTH - MARGIN - NOTES), (NOTES, base)),
+            word(fit_text(bar.note, FIGURES - NOTES), (NOTES, base)),
         ]
         words = f"{bar.label}: {bar.figure} {self.board.measure} ({bar.change:+})"
         return _told(f"{words}, {bar.note}" if bar.note else words, "".join(cells))
 
-    def _legend(self, top: float) -> tuple[list[str], float]:
-        """Return what each sign that occurs means, and where the legend ends."""
+    def legend(self) -> Part:
+        """Return what each sign that occurs means."""
         badges = {badge.kind for spot in self.spots.values() for badge in spot.place.badges}
         on_discs = {b.kind for spot in self.spots.values() if spot.is_disc for b in spot.place.badges}
-        there = badges | {arrow.kind for arrow in self.arrows}
+        there = badges | {arrow.kind for arrow in self.arrows} | {line.kind for line in self.board.lines}
         rows: list[tuple[str, str]] = [
             (_key(kind, is_on_disc=kind.name in on_discs), kind.meaning)
             for kind in self.board.kinds
@@ -487,19 +499,14 @@ class _Drawing:
             rows.append(("".join(swatches), self.board.shading))
         if self.board.sizes:
             rows.append((circle("g", (14, 0), 6) + word("9", (14, 3), "m", 8), self.board.sizes))
-        for sign_ in dict.fromkeys(self.kinds[arrow.kind].sign for arrow in self.counted):
-            of_sign = {arrow.kind for arrow in self.counted if self.kinds[arrow.kind].sign == sign_}
-            meanings = "; ".join(kind.meaning for kind in self.board.kinds if kind.name in of_sign)
-            which = "that failed, not drawn" if self.arrows else "not drawn"
-            rows.append((word(f"{COUNTED[sign_]}3", (14, 3), "m w"), f"three of these, {which}: {meanings}"))
         if not all(arrow.succeeded for arrow in self.arrows):
             rows.append((cross((14, 0), 4), "pale and crossed out: it failed"))
-        parts = []
+        parts, top = [], 4.0
         for key, meaning in rows:
             lines = wrap(meaning, 66)
             parts.append(f'<g transform="translate(0 {number(top + 8)})">{key}</g>')
             parts += [
-                word(escape_foreign(line), (30, top + LINE + 12 * k), "q") for k, line in enumerate(lines)
+                word(escape_foreign(line), (34, top + LINE + 12 * k), "q") for k, line in enumerate(lines)
             ]
             top += ROW + 12 * (len(lines) - 1)
         return parts, top
@@ -508,6 +515,19 @@ class _Drawing:
 def _long(text: str) -> float:
     """Return about how long a text of a board is, if it is bold."""
     return len(text) * 10 * LETTER * BOLD
+
+
+def _reach(spot: _Spot, towards: Point) -> float:
+    """Return how far from the middle of a place an arrow begins or ends: what stands below stays readable."""
+    if not spot.is_disc:
+        return spot.half * 0.55
+    is_from_below = towards[1] - spot.at[1] > abs(towards[0] - spot.at[0]) / 2
+    return spot.half + 2 + (LINE * len(spot.below) + 4 if is_from_below else 0)
+
+
+def _centred(at: Point, half: float) -> Box:
+    """Return the box around a point."""
+    return at[0] - half, at[1] - half, at[0] + half, at[1] + half
 
 
 def _overlap(one: Box, other: Box) -> bool:
@@ -528,6 +548,8 @@ def _key(kind: Kind, *, is_on_disc: bool) -> str:  # noqa: PLR0911  one for each
             shaft = Shaft((4, 0), (27, 0), 0, 2, 0.8, kind.sign)
             at = {"help": shaft.middle, "meet": shaft.tip}.get(kind.sign)
             return shaft.draw("g") + (circle("g", at, 3.4) if at else "")
+        case "bound" | "joined" | "parted":
+            return "".join(path(ink, (4, 0), "h#", 22) for ink in BANDS[kind.sign])
         case "new" if not is_on_disc:
             return rectangle("n", corner, 12, 12) + fold("g", corner, 8)
         case "taken":

@@ -1,6 +1,5 @@
 """A pinned test: the two files that `hobbes make-test` writes, and what a failure of the test prints."""
 
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -47,18 +46,14 @@ def files_for(name: str, folder: Path) -> Files:
     return files
 
 
-def pin_run(  # noqa: PLR0913  options
-    store: Store, run: Run, turns: Sequence[int], agent: str | None, files: Files, *, prompts: bool
-) -> dict[str, Any]:
+def pin_run(store: Store, run: Run, turns: Sequence[int], files: Files, *, prompts: bool) -> dict[str, Any]:
     """Write a test of turns; return what is said of it."""
     first, last = turns[0], turns[-1]
     if [*turns] != [*range(first, last + 1)]:
         raise UsageError(f"--turns: pin turns that follow each other, such as {first}-{first + 2}")
     made = pin_turns(store, run, (first, last), files.test.parent, prompts=prompts)
-    if agent is not None:
-        made.check_agent(agent)
-    _write(made, files, _text_of_test(made, files, agent, prompts=prompts))
-    return {"run": run.id, "turns": [first, last], "agent": agent}
+    _write(made, files, _text_of_test(made, files, prompts=prompts))
+    return {"run": run.id, "turns": [first, last]}
 
 
 def pin_probe(store: Store, probe: str, expect: str, column: str | None, files: Files) -> dict[str, Any]:
@@ -85,16 +80,12 @@ def _write(pin: Pin, files: Files, text: str) -> None:
         ) from error
 
 
-def _text_of_test(pin: TurnsPin, files: Files, agent: str | None, *, prompts: bool) -> str:
+def _text_of_test(pin: TurnsPin, files: Files, *, prompts: bool) -> str:
     """Return the text of a test that plays pinned turns; without `prompts`, these may change."""
     file = files.cassette.name
     compared = "how answers are read, intents, rejections, corrections and digests"
-    given = ""
-    if agent is not None:
-        compared = f"how the answers of {agent} are read, its intents, rejections and corrections"
-        given = f", agent={json.dumps(agent)}"
     compared = f"prompts, {compared}" if prompts else f"{compared}, and no prompts"
-    given += "" if prompts else ', ignore="prompts"'
+    given = "" if prompts else ', ignore="prompts"'
     held = f"{file} holds the state before these turns, the recorded answers and what is expected."
     played = f"The test plays the turns again from these answers and asks no model. It compares {compared}."
     paragraphs = (
@@ -110,7 +101,7 @@ def _text_of_expectation(made: FrequencyPin, files: Files) -> str:
     file = files.cassette.name
     held = f"{file} holds the situations and the answers."
     judged = "The test judges them by today's reading and rules, and asks no model."
-    paragraphs = (made.about, f"{held} {judged} `pytest --hobbes-record` asks again.")
+    paragraphs = (made.about, f"{held} {judged}")
     return _test(paragraphs, files, f'hobbes_expects("{file}")')
 
 

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from hobbes.nodes.caps import Meter
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play import side_by_side
 from hobbes.show.palette import looks_now, words_of
 from hobbes.show.terminal import ERR, picture, plain

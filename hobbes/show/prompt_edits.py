@@ -17,7 +17,7 @@ from watchfiles import awatch
 from hobbes.engine.telling import counted
 from hobbes.errors import UsageError
 from hobbes.nodes import prompting
-from hobbes.nodes.files import real_path
+from hobbes.nodes.file_content import real_path
 from hobbes.nodes.journal import Prompt
 from hobbes.nodes.prompt_templates import PromptError
 from hobbes.play.prompt_checks import check_prompts, prompt_warnings

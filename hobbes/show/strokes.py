@@ -50,9 +50,13 @@ STYLE = """
 .board .a{stroke:var(--p);stroke-width:2.5;paint-order:stroke;stroke-linejoin:round}
 .board .b{stroke:#111;stroke-width:.9}.board .c{stroke:#111;stroke-width:.3}
 .board .g{fill:var(--p);stroke:var(--i);stroke-width:1}
-.board .l{fill:none;stroke:var(--l);stroke-width:3}.board .n{fill:none;stroke:var(--l);stroke-dasharray:2 2}
+.board .l{fill:none;stroke:var(--l);stroke-width:3}.board .f{fill:none;stroke:var(--l);stroke-width:8}
+.board .u{stroke:var(--i);stroke-width:1.5}.board .v{stroke-dasharray:9 7}
+.board .n{fill:none;stroke:var(--l);stroke-dasharray:2 2}
 .board .s{fill:none;stroke:#111;stroke-width:1.4;stroke-dasharray:1.5 2.5}
 .board .t{stroke:#111;stroke-width:2.2}.board .o{fill:none}
+.board .z{visibility:hidden}.board :hover>.z,.board :focus-visible .z{visibility:visible}
+.board .j:hover g:not(:hover),.board .j:has(:focus-visible) a:not(:focus-visible){opacity:.25}
 .board .x{fill:none;stroke:var(--i);stroke-width:2}.board .y{fill:none;stroke:var(--p);stroke-width:5}
 """ + "".join(
     f".board .k{k}{shade}{{fill:{_mix(colour, share)}}}\n"
@@ -233,7 +237,7 @@ class Shaft:
     def _control(self) -> Point:
         """The point to which both halves of it lead."""
         (x0, y0), (x1, y1), (sx, sy) = self.foot, self.tip, self._swing
-        return min(max((x0 + x1) / 2 + sx, MARGIN), WIDTH - MARGIN), (y0 + y1) / 2 + sy
+        return min(max((x0 + x1) / 2 + sx, MARGIN), WIDTH - MARGIN), max((y0 + y1) / 2 + sy, MARGIN)
 
     @property
     def middle(self) -> Point:

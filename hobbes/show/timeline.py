@@ -109,9 +109,8 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         for name, figures in measured.items()
     ]
     if marks.scores:
-        graphs.append(
-            drawn.graph("scores", f"{run.world.measures.score} of each agent", _by_agent(marks.scores), looks)
-        )
+        meaning = f"{run.world.measures.score} of each agent"
+        graphs.insert(0, drawn.graph("scores", meaning, _by_agent(marks.scores), looks))
     failed = by_turn(one for one in store.calls.decisions(run.id) if one.turn < run.turns)[1]
     lanes = [
         *_noted_lanes(store, run, drawn),

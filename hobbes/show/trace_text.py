@@ -281,30 +281,8 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     return told_text(trace.details(event, looks), looks)
 
 
-MAX_LINES = {
-    "": 3,
-    "why": 4,
-    "wanted": 3,
-    "refused": 1,
-    "heard": 4,
-    "gained": 1,
-    "noted": 3,
-    "wrote down": 2,
-}
-"""How many lines each part of a card has in a terminal before what is raw.
-
-What the others do not need, what was done to the agent has, and then what it gained.
-"""
-
-MAX_TOLD = 25
-"""How many lines of a card stand before what is raw, with its title."""
-
-
 RAW = "── raw"
 """The title of all that is raw on a card."""
-
-IN_FULL = "what is cut short above, in full"
-"""The title of the parts in words that have more lines than there is room for."""
 
 
 def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
@@ -314,16 +292,15 @@ def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
     )
     title.stylize("bold")
     OUT.print(title)
-    parts = _in_words(data, narrative, looks)
-    width = OUT.width - max(map(len, parts)) - GAP
-    most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
-    room = _room(parts, width, sum(one.harm for one in narrative.knew.befell or ()), most)
-    OUT.print(Trimmed(_fitted_parts(parts, width, room)))
-    cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
-    in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
+    lines = Table.grid(padding=(0, GAP, 0, 0))
+    lines.add_column(style="bold", no_wrap=True)
+    lines.add_column(overflow="fold")
+    for name, texts in _in_words(data, narrative, looks).items():
+        for place, text in enumerate(texts):
+            lines.add_row("" if place else name, text)
+    OUT.print(Trimmed(lines))
     line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
-    whole = [(IN_FULL, Text("\n").join(in_full))] if in_full else []
-    OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
+    OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
 
 
 def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> dict[str, Sequence[Text]]:
@@ -357,59 +334,9 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> di
     }
 
 
-def _lines(texts: Sequence[Text], width: int) -> int:
-    return sum(len(text.wrap(OUT, width)) for text in texts)
-
-
-def _room(parts: Mapping[str, Sequence[Text]], width: int, harms: int, most: int) -> dict[str, int]:
-    """Return how many lines each part of a card has, `most` together.
-
-    The first `harms` of what was done to an agent were directed against it: for these, the longest of the
-    other parts are cut short, down to a line.
-    """
-    done, needs = "done to it", {name: _lines(texts, width) for name, texts in parts.items()}
-    room = {name: min(needs[name], MAX_LINES[name]) for name in parts if name != done}
-    needed = _lines(parts[done][:harms], width) + (len(parts[done]) > harms)
-    while most - sum(room.values()) < needed and max(room.values()) > 1:
-        room[max(room, key=room.__getitem__)] -= 1
-    for name in (done, "gained"):
-        left = most - sum(room.values())
-        room[name] = min(needs[name], room.get(name, 0) + left)
-    return room
-
-
-def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping[str, int]) -> Table:
-    """Return the parts of a card in words, each behind its name, in as many lines as there is room for."""
-    lines = Table.grid(padding=(0, GAP, 0, 0))
-    lines.add_column(style="bold")
-    lines.add_column(no_wrap=True)
-    for name, texts in parts.items():
-        for place, line in enumerate(_fitted(texts, width, room[name])):
-            lines.add_row("" if place else name, line)
-    return lines
-
-
 def _noted_text(noted: Noted) -> Text:
     about, words = noted
     return Text.assemble((f"{about}: ", "dim"), plain(words))
-
-
-def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
-    """Return texts wrapped to a width, in at most so many lines; where something is cut, a line says so."""
-    if len(texts) > most:
-        more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
-        return [*_fitted(texts[: most - 1], width, most - 1), more]
-    if _lines(texts, width) <= most:
-        return [line for text in texts for line in text.wrap(OUT, width)]
-    fitted: list[Text] = []
-    for place, text in enumerate(texts):
-        lines = text.wrap(OUT, width)
-        room = (most - len(fitted)) // (len(texts) - place)
-        if len(lines) > room:
-            lines[room - 1].truncate(width - 1)
-            lines[room - 1].append("…")
-        fitted += lines[:room]
-    return fitted
 
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:

@@ -1,7 +1,7 @@
 """The tables of experiments: which run played which arm with which seed."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +50,8 @@ PLANS = Table(
 
 
 @dataclass(frozen=True, slots=True)
-class PlayedCell:
-    """A run of an experiment that has been played to its end."""
+class BegunCell:
+    """A run of an experiment that has begun."""
 
     arm: str
     seed: int
@@ -59,8 +59,15 @@ class PlayedCell:
     """The id of the run."""
     run: str
     """The name of the run, or its id if it has lost its name."""
+    status: str
+    turns: int
     digest: str
     tainted: bool
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has been played to its end."""
+        return self.status == "finished"
 
 
 def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]) -> None:
@@ -140,48 +147,22 @@ def add_cell(store: Store, experiment: str, arm: str, seed: int, run: str) -> No
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CellSoFar:
-    """A run of an experiment that has begun."""
-
-    run: str
-    """The id of the run."""
-    status: str
-    turns: int
-    tainted: bool
-
-
-def cells_so_far(store: Store, experiment: str) -> dict[tuple[str, int], CellSoFar]:
+def cells_of(store: Store, experiment: str) -> dict[tuple[str, int], BegunCell]:
     """Return the cells of an experiment whose runs have begun, by arm and seed."""
-    sql = (
-        "select arm, cells.seed, id, status, turns, tainted from cells join runs on runs.id = cells.run"
-        " where experiment = ?"
+    rows = store.db.conn.execute(
+        "select arm, cells.seed, id, ifnull(name, id), status, turns, digest, ifnull(tainted, 0)"
+        " from cells join runs on runs.id = cells.run where experiment = ?",
+        [experiment],
     )
     return {
-        (arm, seed): CellSoFar(run, status, turns, bool(tainted))
-        for arm, seed, run, status, turns, tainted in store.db.conn.execute(sql, [experiment])
+        (arm, seed): BegunCell(arm, seed, run, name, status, turns, digest, bool(tainted))
+        for arm, seed, run, name, status, turns, digest, tainted in rows
     }
-
-
-def runs_of_cells(store: Store, experiment: str) -> dict[tuple[str, int], tuple[str, str]]:
-    """Return id and status of the runs that play the cells of an experiment, by arm and seed."""
-    return {cell: (one.run, one.status) for cell, one in cells_so_far(store, experiment).items()}
 
 
 def run_names(store: Store) -> set[str]:
     """Return the names of all runs."""
     return {name for (name,) in store.db.conn.execute("select name from runs where name is not null")}
-
-
-def played_cells(store: Store, experiment: str) -> Iterator[PlayedCell]:
-    """Yield the cells of an experiment whose runs have finished."""
-    rows = store.db.conn.execute(
-        "select arm, cells.seed, id, name, digest, tainted from cells join runs on runs.id = cells.run"
-        " where experiment = ? and status = 'finished'",
-        [experiment],
-    )
-    for arm, seed, run, name, digest, tainted in rows.fetchall():
-        yield PlayedCell(arm, seed, run, name or run, digest, bool(tainted))
 
 
 def tokens_per_call(store: Store, world: str) -> dict[str, tuple[float, float, float]]:

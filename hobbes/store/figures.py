@@ -179,6 +179,11 @@ class Figures:
         )
         return self._db.conn.execute(sql, [run]).fetchall()
 
+    def of_scopes(self, run: str) -> dict[tuple[str, str], tuple[float | None, int, int]]:
+        """Return all measures by name and scope: value, number of decisions, number of failed calls."""
+        sql = "select name, scope, value, decisions, failures from measures where run = ?"
+        return {row[:2]: row[2:] for row in self._db.conn.execute(sql, [run])}
+
     def end_run(self, run: Run, ending: Ending, found: WorkedOut) -> None:
         """Store the results of a run that has finished, and the figures that follow from its turns."""
         with self._db.conn as connection:

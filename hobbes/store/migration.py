@@ -12,11 +12,12 @@ from hobbes.store.home import BROKEN
 from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash
 from hobbes.store.schema import CARRIED_OVER, SCHEMA_VERSION
 
-COLUMNS_OF_COSTS = (
+DROPPED_COLUMNS = (
+    "spells",
     *("told", "model_settings", "left_out", "calls", "usd", "tokens_in", "tokens_out"),
     *("tokens_cached", "tokens_cache_written", "tokens_reasoning"),
 )
-"""The columns that the table `reported` has no more: they follow from the calls."""
+"""The columns that the table `reported` has no more: they follow from the calls and the turns."""
 
 
 def migrate(home: Path) -> int:
@@ -59,7 +60,7 @@ def _carry_over(db: Database, home: Path) -> int:
         db.execute("alter table runs add column measures_version integer")
         db.execute("alter table runs add column servers text")
         db.execute("alter table turns add column row_hash text")
-        for column in COLUMNS_OF_COSTS:
+        for column in DROPPED_COLUMNS:
             db.execute(f"alter table reported drop column {column}")
         turns = db.execute(f"select {', '.join(TURN_COLUMNS)} from turns")  # noqa: S608  names are ours
         hashes = [(turn_hash(row), *row[:2]) for row in turns]

@@ -44,7 +44,7 @@ from hobbes.store.figures import columns_of
 from hobbes.store.history import first_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run, ending, observer_asked
-from hobbes.store.reported import SpellsAndRatings, keep_figures, keep_row, row_of
+from hobbes.store.reported import RatingsGiven, keep_figures, keep_row, row_of
 from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import update_run
 from hobbes.store.schema import COUNTS
@@ -146,13 +146,13 @@ def play_purely(store: Store, run: Run) -> None:
     """Play a run that has no turns yet to its end, and store its digest and its figures."""
     began = time.monotonic()
     run.check_versions()
-    measuring, counted = GameMeasuring(run), SpellsAndRatings(run.world)
+    measuring, ratings = GameMeasuring(run), RatingsGiven(run.world)
     outcomes, counts = Counter[str](), dict.fromkeys(COUNTS, 0)
     digest, last = run.digest, first_of(run)
     for turn in pure_turns(run.world, run.setting, run.models):
         played = turn.played
         measuring.add(played)
-        counted.add(played)
+        ratings.add(played)
         record = turn.record
         digest, last = link(digest, record), turn.resolved.state
         counts["rejected"] += len(record.drops)
@@ -160,7 +160,7 @@ def play_purely(store: Store, run: Run) -> None:
         outcomes.update(sorted(turn.judged.outcomes.values()))
         del turn, played, record
     ended = replace(run, turns=last.turn, digest=digest)
-    row = row_of(ended, last, counted, measuring.end().measures)
+    row = row_of(ended, last, ratings, measuring.end().measures)
     columns = columns_of(ending(run, outcomes, last, counts))
     columns |= {
         "measures_version": run.world.measures.version,

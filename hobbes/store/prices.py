@@ -4,22 +4,10 @@ The list of genai-prices comes with the package of this name, and is imported wh
 for. It is never fetched: a newer list comes with a newer version of the package.
 """
 
-from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
 
 from hobbes.nodes.journal import PROGRAM_MODELS, WRITTEN_BY_PEOPLE, CallDetails, Reply
-from hobbes.nodes.models import ModelSettings, Price
-
-if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
-
-
-class KnownPrice(NamedTuple):
-    """The price of a model, and where it stands."""
-
-    price: Price
-    source: str
+from hobbes.nodes.models import ModelSettings
 
 
 def usd(reply: Reply, settings: ModelSettings | None = None, at: datetime | None = None) -> float | None:
@@ -56,68 +44,22 @@ def is_priced(settings: ModelSettings) -> bool:
 
 
 def _list_price(
-    model: str,
-    settings: ModelSettings | None,
-    tokens: tuple[int, int, int, int],
-    tier: str,
-    at: datetime | None,
+    model: str, settings: ModelSettings | None, tokens: tuple[int, ...], tier: str, at: datetime | None
 ) -> float | None:
-    """Return what tokens cost by the list: of the prompt, read from a cache, written to it, of the answer."""
-    found = _find_listed_model(model, settings)
-    if found is None:
-        return None
-    from genai_prices import Usage  # noqa: PLC0415  as below
+    """Return what tokens cost by the list: of the prompt, read from a cache, written to it, of the answer.
 
-    provider, info = found
-    into, read, written, out = tokens
-    usage = Usage(input_tokens=into, cache_read_tokens=read, cache_write_tokens=written, output_tokens=out)
-    cost = info.calc_price(
-        usage,
-        provider,
-        genai_request_timestamp=at,
-        price_context={"service_tier": tier} if tier else None,
-    )
-    return float(cost.total_price)
-
-
-def _find_listed_model(model: str, settings: ModelSettings | None) -> "tuple[Provider, ModelInfo] | None":
-    """Return a model of the list, with its provider, which its server tells; None if it is not listed.
-
-    Without a server of its own, a model is known by its name alone.
+    The server of a model tells its provider; without one, it is known by its name alone.
     """
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  slow to import; most runs need no price
+    from genai_prices import Usage  # noqa: PLC0415  slow to import; most runs need no price
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 
     try:
-        return get_snapshot().find_provider_model(model, None, None, settings.base_url if settings else None)
+        server = settings.base_url if settings else None
+        provider, info = get_snapshot().find_provider_model(model, None, None, server)
     except LookupError:
         return None
-
-
-def known_price(settings: ModelSettings) -> KnownPrice | None:
-    """Return the price of a model of a models file, and where it stands; None if it is unknown.
-
-    A price of the list is the one of today for a short prompt: some prices rise with the length.
-    """
-    if settings.price:
-        return KnownPrice(settings.price, "the models file")
-    found = _find_listed_model(settings.model, settings)
-    if found is None:
-        return None
-    price = found[1].get_prices(datetime.now(UTC))
-    rates = {
-        field: float(getattr(rate, "base", rate))
-        for field, name in _RATES.items()
-        if (rate := getattr(price, name, None)) is not None
-    }
-    if not {"input", "output"} <= rates.keys():
-        return None
-    return KnownPrice(Price.model_validate(rates), f"genai-prices {version('genai-prices')}")
-
-
-_RATES = {
-    "input": "input_mtok",
-    "output": "output_mtok",
-    "cache_read": "cache_read_mtok",
-    "cache_write": "cache_write_mtok",
-}
-"""The fields of a price, with the names that they have in the list."""
+    into, read, written, out = tokens
+    usage = Usage(input_tokens=into, cache_read_tokens=read, cache_write_tokens=written, output_tokens=out)
+    context = {"service_tier": tier} if tier else None
+    cost = info.calc_price(usage, provider, genai_request_timestamp=at, price_context=context)
+    return float(cost.total_price)

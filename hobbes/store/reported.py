@@ -17,7 +17,7 @@ from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
 from hobbes.store.columns import Table
 from hobbes.store.damage import damage_error
-from hobbes.store.experiment_tables import PlayedCell
+from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.history import StoredHistory, state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -39,7 +39,6 @@ REPORTED = Table(
         "winners": Json[list[str]],
         "measures": Json[dict[str, Annotated[list[float | None], Len(len(SCOPES), len(SCOPES))]]],
         "over_time": Json[dict[str, list[float | None]]],
-        "spells": Json[list[tuple[int, bool, int]]],
         "ratings": Json[list[tuple[str, int, int, float]]],
     },
     lambda row, problem: damage_error(row["run"], "", problem),
@@ -52,7 +51,7 @@ Row: TypeAlias = dict[str, Any]
 class Figures:
     """The figures of a run that its report reads."""
 
-    cell: PlayedCell
+    cell: BegunCell
     row: Mapping[str, Any]
     """Its columns of `runs` and `reported`, JSON as plain values, and its `rounds`."""
 
@@ -69,10 +68,6 @@ class Figures:
         """How many of the calls that count failed."""
         return sum(n for outcome, n in self.row["outcomes"].items() if outcome not in DECISIONS)
 
-    def could_happen(self, world: AnyWorld) -> bool:
-        """Return whether what a duration waits for could happen: where land is owned, somebody owned some."""
-        return world.measures.spells is None or bool(self.row["spells"])
-
 
 def measures_over_time(world: AnyWorld) -> tuple[str, ...]:
     """Return the measures of single turns that reports draw over time."""
@@ -87,7 +82,7 @@ def stretch(rounds: int, most: int = MAX_STRETCHES) -> int:
 def row_of(
     run: Run,
     last: Any,  # noqa: ANN401  a world's own state
-    counted: "SpellsAndRatings",
+    ratings: "RatingsGiven",
     measures: Iterable[Measure],
 ) -> Row:
     """Return the row of a run that has finished, from its last state and all its measures."""
@@ -108,8 +103,7 @@ def row_of(
         "over_time": compact(
             {name: _means(stretches, math.ceil(run.turns / length)) for name, stretches in of_turns.items()}
         ),
-        "spells": compact(counted.spells),
-        "ratings": compact(counted.ratings),
+        "ratings": compact(ratings.counted),
     }
 
 
@@ -121,29 +115,20 @@ def _means(stretches: Mapping[int, Sequence[float]], count: int) -> list[float |
     ]
 
 
-class SpellsAndRatings:
-    """The spells and the ratings of a run, as its row has them. Turns are added one by one, none is kept."""
+class RatingsGiven:
+    """The ratings of a run, as its row has them. Turns are added one by one, none is kept."""
 
     def __init__(self, world: AnyWorld) -> None:
         self._ratings = world.measures.ratings
-        self._spells = world.measures.spells() if world.measures.spells else None
         self._truths: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def add(self, played: PlayedTurn[Any, Any]) -> None:
         """Add the next turn."""
-        if self._spells:
-            self._spells.add(played)
         for one in self._ratings(played):
             self._truths[one.kind, one.rating].append(one.truth)
 
     @property
-    def spells(self) -> list[tuple[int, bool, int]]:
-        """How often each spell occurred: its turns, whether it ended, and how many there were."""
-        found = self._spells.lasted if self._spells else {}
-        return sorted((spell.turns, spell.ended, count) for spell, count in found.items())
-
-    @property
-    def ratings(self) -> list[tuple[str, int, int, float]]:
+    def counted(self) -> list[tuple[str, int, int, float]]:
         """The kind and value of each rating, how often it was given, and the mean of the truth then."""
         return [(*key, len(all_), sum(all_) / len(all_)) for key, all_ in sorted(self._truths.items())]
 
@@ -180,15 +165,14 @@ def measure_anew(store: Store, run: Run) -> WorkedOut:
 
 def _stored_row_of(store: Store, run: Run) -> Row:
     measures = store.db.execute("select name, scope, value from measures where run = ?", [run.id])
-    counted = SpellsAndRatings(run.world)
-    measures_of_world = run.world.measures
-    for played in StoredHistory(store, run) if measures_of_world.spells or measures_of_world.truths else ():
-        counted.add(played)
-    return row_of(run, state_before(store, run, run.turns), counted, (Measure(*one) for one in measures))
+    ratings = RatingsGiven(run.world)
+    for played in StoredHistory(store, run) if run.world.measures.truths else ():
+        ratings.add(played)
+    return row_of(run, state_before(store, run, run.turns), ratings, (Measure(*one) for one in measures))
 
 
 def figures_of(
-    store: Store, cells: Iterable[PlayedCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
+    store: Store, cells: Iterable[BegunCell], left_out: list[str], with_turns: Callable[[Store, Run], Run]
 ) -> Iterator[Figures]:
     """Yield the figures of these cells; what is damaged is added to `left_out`.
 

@@ -11,7 +11,7 @@ from typing import Any
 from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.measures import WorkedOut
 from hobbes.engine.record import canonical, sha256
-from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program
+from hobbes.nodes.journal import Address, Call, Logged, Prompt, is_program, last_answer
 from hobbes.store.calls import INSERT_CALL, STORED
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import PersonQuestion, Run
@@ -61,13 +61,12 @@ class RunJournal:
         # The system text comes with every call of a model.
         self._hash_of = lru_cache(maxsize=2)(sha256)
 
-    def answered(self, turn: int, agent: str, question: int, prompt: Prompt) -> Call | None:
-        """Return the last call to this question with this prompt, or None if it must be asked again."""
+    def answered(self, turn: int, agent: str, question: int, prompt: Prompt, spec: str) -> Call | None:
+        """Return the last of the calls that answers, or None if it must be asked again."""
         if (turn, agent) not in self._attempts:
             return None
         calls = self._begun.kept_calls(self._store.calls.attempts(self._run, turn, agent)[agent])
-        matching = (call for call in reversed(calls) if (call.question, call.prompt) == (question, prompt))
-        return next(matching, None)
+        return last_answer(calls, question, prompt, spec)
 
     def free(self, turn: int, agent: str) -> Address:
         """Return the address of the next attempt."""

@@ -156,7 +156,7 @@ def _create_tables(db: Database) -> None:
     db.table("reported").create(
         {
             "run": str,
-            **dict.fromkeys(("winners", "measures", "over_time", "spells", "ratings"), str),
+            **dict.fromkeys(("winners", "measures", "over_time", "ratings"), str),
         },
         pk="run",
         strict=True,

@@ -104,6 +104,12 @@ class Turns:
         for _ in self.of(run, first, last):
             pass
 
+    def first_beyond(self, table: str, run: str, turns: int) -> int | None:
+        """Return the first turn with rows in a table that is none of a run's first ones; None without any."""
+        sql = f"select min(turn) from {table} where run = ? and not turn between 0 and ?"  # noqa: S608  names are ours
+        (turn,) = self._db.conn.execute(sql, [run, turns - 1]).fetchone()
+        return turn if turn is None else int(turn)
+
     def counts(self, run: str) -> dict[str, int]:
         """Return the numbers of `rejected` and `corrected` parts of answers in the stored turns of a run."""
         sql = f"select {', '.join(COUNTS.values())} from turns where run = ?"  # noqa: S608  our own

@@ -21,7 +21,7 @@ from vcr.serializers import yamlserializer
 from hobbes.engine.world import in_one_line
 from hobbes.errors import UsageError
 from hobbes.files import read_json
-from hobbes.nodes import files
+from hobbes.nodes import file_content
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.play.start import RunOptions
 
@@ -114,11 +114,11 @@ class CheckedPersister(FilesystemPersister):  # type: ignore[misc]  # vcrpy has 
         """Return the exchanges of a cassette; raise UsageError if the file is not one."""
         del serializer  # vcrpy's argument; CheckedSerializer reads what vcrpy's own serializer has written
         try:
-            files.content_of(cassette_path, MAX_BYTES)
+            file_content.content_of(cassette_path, MAX_BYTES)
             requests, responses, *_ = super().load_cassette(cassette_path, CheckedSerializer)
         except CassetteNotFoundError as error:
             raise UsageError(f"{cassette_path} is empty or not a file; record it again") from error
-        except files.FileError as error:
+        except file_content.FileError as error:
             raise UsageError(
                 f"cannot read the cassette {cassette_path}: {error}; name another file"
             ) from error

@@ -10,7 +10,7 @@ from pydantic import create_model
 from hobbes.engine.digest import first_digest
 from hobbes.engine.record import Json
 from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
-from hobbes.nodes.state import first_state
+from hobbes.nodes.turn_state import first_state
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS

@@ -34,7 +34,7 @@ from hobbes.engine.world import (
     Validated,
     make_setting,
 )
-from hobbes.nodes.state import memories_from
+from hobbes.nodes.turn_state import memories_from
 from hobbes.show.boards import svg
 from hobbes.worlds import WORLDS
 from tests.arithmetic import comes_out
@@ -169,15 +169,17 @@ def test_each_turn_has_a_board_whose_shapes_fit_together(case: Case) -> None:
         kinds = {kind.name for kind in board.kinds}
         assert {badge.kind for place in board.places for badge in place.badges} <= kinds
         assert {arrow.kind for arrow in board.arrows} <= kinds
+        assert {line.kind for line in board.lines} <= {*kinds, ""}
         owners = {place.owner for place in board.places} | {place.was for place in board.places}
         owners |= {arrow.owner for arrow in board.arrows} | {bar.owner for bar in board.bars}
         assert owners <= {*board.agents, None}
         for arrow in board.arrows:
             assert arrow.target in places
             assert arrow.source is None or arrow.source in places
-        assert all({*line} <= set(places) for line in board.lines)
+        assert all({line.one, line.other} <= set(places) for line in board.lines)
         assert all(place.words for place in board.places)
         assert all(arrow.words for arrow in board.arrows)
+        assert all(line.words for line in board.lines if line.kind)
         for place in board.places:
             assert 0 <= place.x <= board.width
             assert 0 <= place.y <= board.height
@@ -660,18 +662,12 @@ def test_what_reports_draw_over_time_are_measures_of_single_turns(case: Case) ->
 
 
 @each_case
-def test_spells_and_ratings_are_within_the_run(case: Case) -> None:
-    measures, played = case.world.measures, [moment.played.played for moment in game(case)]
-    spells = measures.spells() if measures.spells else None
-    for turn in played:
-        if spells:
-            spells.add(turn)
-        for rated in measures.ratings(turn):
+def test_ratings_are_in_their_range_and_have_a_truth(case: Case) -> None:
+    measures = case.world.measures
+    for moment in game(case):
+        for rated in measures.ratings(moment.played.played):
             assert MIN_RATING <= rated.rating <= MAX_RATING
             assert measures.truths[rated.kind]
-    for spell, count in spells.lasted.items() if spells else ():
-        assert 0 <= spell.turns <= len(played)
-        assert count > 0
 
 
 # Nothing that is said raises.

@@ -19,7 +19,7 @@ from hobbes.experiment.plan import Cell, Plan, plan
 from hobbes.experiment.report import report, stored_file
 from hobbes.nodes.caps import Caps
 from hobbes.play.start import RunOptions
-from hobbes.store.experiment_tables import runs_of_cells
+from hobbes.store.experiment_tables import cells_of
 from hobbes.store.home import Store, open_store
 from hobbes.store.marked_turns import marks_in
 from hobbes.store.policy_games import with_turns
@@ -165,7 +165,7 @@ def test_a_run_without_the_landmark_is_left_out_with_a_line_that_says_so(
 
 
 def _runs(store: Store) -> Iterator[str]:
-    return (run for run, _ in runs_of_cells(store, "after").values())
+    return (cell.id for cell in cells_of(store, "after").values())
 
 
 def test_an_experiment_that_branches_goes_on_after_a_stop(
@@ -311,4 +311,4 @@ def test_what_cannot_be_forked_is_refused_in_one_line(
     with pytest.raises(UsageError, match=rf"small.toml: {message}") as refused:
         planned(small, path)
     assert "\n" not in str(refused.value)
-    assert not runs_of_cells(small, "after")
+    assert not cells_of(small, "after")

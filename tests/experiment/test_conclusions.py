@@ -1,6 +1,7 @@
 """What a report concludes, from experiments whose values are written by hand."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from hobbes.engine.mining.world import MINING
 from hobbes.errors import DamagedError
 from hobbes.experiment.arm_comparison import Tested as AsTested
 from hobbes.experiment.experiment_file import Hypothesis
-from hobbes.experiment.report import report
+from hobbes.experiment.report import Report, report
 from hobbes.experiment.sentences import cautions, compares, verdict_in_words
 from hobbes.show.answer_table import answers, exploratory, explored
 from hobbes.show.report_text import report_document
@@ -232,16 +233,19 @@ def test_a_difference_is_no_share_of_a_mean_that_may_be_0(
     assert one.share == (share if share is None else pytest.approx(share))
 
 
+FILE_COLUMN = "the column experiments.file (is damaged|cannot be read): "
+
+
 @pytest.mark.parametrize("stored", ["{", "[]", "{}", None, '{"name": "made", "world": "moon"}'])
 def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: Store, cli: Cli) -> None:
     made_up(opened, {"one": [0.0] * 7, "two": [1.0] * 7})
     with opened.db.conn:
         opened.db.conn.execute("update experiments set file = ?", [stored])
-    with pytest.raises(DamagedError, match=r"^experiment 'made': the column experiments.file is damaged: "):
+    with pytest.raises(DamagedError, match=f"^experiment 'made': {FILE_COLUMN}"):
         report(opened, "made")
     listed = cli("experiments")
     assert listed.exit_code == 0
-    assert "the column experiments.file is damaged" in listed.stdout
+    assert re.search(FILE_COLUMN, listed.stdout)
 
 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
@@ -415,19 +419,29 @@ def test_failures_that_arms_have_equally_often_are_told_and_explain_no_differenc
     assert said(opened) == f"output, up minus base: {told}"
 
 
+def half_lives(store: Store, games: dict[str, list[float | None]], turnover: float | None) -> Report:
+    """Report on games of 20 turns with these half-lives, all with the same turnover."""
+    made_up(store, {arm: [0.0] * len(of_arm) for arm, of_arm in games.items()})
+    curves = json.dumps(dict.fromkeys(measures_over_time(MINING), [0.5] * 20))
+    for arm, of_arm in games.items():
+        for seed, turns in enumerate(of_arm, start=1):
+            run = f"made.{arm}.{seed}"
+            measured_too(store, run, "half_life", turns, None, None)
+            measured_too(store, run, "turnover", turnover, None, None)
+            store.runs.update(run, turns=20)
+            with store.db.conn:
+                store.db.table("reported").update(run, {"over_time": curves})
+    planned(store, compare={"measures": ["half_life"], "null": False})
+    return report(store, "made")
+
+
 def test_a_half_life_that_was_not_reached_counts_with_all_turns_and_not_as_missing(opened: Store) -> None:
     """Left out, the games in which nothing was lost made the safest arm look the shortest."""
-    made_up(opened, {"calm": [0.0] * 6, "wild": [0.0] * 6})
-    curves = json.dumps(dict.fromkeys(measures_over_time(MINING), [0.5] * 20))
-    for seed in range(1, 7):
-        for arm, turns in (("calm", 8.0 if seed == 1 else None), ("wild", 4.0 + seed)):
-            run = f"made.{arm}.{seed}"
-            measured_too(opened, run, "half_life", turns, None, None)
-            opened.runs.update(run, turns=20)
-            with opened.db.conn:
-                figures = {"spells": "[[20, false, 3]]", "over_time": curves}
-                opened.db.table("reported").update(run, figures)
-    planned(opened, compare={"measures": ["half_life"], "null": False})
-    found = report(opened, "made")
+    found = half_lives(opened, {"calm": [8.0, *[None] * 5], "wild": [5.0, 6.0, 7.0, 8.0, 9.0, 10.0]}, 0.0)
     assert found.arms["calm"].measures["half_life"].mean == pytest.approx(18)
     assert found.differences[0].difference.mean.mean == pytest.approx(7.5 - 18)
+
+
+def test_where_nobody_owned_a_plot_the_half_life_stays_undefined(opened: Store) -> None:
+    found = half_lives(opened, {"calm": [None] * 2, "wild": [None] * 2}, None)
+    assert found.arms["calm"].measures["half_life"].n == 0

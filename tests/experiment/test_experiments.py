@@ -257,6 +257,7 @@ def expecting(**changed: str) -> str:
 WRONG = {
     "an arm named twice": ("[arms.immune]", "[arms.open]", r"is not valid TOML: .*arms.*open"),
     "an unknown key": ("agents = 3", "agent = 3", r"unknown key 'agent'; the keys are agents, "),
+    "a key of 0.2": ("agents = 3", "answers = 3", r"0.3 removed the key 'answers'; the keys are agents, "),
     "an unknown key of an arm": (
         "set = { immunity = 3 }",
         "immunity = 3",

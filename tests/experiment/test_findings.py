@@ -8,7 +8,7 @@ from scipy import stats
 from hobbes.engine.mining.world import MINING
 from hobbes.engine.nations.world import NATIONS
 from hobbes.experiment.findings import over_time, payoffs, ratings
-from hobbes.store.experiment_tables import PlayedCell
+from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.reported import Figures
 
 
@@ -17,13 +17,12 @@ def arm(*games: dict[str, Any]) -> list[Figures]:
     nothing: dict[str, Any] = {
         "turns": 1,
         "rounds": 1,
-        "spells": [],
         "ratings": [],
         "scores": {},
         "winners": [],
     }
     return [
-        Figures(PlayedCell("a", seed, f"run-{seed}", "", "", tainted=False), nothing | game)
+        Figures(BegunCell("a", seed, f"run-{seed}", "", "finished", 1, "", tainted=False), nothing | game)
         for seed, game in enumerate(games, start=1)
     ]
 

@@ -3,7 +3,7 @@
 from typing import TypeAlias
 
 from hobbes.engine.arithmetic import as_sum
-from hobbes.engine.measures import Formulas, Measures, PlayedTurn, at_end, rest, share, total
+from hobbes.engine.measures import Formulas, Measures, PlayedTurn, at_end, share, total
 from tests.fishery.state import State
 from tests.fishery.validation import Intent
 
@@ -16,11 +16,12 @@ def landed(played: PlayedRound) -> float:
     return float(sum(played.after.landed.values()) - sum(played.before.landed.values()))
 
 
-@rest
+@share
 def restraint(played: PlayedRound) -> tuple[int, int]:
     """1 - tonnes that boats chose to catch / quotas of those that chose."""
     chosen = [intent.catch for intent in played.intents.values() if intent.chosen]
-    return sum(chosen), played.before.quota * len(chosen)
+    allowed = played.before.quota * len(chosen)
+    return allowed - sum(chosen), allowed
 
 
 @share

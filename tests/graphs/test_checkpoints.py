@@ -14,6 +14,7 @@ import pytest
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 import hobbes
+from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import open_store
 from hobbes.store.recorded_run import Run
@@ -111,6 +112,29 @@ def test_nothing_that_stands_in_a_checkpoint_is_called_by_the_graph_of_a_run(
 
     assert {one.values["digest"] for one in asyncio.run(history()) if one.values} == {f"touch {called}"}
     assert not called.exists()
+
+
+@pytest.mark.parametrize("damage", ["file", "checkpoints", "checkpoint"])
+def test_damaged_checkpoints_are_one_line_that_says_what_to_do_and_it_helps(damage: str, home: Path) -> None:
+    """All of them, or one that is read after others."""
+    checkpoints = home / "checkpoints.db"
+
+    async def history() -> list[Any]:
+        async with hobbes.graph("mining", home) as (graph, config):
+            return [one.values["turn"] async for one in graph.aget_state_history(config)]
+
+    if damage == "file":
+        checkpoints.write_bytes(b"no database" * 1_000)
+    else:
+        first = "where rowid = (select min(rowid) from checkpoints)" * (damage == "checkpoint")
+        with closing(sqlite3.connect(checkpoints)) as db:
+            db.execute(f"update checkpoints set checkpoint = substr(checkpoint, 1, 100) {first}")  # noqa: S608  ours
+            db.commit()
+    with pytest.raises(HobbesError, match=r"checkpoints\.db: .*; if it is damaged, delete it: ") as refused:
+        asyncio.run(history())
+    assert "\n" not in str(refused.value)
+    checkpoints.unlink()
+    assert asyncio.run(history()) == [3, 2, 1, 0]
 
 
 READ_ALL = """

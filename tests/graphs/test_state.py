@@ -13,7 +13,7 @@ import hobbes
 from hobbes.graphs import mining as mining_graph
 from hobbes.graphs import nations as nations_graph
 from hobbes.graphs import trust as trust_graph
-from hobbes.nodes.state import PASSING
+from hobbes.nodes.turn_state import PASSING
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from tests.small_runs import go, mining
@@ -151,6 +151,11 @@ def test_a_change_that_no_agent_could_have_is_refused_in_one_line(
             "validate",
             {"answers": {"miner-1": {}}},
             "answers: there is no agent miner-1; the agents are miner-01,",
+        ),
+        (
+            "validate",
+            {"calls": {"miner-1": {}}},
+            "calls: there is no agent miner-1; the agents are miner-01,",
         ),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
+from langgraph.types import Command
 from pydantic import ValidationError
 
 from hobbes.engine.answer import FoundAs, Outcome
@@ -106,11 +107,19 @@ def test_a_thread_keeps_its_prompts_and_refuses_texts_that_have_changed(saved: A
     assert "\n" not in str(refused.value)
 
 
-def test_a_python_player_is_refused_before_its_code_is_loaded(saved: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("durability", ["exit", "async"])
+def test_a_python_player_is_refused_before_its_code_is_loaded_and_the_thread_begins_with_another(
+    saved: Any, tmp_path: Path, durability: str
+) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text(f"open({str(tmp_path / 'called')!r}, 'w')\ndef act(view, rng): return '{{}}'\n")
     with pytest.raises(ValueError, match="python: players run code of their own"):
-        play(saved, {}, context={"models": f"python:{bot}:act"})
+        play(saved, {}, context={"models": f"python:{bot}:act"}, durability=durability)
+    assert "run" not in values(saved)
+    play(saved, {}, context={"models": "policy:random"}, durability=durability, interrupt_before=["log"])
+    asyncio.run(saved.aupdate_state(thread(), {"models": {"miner-01": f"python:{bot}:act"}}))
+    with pytest.raises(ValueError, match="python: players run code of their own"):
+        play(saved, None, durability=durability)
     assert not (tmp_path / "called").exists()
 
 
@@ -138,6 +147,25 @@ def test_a_model_that_has_answered_is_not_asked_again_where_a_turn_was_broken_of
     assert sorted(asked) == ["0/miner-01/1", *["0/miner-02/1"] * 3]
 
 
+@pytest.mark.parametrize("by_command", [True, False])
+def test_an_agent_with_another_player_is_asked_again_where_a_turn_was_broken_off(
+    saved: Any,
+    by_command: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
+    texts = {"0/miner-01/1": "{}", "0/miner-02/1": "no JSON"}
+    edit = {"models": {"miner-01": "openai:other"}}
+    with answering(lambda address: texts.get(address, "{}")) as asked:
+        with pytest.raises(RuntimeError, match="turn 0, miner-02"):
+            play(saved, {}, context=context)
+        texts.clear()
+        asked.clear()
+        if not by_command:
+            asyncio.run(saved.aupdate_state(thread(), edit))
+        assert play(saved, Command(update=edit) if by_command else None)["over"]
+    assert sorted(address.rpartition("/")[0] for address in asked) == ["0/miner-01", "0/miner-02"]
+
+
 def test_a_thread_takes_no_answer_from_one_of_the_same_id_in_another_saver() -> None:
     """Both ask the same, and the first is broken off."""
     context = {"models": "openai:m", "agents": 2, "config": {"rounds": 1, "on_failure": "halt"}}
@@ -161,7 +189,7 @@ def test_the_answers_of_abandoned_turns_are_forgotten_in_time() -> None:
             await journal.keep(call)
         for number in range(KEPT + 1):
             place[0] = str(number)
-            known.append(journal.answered(0, "A", TURN_QUESTION, prompt) is not None)
+            known.append(journal.answered(0, "A", TURN_QUESTION, prompt, "m") is not None)
         return known
 
     assert asyncio.run(abandoning()) == [False] + [True] * KEPT

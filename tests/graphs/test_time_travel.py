@@ -12,6 +12,8 @@ from langgraph.types import Command
 
 from hobbes.errors import HaltedRunError
 from hobbes.graphs.studio import StudioContext
+from hobbes.nodes.caps import NO_CAPS
+from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from tests.graphs.threads import with_graph
@@ -101,6 +103,27 @@ def test_recorded_answers_serve_where_the_prompt_is_the_same(opened: Store, home
     assert with_graph(home, run.id, again) == run.digest
 
 
+def test_an_agent_whose_player_is_changed_is_asked_again_though_its_prompt_is_the_same(
+    opened: Store, home: Path
+) -> None:
+    """All others have answered already. What somebody was given to say stands, whoever plays."""
+    run = mining(opened)
+    answers = {"miner-02": '{"notes": "given"}'}
+    given = go(opened, fork(opened, run, ForkOptions(2, answers=answers), NO_CAPS))
+
+    async def edited(graph: Any, config: Any) -> tuple[list[str], str]:
+        past = [one async for one in graph.aget_state_history(config) if one.values["turn"] == 2][-1]
+        edit = {"models": {"miner-01": "policy:random", "miner-02": "policy:random"}}
+        here = await graph.aupdate_state(past.config, edit)
+        modes = ["custom", "values"]
+        parts = [part async for part in graph.astream(None, here, stream_mode=modes, interrupt_after=["log"])]
+        asked = [told["address"] for mode, told in parts if mode == "custom"]
+        return asked, parts[-1][1]["memories"]["miner-02"]["notes"]
+
+    assert with_graph(home, run.id, edited)[0] == ["2/miner-01/2", "2/miner-02/2"]
+    assert with_graph(home, given.id, edited) == (["2/miner-01/2"], "given")
+
+
 def test_a_person_who_observes_is_asked_in_the_graph_of_a_run(opened: Store, home: Path) -> None:
     values: Any = {"rounds": 1, "observer": "human", "miss": 0}
     run = begin(opened, RunOptions("trust", 2, models="policy:beggar", values=values))
@@ -141,6 +164,6 @@ def test_the_examples_of_the_page_run(opened: Store, home: Path, monkeypatch: py
     assert printed(examples[2]) == traveling, "what was tried before is no part of the run"
     assert replacing == []
     assert people == ["True"]
-    assert answers == ["0/miner-01/1 answered", "0/miner-02/1 answered", "{}"]
+    assert answers == ["0/miner-01/1 answered", "0/miner-02/1 answered"]
     (context,) = re.findall(r"^```json\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     StudioContext(**json.loads(context))

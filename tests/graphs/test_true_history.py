@@ -38,13 +38,17 @@ def test_a_fork_has_the_turns_of_its_parent_and_nothing_that_was_tried_in_it(
 ) -> None:
     run = mining(opened)
     with_graph(home, run.id, edit)
-    forked = go(opened, fork(opened, run, ForkOptions(3, values={"immunity": 3}), NO_CAPS))
+    changes = ForkOptions(3, values={"immunity": 3}, models="policy:random", prompts="unguided")
+    forked = go(opened, fork(opened, run, changes, NO_CAPS))
     checkpoints = kept(home, forked.id)
     assert turns_in(checkpoints) == [0, 1, 2, 3, 4]
     assert is_one_line(checkpoints)
     assert checkpoints[2].checkpoint["channel_values"]["run"]["config"]["immunity"] == 1
     assert checkpoints[3].checkpoint["channel_values"]["run"]["config"]["immunity"] == 3
-    assert with_graph(home, forked.id, digests)[0] == forked.digest
+    assert with_graph(home, forked.id, digests) == [forked.digest] * 4
+    tried = [one for one in kept(home, forked.id) if one.metadata.get("hobbes") == "what-if"]
+    last = tried[-1].checkpoint["channel_values"]
+    assert (last["models"]["miner-01"], last["prompts"]["variant"]) == ("policy:random", "unguided")
 
 
 def test_a_game_of_an_experiment_that_left_no_checkpoints_has_them_in_its_graph(

@@ -164,11 +164,11 @@ def test_a_goal_without_a_value_in_single_turns_and_a_folder_of_something_else_a
     opened: Store, cli: Cli, tmp_path: Path
 ) -> None:
     path = written(tmp_path)
-    path.write_text(path.read_text(encoding="utf-8").replace("aggression", "spiral_length"), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace("aggression", "retaliation"), encoding="utf-8")
     with village("undefined", CURE):
         situations(opened)
         undefined = cli("improve", str(path), "--yes")
-        assert "spiral_length is undefined in single turns" in str(undefined.exception)
+        assert "retaliation is undefined in single turns" in str(undefined.exception)
         (tmp_path / "calm" / "search").rename(tmp_path / "calm" / "something")
         assert "calm is there and holds no improvement" in str(cli("improve", str(path), "--yes").exception)
 

@@ -71,13 +71,7 @@ def test_retry_after_is_read_in_every_spelling(headers: Mapping[str, str], secon
     assert retry_after(httpx2.Headers({"date": NOW, **headers})) == seconds
 
 
-HEADERS = (
-    "retry-after",
-    "retry-after-ms",
-    "date",
-    *(f"x-ratelimit-{what}-{of}" for what in ("remaining", "reset") for of in ("requests", "tokens")),
-    *(f"anthropic-ratelimit-{of}-{what}" for what in ("remaining", "reset") for of in ("requests", "tokens")),
-)
+HEADERS = ("retry-after", "retry-after-ms", "date")
 """All headers that say how long to wait."""
 
 ODD = [
@@ -130,15 +124,9 @@ def asked_twice(status: int, headers: Mapping[str, str]) -> list[float]:
 def test_no_header_makes_a_call_raise_or_wait_beyond_its_timeout(
     status: int, headers: dict[str, str]
 ) -> None:
-    """Two calls wait for their pauses and, after an answer, for a rate limit."""
     waited = asked_twice(status, headers)
     assert all(0 <= seconds <= 10 for seconds in waited)
     assert sum(waited) <= 20
-
-
-def test_a_rate_limit_of_a_day_holds_the_next_call_back_for_its_timeout() -> None:
-    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "24h0m0s"}
-    assert asked_twice(200, limits) == [pytest.approx(10, abs=0.1)]
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -214,9 +202,6 @@ def test_the_last_failure_decides_how_many_tries_a_call_may_have() -> None:
     assert tries_and_end(transient, transient, slow) == [3, "slow"]
 
 
-PAST = "2001-01-01T00:00:00Z"
-
-
 def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_take(
     waits: list[float],
 ) -> None:
@@ -226,25 +211,6 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
     assert waits == [0.5, 1, 2, 4]
     assert tries_and_end(*[full] * 9, patience=600) == [10, "fine"]
     assert tries_and_end(*[full] * 1100, patience=8 * 1100) == [1101, "fine"]
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
-        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "120ms"}, 0.12),
-        ({"x-ratelimit-remaining-requests": "7", "x-ratelimit-reset-requests": "9s"}, 0),
-        ({"x-ratelimit-remaining-tokens": "99", "x-ratelimit-reset-tokens": "3"}, 3),
-        ({"x-ratelimit-remaining-tokens": "100", "x-ratelimit-reset-tokens": "3"}, 0),
-        ({"x-ratelimit-remaining-tokens": "-1", "x-ratelimit-reset-tokens": "0"}, 0),
-        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "soon"}, 0),
-        ({"anthropic-ratelimit-requests-remaining": "0", "anthropic-ratelimit-requests-reset": PAST}, 0),
-        ({}, 0),
-    ],
-)  # fmt: skip
-def test_a_model_rests_as_its_rate_limits_say(headers: dict[str, str], seconds: float) -> None:
-    """A call has 100 tokens."""
-    assert call_failures.rest_after(headers, 100) == pytest.approx(seconds)
 
 
 def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:

@@ -1,7 +1,6 @@
 """The chat model is one of LangChain's: what its users do with any other, they can do with it."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ from langchain_core.callbacks import UsageMetadataCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel, SecretStr, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -38,8 +38,7 @@ def served() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     async def completions(request: Request) -> JSONResponse:
         bodies.append(await request.json())
         choice = {"message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}
-        headers = {"x-ratelimit-remaining-requests": "7", "set-cookie": "id=1"}
-        return JSONResponse({"model": "m", "choices": [choice], "usage": USAGE}, headers=headers)
+        return JSONResponse({"model": "m", "choices": [choice], "usage": USAGE})
 
     with in_thread(Starlette(routes=[Route("/v1/chat/completions", completions, methods=["POST"])])) as base:
         yield base, bodies
@@ -72,11 +71,14 @@ def test_it_is_asked_by_a_text_alone_and_says_what_the_answer_cost() -> None:
     }
 
 
-def test_a_message_keeps_the_rate_limits_as_plain_data_and_no_other_header() -> None:
+def test_a_message_is_kept_by_langgraphs_own_serializer_without_a_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with served() as (base, _):
-        message = asked(base, lambda model: model.ainvoke("hi"))
-    assert message.response_metadata["headers"] == {"x-ratelimit-remaining-requests": "7"}
-    assert json.loads(message.model_dump_json())
+        message: AIMessage = asked(base, lambda model: model.ainvoke("hi"))
+    stock = JsonPlusSerializer()
+    assert stock.loads_typed(stock.dumps_typed(message)) == message
+    assert caplog.messages == []
 
 
 def test_it_sends_its_own_temperature_seed_and_stop_and_those_of_a_call_before_them() -> None:

@@ -31,7 +31,7 @@ from hobbes.nodes.prompting import (
     turn_text,
     variants,
 )
-from hobbes.play.prompt_checks import check_prompts, prompt_warnings
+from hobbes.play.prompt_checks import check_prompts
 from hobbes.worlds import WORLDS
 
 MINING = WORLDS["mining"]
@@ -507,25 +507,3 @@ def test_a_condition_inside_another_is_reached(write: Write) -> None:
     write(f'{{% if authority == "raid_tax" %}}{inner}{{% endif %}}')
     (problem,) = problems()
     assert problem.endswith('(with authority="raid_tax", raid_tax_to="nobody")')
-
-
-def warnings(lang: str = "en") -> tuple[str, ...]:
-    """Return the warnings about the variant that the test wrote."""
-    return tuple(prompt_warnings(MINING, "plain", lang))
-
-
-def test_a_language_without_a_placeholder_of_another_is_warned_of(write: Write) -> None:
-    write("Of {{ agents }}: {{ stamina }}", lang="en")
-    write("{{ stamina }}", lang="zh")
-    missing = (
-        "prompts/mining/plain/system.zh.md: has no placeholder agents, "
-        "which prompts/mining/plain/system.en.md has"
-    )
-    assert warnings("en") == warnings("zh") == (missing,)
-    assert problems() == ()
-
-
-def test_a_language_that_does_not_mark_a_rule_of_another_is_warned_of(write: Write) -> None:
-    write("{# rule: stamina #}\n{{ stamina }}", lang="en")
-    write("{{ stamina }}", lang="zh")
-    assert any("system.zh.md: has no rule stamina" in warning for warning in warnings())

@@ -6,8 +6,6 @@ That a fork without a change has its parent's digest is tested for every world i
 import asyncio
 import json
 import sqlite3
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +27,9 @@ from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import StoredHistory
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
-from hobbes.store.run_journal import RunJournal
 from hobbes.store.runs import Runs
 from tests.conftest import Cli
 from tests.play.test_caps import model
-from tests.play.test_kills import INTERRUPTED
 from tests.play.test_observer import game, granting_all, on, to_the_end
 from tests.play.test_second_question import FIRST, answering
 from tests.small_runs import go, mining, played, prompt_of
@@ -394,59 +390,6 @@ def test_of_several_forks_all_that_were_played_are_told_when_one_halts(cli: Cli,
     assert [one["status"] for one in forks] == ["halted", "halted"], "both can be resumed"
 
 
-SEVERAL = ("fork", "baseline", "--turn", "2", "--times", "3", "--name", "k")
-
-
-def test_the_same_command_goes_on_with_several_forks_that_were_stopped(
-    cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Stopped before the third fork was written, and again in the middle of the games."""
-    mining(opened, name="baseline", models="policy:random")
-    asked, new_run = (*SEVERAL, "--set", "immunity=2", "--answer", 'miner-01={"claim": []}'), Runs.new
-    written: list[str] = []
-
-    def stopped(self: Runs, *new: Any) -> str:
-        if len(written) == 2:
-            raise KeyboardInterrupt
-        written.append(new_run(self, *new))
-        return written[-1]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Runs, "new", stopped)
-        cli(*asked)
-    assert len(written) == 2
-    keep_turn, kept = RunJournal.turn, Counter[str]()
-
-    def stopped_again(self: RunJournal, turn: Any) -> None:
-        if kept.total() == 3:
-            raise KeyboardInterrupt
-        kept[turn.digest] += 1
-        keep_turn(self, turn)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RunJournal, "turn", stopped_again)
-        assert cli(*asked).exit_code == INTERRUPTED
-    assert len(opened.figures.of_all_runs()) == 4
-    done = json.loads(cli(*asked, "--json").stdout)
-    assert [opened.runs.find(one["run"]).name for one in done] == ["k-1", "k-2", "k-3"]
-    assert [one["run"] for one in done][:2] == written
-    assert {one["over"] for one in done} == {True}
-    assert len({one["digest"] for one in done}) == 1
-    assert len(opened.figures.of_all_runs()) == 4
-
-
-@pytest.mark.parametrize(
-    "other",
-    [("--set", "immunity=2"), ("--turn", "1"), ("--max-calls", "99"), ("--answer", 'miner-01={"claim": []}')],
-    ids=" ".join,
-)
-def test_another_fork_of_this_name_is_not_gone_on_with(cli: Cli, opened: Store, other: Sequence[str]) -> None:
-    mining(opened, name="baseline")
-    cli("fork", "baseline", "--turn", "2", "--name", "k-3", *other)
-    assert "--name 'k-3': the name is already in use" in str(cli(*SEVERAL).exception)
-    assert len(opened.figures.of_all_runs()) == 2, "nothing was written"
-
-
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--turn", "9"), "can be forked at turns 0 to 3"),
     (("--turn", "4"), "the game is over by then; run "),
@@ -467,6 +410,14 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("--turn", "2", "--answer", "miner-01=@no/such/file"), "cannot read no/such/file"),
     (("--turn", "2", "--answer", "miner-01={}", "--answer", "miner-01={}"), "given two answers"),
 ]
+
+
+def test_of_several_forks_none_is_written_if_one_name_is_taken(cli: Cli, opened: Store) -> None:
+    mining(opened, name="baseline")
+    cli("fork", "baseline", "--turn", "2", "--name", "k-3")
+    told = cli("fork", "baseline", "--turn", "2", "--times", "3", "--name", "k").exception
+    assert "--name 'k-3': the name is already in use" in str(told)
+    assert len(opened.figures.of_all_runs()) == 2
 
 
 def test_a_million_forks_are_refused(cli: Cli, opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ from hobbes.engine import turn
 from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.world import AnyWorld, make_setting
 from hobbes.nodes import prompting
-from hobbes.nodes.prompt_templates import PromptError
+from hobbes.nodes.prompt_templates import PromptError, placeholders
 from hobbes.nodes.prompting import (
     PromptSet,
     load_prompts,
@@ -404,6 +404,12 @@ class PromptTests:
     def test_a_shipped_variant_has_no_warnings(self, shipped_variant: Template) -> None:
         found = prompt_warnings(shipped_variant.world, shipped_variant.variant, shipped_variant.lang)
         assert list(found) == []
+
+    def test_all_languages_of_a_shipped_variant_say_the_same(self) -> None:
+        for variant, langs in self.prompts.shipped.items():
+            templates = [Template(self.prompts.world.name, variant, lang) for lang in langs]
+            said = [({*one.rules}, {*placeholders(one.prompts.system)}) for one in templates]
+            assert said == [said[0]] * len(said), f"{variant}: other rules or placeholders in one language"
 
     def test_a_shipped_variant_says_how_much_it_advises(self, shipped_variant: Template) -> None:
         said = prompting.about(shipped_variant.world_name, shipped_variant.variant)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hobbes.engine.memory import EMPTY_MEMORY
-from hobbes.engine.trust.observer import read_answer, requests
 from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.rulings import read_answer, requests
 from hobbes.engine.trust.state import OBSERVER_PATTERN, State, TrustConfig, actors
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.world import TRUST

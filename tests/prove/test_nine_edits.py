@@ -17,7 +17,7 @@ import pytest
 
 from hobbes.engine.record import Json
 from hobbes.errors import UsageError
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.verification import verify
 from hobbes.store.home import open_store

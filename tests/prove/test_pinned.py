@@ -159,7 +159,7 @@ def test_failed_calls_and_follow_up_questions_are_pinned(opened: Store, pin: Pin
 
 def test_a_person_who_observes_is_pinned(opened: Store, pin: Pinned) -> None:
     run = to_the_end(opened, begin(opened, game("human")), granting_all)
-    pin.make(run, f"0-{run.turns - 1}", "--agent", "observer")
+    pin.make(run, f"0-{run.turns - 1}")
     assert pin.content["about"].endswith("Answered by human, policy:beggar, policy:copykitten.")
 
 
@@ -167,7 +167,7 @@ def test_a_model_that_observes_is_pinned(opened: Store, pin: Pinned, prompts: Pa
     ruling = json.dumps({"grants": {"unit-b": 1}, "reason": "so"})
     with answering(lambda _: ruling):
         run = played(opened, game("openai:m"))
-    pin.make(run, f"1-{run.turns - 1}", "--agent", "observer")
+    pin.make(run, f"1-{run.turns - 1}")
     edit(prompts / "trust" / "observer.en.md", "sats", "coins")
     assert ", observer: prompt is not as in story.json" in pin.fails()
 
@@ -335,23 +335,6 @@ def test_other_parts_that_differ_are_named(opened: Store, pin: Pinned) -> None:
         pin.cassette.write_text(whole)
 
 
-def test_with_an_agent_the_others_may_change(opened: Store, pin: Pinned) -> None:
-    pin.make(mining(opened), "1-2", "--agent", "miner-01")
-    assert 'hobbes_replay("story.json", agent="miner-01")' in (pin.folder / "test_story.py").read_text()
-
-    def others(turns: Any) -> None:
-        turns[0]["asked"][1]["prompt"][0] += "!"
-        turns[0]["record"]["intents"]["miner-02"]["message"] = "hello"
-        turns[0]["digest"] = "0"
-
-    pin.change(lambda content: others(content["expected"]))
-    pin.passes()
-    pin.change(
-        lambda content: content["expected"][1]["record"]["intents"]["miner-01"].update(message="hello")
-    )
-    assert pin.fails().startswith("turn 2, miner-01: validation is not as in")
-
-
 def test_a_follow_up_question_that_is_new_has_no_answer_and_cannot_be_accepted(
     opened: Store, pin: Pinned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,8 +391,6 @@ def test_a_file_that_cannot_be_played_is_told_in_one_line(opened: Store, pin: Pi
         ("last --turns 2-1 --name a", "write turns such as 3,7 or 3-5"),
         ("last --turns -1 --name a", "write turns such as 3,7 or 3-5"),
         ("last --turns 1,3 --name a", "pin turns that follow each other, such as 1-3"),
-        ("last --turns 1 --name a --agent miner-09", "agents: miner-01, miner-02, miner-03"),
-        ("last --turns 1 --name a --agent ''", "--agent is empty"),
         ("last --turns 1 --name a/b", "cannot be part of a file's name"),
         ("last --turns 1 --name ''", "cannot be part of a file's name"),
         ("last --turns 1 --name a.b", "cannot be part of a file's name"),
@@ -448,4 +429,4 @@ def test_json_names_the_files(opened: Store, cli: Cli, tmp_path: Path) -> None:
         cli("make-test", "last", "--turns", "1-2", "--name", "a", "--to", str(tmp_path), "--json").stdout
     )
     paths = {"test": str(tmp_path / "test_a.py"), "cassette": str(tmp_path / "a.json")}
-    assert told == {"run": run.id, "turns": [1, 2], "agent": None, **paths}
+    assert told == {"run": run.id, "turns": [1, 2], **paths}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import hobbes.nodes.chat  # noqa: F401  inner sessions must not import and forget what can be imported only once
 from hobbes import pytest_plugin
@@ -80,25 +79,12 @@ def test_a_failed_call_neither_has_an_act_nor_lacks_it(
     assert "no attack in 0 of 10 answers, and 10 failed, expected in at least 5" in session()
 
 
-def test_a_changed_prompt_is_told_and_only_record_asks_again(
-    session: Callable[..., str], pytester: pytest.Pytester
-) -> None:
+def test_a_changed_prompt_is_told(session: Callable[..., str], pytester: pytest.Pytester) -> None:
     system = pytester.path / "be" / "system.en.md"
     system.write_text(system.read_text().replace("Be peaceful.", "Be quick."))
     said = session()
     assert "1 passed" in said
     assert "peaceful.json has answers to another prompt than today's" in said
-    before = json.loads((pytester.path / "peaceful.json").read_text())
-    with heeding() as server:
-        said = session("--hobbes-record")
-    assert len(server.asked) == 20
-    assert "peaceful.json has new answers" in said
-    assert "expected in at least 5" in said, "without the word, the model attacks"
-    after = json.loads((pytester.path / "peaceful.json").read_text())
-    assert {key for key in before if before[key] != after[key]} == {"situations"}
-    assert "another prompt" not in session()
-    cassette = yaml.safe_load((pytester.path / "peaceful.yaml").read_text())
-    assert len(cassette["interactions"]) == 20
 
 
 def test_the_test_moves_with_its_prompts_to_another_folder(

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions
-from hobbes.show.boards import MAX_ARROWS, MAX_BARS, MAX_LINES, svg, text
+from hobbes.show.boards import MAX_BARS, MAX_LINES, MAX_WIDE_ARROWS, parts, svg, text
 from hobbes.show.exports import export
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
@@ -42,7 +42,7 @@ from tests.engine.mining.plays import mine
 from tests.engine.mining.plays import play as mining_round
 from tests.engine.nations.stage import A, B, C, turn
 from tests.engine.nations.stage import board as nations
-from tests.engine.trust.plays import game
+from tests.engine.trust.plays import game, play_on
 from tests.engine.trust.plays import play as trust_round
 from tests.pages import LOCAL
 from tests.show.test_view import dead_run
@@ -125,15 +125,11 @@ def test_a_turn_of_nations_shows_land_armies_attacks_and_gifts() -> None:
     assert board.title == "turn 0: 1 attack, 1 grant, 1 cession"
     place = {place.name: place for place in board.places}
     assert place[f"army {A}"].words == f"{A}: land 1, mils 5, welfare 1"
-    assert [(p.owner, p.was) for name, p in place.items() if name.startswith("land")] == [
-        (A, None),
-        (B, None),
-        (B, None),
-        (C, A),
-        (C, None),
-        (C, None),
+    assert [(p.owner, p.label, p.note) for p in board.places] == [
+        (A, A, "land 1"),
+        (B, B, "land 2"),
+        (C, C, "land 3"),
     ]
-    assert place["land T2"].words == f"T2: {C}'s, ceded by {A}"
     assert [(arrow.kind, arrow.source, arrow.target, arrow.label) for arrow in board.arrows] == [
         ("attack", f"army {A}", f"army {B}", "4 mils"),
         ("gift", f"army {A}", f"army {C}", "7 money, T2"),
@@ -164,7 +160,14 @@ def test_with_a_map_territories_lie_as_they_touch_and_armies_on_capitals(
         home = place[f"land {capital}"]
         assert (place[f"army {agent}"].x, place[f"army {agent}"].y) == (home.x, home.y)
         assert [badge.kind for badge in home.badges] == ["capital"]
-    assert ("land T1", "land T2") in board.lines
+    assert ("land T1", "land T2") in [(line.one, line.other) for line in board.lines]
+
+
+def test_a_territory_that_was_ceded_has_its_former_owner_on_the_map() -> None:
+    before = nations(3, territories_per_agent=2, map="grid")
+    board = nations_board(turn(before, {A: {"cede_territories": {C: ["T2"]}}}).played())
+    (ceded,) = [place for place in board.places if place.name == "land T2"]
+    assert (ceded.owner, ceded.was, ceded.words) == (C, A, f"T2: {C}'s, ceded by {A}")
 
 
 def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
@@ -191,6 +194,30 @@ def test_a_round_of_trust_shows_who_did_what_to_whom() -> None:
         (0, -1, "beg"),
     ]
     assert board.goal == 100
+
+
+def test_an_alliance_is_a_band_between_allies_which_says_when_it_began_and_that_it_ended() -> None:
+    """a and b become allies in turn 1, are allies in turn 2, and part in turn 3."""
+    words: Sequence[Mapping[str, Any]] = ({"a": "propose"}, {"b": "accept"}, {}, {"b": "leave"})
+    other = {"a": "b", "b": "a"}
+    rounds = play_on(
+        game(alliances="declared"),
+        *(
+            {unit: {"action": "do_nothing", "alliances": {other[unit]: word}} for unit, word in said.items()}
+            for said in words
+        ),
+    )
+    boards = [trust_board(one.played) for one in rounds]
+    assert [[(line.one, line.other, line.kind, line.words) for line in board.lines] for board in boards] == [
+        [],
+        [("a", "b", "new alliance", "a and b: allied from now on")],
+        [("a", "b", "alliance", "a and b: allied since turn 1")],
+        [("a", "b", "ended alliance", "a and b: their alliance ended")],
+    ]
+    assert [board.title for board in boards][1::2] == ["turn 1: 1 new alliance", "turn 3: 1 ended alliance"]
+    bands = [re.findall(r'<path class="(f[^"]*)"', parts(board).plane) for board in boards]
+    assert bands == [[], ["f", "f u"], ["f"], ["f v"]]
+    assert "an alliance that ended in this turn" in parts(boards[3]).legend
 
 
 def test_a_miss_and_a_birth_are_marked() -> None:
@@ -321,24 +348,65 @@ def test_of_hundreds_of_bars_a_part_is_drawn_and_the_rest_counted() -> None:
     assert f"and {500 - MAX_BARS} more" in texts(svg(many(lambda _: ())))
 
 
-def test_more_arrows_than_can_be_told_apart_are_counted_at_their_targets() -> None:
-    """Two raids on each agent but the first and the last. If few succeed, these are drawn."""
+def test_many_arrows_are_thin_and_only_show_their_labels_on_hover() -> None:
+    def raids(n: int) -> str:
+        agents = [f"agent-{k:03}" for k in range(n + 1)]
+        board = many(
+            lambda _: (Arrow("raid", a, a, b, f"{a} raids {b}", "raid") for a, b in pairwise(agents))
+        )
+        return str(parts(board).plane)
 
-    def raids(agents: tuple[str, ...], succeed: int) -> Iterator[Arrow]:
-        for k, (a, b) in enumerate(pairwise(agents)):
-            yield Arrow("raid", a, a, b, f"{a} raids {b}", succeeded=k < succeed)
-            yield Arrow("raid", b, b, a, f"{b} raids {a}", succeeded=False)
+    few, lots = raids(MAX_WIDE_ARROWS), raids(MAX_WIDE_ARROWS + 1)
+    for drawn, n in ((few, MAX_WIDE_ARROWS), (lots, MAX_WIDE_ARROWS + 1)):
+        assert sum(" raids " in title for title in titles(drawn)) == n
+    assert re.search(r'raids agent-001</title><path class="k\d\d b"', few)
+    assert re.search(r'raids agent-001</title><path class="k\d\d c"', lots)
+    assert len(labels(few, "m a w")) + len(labels(few, "m a w z")) == MAX_WIDE_ARROWS
+    assert len(labels(lots, "m a w z")) == MAX_WIDE_ARROWS + 1
 
-    all_counted = svg(many(lambda agents: raids(agents, MAX_ARROWS + 1)))
-    told = texts(all_counted)
-    assert (told.count("!2"), told.count("!1")) == (498, 2)
-    assert "<title>agent-000 raids agent-001; agent-002 raids agent-001</title>" in all_counted
-    assert "three of these, not drawn: a raid" in told
-    some_drawn = svg(many(lambda agents: raids(agents, MAX_ARROWS)))
-    told = texts(some_drawn)
-    assert (told.count("!2"), told.count("!1")) == (498 - MAX_ARROWS, 2 + MAX_ARROWS)
-    assert "<title>agent-000 raids agent-001</title>" in some_drawn
-    assert "three of these, that failed, not drawn: a raid" in told
+
+Box = tuple[float, float, float, float]
+
+
+def labels(drawn: str, ink: str) -> list[Box]:
+    """Return about where the labels with this class stand: their left, upper, right and lower edges."""
+    return [
+        (x - 2.9 * len(label), y - 7, x + 2.9 * len(label), y)
+        for x, y, label in (
+            (float(x), float(y), label)
+            for x, y, label in re.findall(rf'<text class="{ink}" x="([\d.]+)" y="([-\d.]+)">([^<]+)', drawn)
+        )
+    ]
+
+
+def test_labels_of_arrows_stand_where_nothing_else_is_and_others_show_on_hover() -> None:
+    """Eight nations attack and give; each label is written, and those that are seen collide with nothing."""
+    names = WORLDS["nations"].names(8)
+    seen = hidden = 0
+    for one in some_turns(WORLDS["nations"], names, {}, 8, 3):
+        board = WORLDS["nations"].picture.board_of(one)
+        plane = str(parts(board).plane)
+        high = float(re.findall(r'viewBox="0 0 400 ([\d.]+)"', plane)[0])
+        discs = [
+            (float(x), float(y), float(r))
+            for x, y, r in re.findall(
+                r'<circle class="k\d\d b" cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"/><text', plane
+            )
+        ]
+        arrows = plane.partition('<g class="j">')[2].partition("\n</g>")[0]
+        there, later = labels(arrows, "m a w"), labels(arrows, "m a w z")
+        assert len(there) + len(later) == sum(bool(arrow.label) for arrow in board.arrows)
+        for k, (left, top, right, bottom) in enumerate(there):
+            assert 0 <= left < right <= 400
+            assert 0 <= top < bottom <= high
+            for a, b, c, d in there[:k]:
+                assert right <= a or c <= left or bottom <= b or d <= top
+            for x, y, r in discs:
+                near = max(left, min(x, right)), max(top, min(y, bottom))
+                assert (near[0] - x) ** 2 + (near[1] - y) ** 2 >= (r - 1) ** 2
+        seen, hidden = seen + len(there), hidden + len(later)
+    assert seen > 0
+    assert hidden > 0
 
 
 TAGS = {"svg", "style", "g", "title", "text", "rect", "circle", "path"}
@@ -456,14 +524,15 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert found.status_code == 200
         assert found.headers["content-type"].startswith("image/svg+xml")
         assert "turn 2: " in found.text
-        drawn = sorted(found.text.splitlines())
+        drawn = set(found.text.splitlines())
         served = visitor.get(f"/{run.id}/2.html").text
         written = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
         written = written.partition('<template data-turn="2">')[2].partition("</template>")[0]
         for page, cards in ((served, f"/{run.id}/2/"), (written, "2-")):
-            board = f"{page[page.index('<svg') : page.index('</svg>')]}</svg>".splitlines()
+            figure = page.partition('<figure class="fit">')[2].partition("</figure>")[0]
+            board = figure[figure.index("<svg") : figure.rindex("</svg>")].splitlines()
             links = [line for line in board if line.startswith("<a ")]
-            assert sorted(line for line in board if line not in {*links, "</a>"}) == drawn
+            assert {line for line in board if line.startswith(("<g", "<text"))} < drawn
             assert {re.findall('href="([^"]*)"', link)[0].removesuffix(".html") for link in links} == {
                 f"{cards}{agent}" for agent in run.setting.agents
             }

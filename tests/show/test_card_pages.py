@@ -103,7 +103,7 @@ def test_two_runs_are_shown_where_their_decisions_first_differ(
     assert "<del>wait</del>" in decided
     assert "<ins>&lt;arm&gt;</ins>" in decided
     assert '<h3>prompt, from A to B</h3><p class="none">equal</p>' in decided
-    assert decided.count("<svg") == 2
+    assert decided.count("<svg xmlns") == 2
 
 
 def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: TestClient) -> None:
@@ -111,4 +111,4 @@ def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: 
     page = pages.get("/compare", params={"a": short.id, "b": long.id}).text
     assert "only run B has turn 2" in page
     assert "this run has no such turn" in page
-    assert page.count("<svg") == 1
+    assert page.count("<svg xmlns") == 1

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.show.web.server import site
-from hobbes.store.experiment_tables import runs_of_cells
+from hobbes.store.experiment_tables import cells_of
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -44,7 +44,7 @@ def test_the_first_page_and_its_own_say_how_far_an_experiment_is(stopped: Store,
     assert "4 of 9 runs played" in first
     reloading = 'http-equiv="refresh"'
     assert reloading not in pages.get("/experiments/small").text
-    fifth = runs_of_cells(stopped, "small")["immune", 2][0]
+    fifth = cells_of(stopped, "small")["immune", 2].id
     with stopped.playing(fifth):
         assert reloading in pages.get("/experiments/small").text
 
@@ -52,17 +52,17 @@ def test_the_first_page_and_its_own_say_how_far_an_experiment_is(stopped: Store,
 def test_an_experiment_that_was_stopped_shows_its_runs_so_far(stopped: Store, pages: TestClient) -> None:
     page = pages.get("/experiments/small").text
     assert "Played so far: 4 of 9 runs" in page
-    runs = runs_of_cells(stopped, "small")
+    runs = cells_of(stopped, "small")
     assert len(runs) == 5
-    for run, _ in runs.values():
-        assert f'href="/{run}"' in page
-    assert re.search(rf'href="/{runs["immune", 2][0]}">unfinished, 0 turns</a>', page)
+    for cell in runs.values():
+        assert f'href="/{cell.id}"' in page
+    assert re.search(rf'href="/{runs["immune", 2].id}">unfinished, 0 turns</a>', page)
 
 
 def test_a_number_leads_to_its_run_and_a_point_to_its_pair(small: Store) -> None:
     store = small
     with TestClient(site(store.home, "127.0.0.1"), base_url=LOCAL) as visitor:
-        runs = {cell: run for cell, (run, _) in runs_of_cells(store, "small").items()}
+        runs = {place: cell.id for place, cell in cells_of(store, "small").items()}
         page = unescape(visitor.get("/experiments/small").text)
         for seed in (1, 2, 3):
             for arm in ("open", "immune", "null"):
@@ -87,7 +87,7 @@ def test_without_scipy_the_runs_are_shown_and_what_to_install(
         TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
     ):
         page = visitor.get("/experiments/small").text
-        run = runs_of_cells(store, "small")["open", 1][0]
+        run = cells_of(store, "small")["open", 1].id
     assert "statistics need scipy" in page
     assert f'href="/{run}"' in page
 

@@ -18,6 +18,7 @@ from hobbes.show import exports
 from hobbes.show.exports import export
 from hobbes.store.home import Store
 from hobbes.store.run_tables import TABLES, table_of
+from hobbes.store.schema import kinds_of
 from tests.conftest import Cli
 from tests.show.test_counted import faulty_run
 from tests.small_runs import mining, played
@@ -61,6 +62,8 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
         if table.name not in {"failures", "scores", "notes"}:
             sql = f"select count(*) from {table.name} where run = ?"  # noqa: S608  names are ours
             assert [(len(rows),)] == opened.db.execute(sql, [run.id]).fetchall()
+            left_out = kinds_of(opened.db, table.name).keys() - table.columns.keys()
+            assert left_out == {"turns": {"record", "row_hash"}, "calls": {"row_hash"}}.get(table.name, set())
     calls, mends = in_jsonl(tmp_path / "jsonl", "calls"), in_jsonl(tmp_path / "jsonl", "mends")
     call = opened.calls.of_turn(run.id, 3, "AgentB")[0]
     (row,) = (c for c in calls if (c["turn"], c["agent"], c["decides"]) == (3, "AgentB", True))

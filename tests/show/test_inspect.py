@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.show.exports import export
 from hobbes.show.trace import agent_card, full_turn

@@ -21,9 +21,6 @@ from tests.conftest import Cli
 from tests.show.conftest import Replies
 from tests.small_runs import played
 
-MOST = 25
-"""How many lines of a card stand before anything raw."""
-
 SAID: dict[tuple[int, str], dict[str, Any]] = {
     (0, "AgentA"): {"messages": {"AgentB": "Peace?"}, "history_summary": "I offered peace."},
     (0, "AgentB"): {"messages": {"AgentA": "Never."}, "attacks": {"AgentA": 2}},
@@ -85,11 +82,8 @@ def test_who_did_nothing_else_is_told_to_have_written(cli: Cli) -> None:
     assert in_words(cli, "0", "AgentA")[1].startswith("●AgentA did nothing but write to ■AgentB. ")
 
 
-@pytest.mark.parametrize("columns", [80, 1000])
-def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
-    opened: Store, cli: Cli, replies: Replies, columns: int
-) -> None:
-    """In turn 1, nine miners raid miner-01, which has lost draws, too; all write at length."""
+def test_every_raid_on_an_agent_and_every_message_is_told(opened: Store, cli: Cli, replies: Replies) -> None:
+    """In turn 1, nine miners raid miner-01; all write at length."""
 
     def reply(address: Address) -> dict[str, Any]:
         place = int(address.agent[-2:])
@@ -102,15 +96,10 @@ def test_every_raid_on_an_agent_is_told_and_what_is_cut_short_stands_below(
     replies(reply)
     values: dict[str, Any] = {"rounds": 3, "rows": 10, "cols": 11, "communication": True}
     played(opened, RunOptions("mining", 10, values=values))
-    told = in_words(cli, "2", "miner-01", columns=columns)
-    assert len(told) <= MOST
+    told = " ".join(in_words(cli, "2", "miner-01", columns=80))
     for raider in range(2, 11):
-        assert any(f"miner-{raider:02} {did} [0,1] " in line for line in told for did in ("took", "raided"))
-    raw = cli("trace", "last", "2", "miner-01", env={"COLUMNS": str(columns)}).stdout.partition("── raw")[2]
-    below = " ".join(raw.partition("in full")[2].partition("prompt")[0].split())
-    assert [f"miner-{n:02} to all in turn 1: “miner-{n:02} writes" in below for n in range(2, 11)] == [
-        True
-    ] * 9
+        assert any(f"miner-{raider:02} {did} [0,1] " in told for did in ("took", "raided"))
+        assert f"miner-{raider:02} to all in turn 1: “miner-{raider:02} writes much." in told
 
 
 @pytest.mark.usefixtures("war")
@@ -145,34 +134,6 @@ def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: 
     )
     missed = "■unit-b attacked ●unit-a (in truth a missed high five; it was not told)"
     assert f"done to it {missed}" in in_words(cli, "1", "unit-a")
-
-
-@pytest.mark.parametrize("columns", [60, 80, 200])
-def test_a_card_in_words_has_at_most_25_lines(
-    opened: Store, cli: Cli, replies: Replies, columns: int
-) -> None:
-    """Everybody writes at length to all, raids others and fails to spell some of it."""
-
-    def reply(address: Address) -> dict[str, Any]:
-        long = f"{address.agent} has much to say in turn {address.turn}. " * 40
-        texts = dict.fromkeys(("reasoning", "notes", "summary_last_turn", "history_summary", "message"), long)
-        raids = [[row, col] for row in range(4) for col in range(4)]
-        return {**texts, "claim": raids[:4], "raid": raids, "defend": ["x", 1]}
-
-    replies(reply)
-    values: dict[str, Any] = {"rounds": 3, "rows": 4, "cols": 4, "communication": True, "stamina": 20}
-    played(opened, RunOptions("mining", 8, values=values))
-    told = in_words(cli, "2", "miner-01", columns=columns)
-    assert len(told) <= MOST
-    assert {line.split()[0] for line in told if line} >= {
-        "why",
-        "wanted",
-        "heard",
-        "gained",
-        "noted",
-        "wrote",
-    }
-    assert any("more; they are below" in line for line in told)
 
 
 def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, replies: Replies) -> None:

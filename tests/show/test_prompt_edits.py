@@ -106,11 +106,9 @@ def test_a_prompt_that_cannot_be_rendered_is_one_line_and_the_watching_goes_on(
 
 def test_what_check_finds_is_shown_with_each_rendering(variant: Path, system: Path) -> None:
     text = system.read_text(encoding="utf-8")
-    warned, other = f"{text}\nWait 7 rounds.\n", f"{text}\n{{# rule: nobody #}}\nAll is well.\n"
-    first, second, third = renderings(question(variant), system, [warned, other])
+    first, second = renderings(question(variant), system, [f"{text}\nWait 7 rounds.\n"])
     assert first.problems == first.warnings == ()
     assert any("the number 7 is typed in" in warning for warning in second.warnings)
-    assert any("has no rule nobody" in warning for warning in third.warnings), "Chinese lacks the mark"
 
 
 def test_the_question_is_that_of_a_turn_of_a_run(opened: Store, variant: Path, system: Path) -> None:

@@ -86,7 +86,7 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
         page.keyboard.press(key)
         is_at(page, turn)
         assert page.evaluate("location.hash") == f"#{turn}"
-        assert f"turn {turn}:" in (page.locator("svg.board").get_attribute("aria-label") or "")
+        assert f"turn {turn}:" in (page.locator("svg.board").first.get_attribute("aria-label") or "")
     move_to(page, 5)
     page.mouse.down()
     is_at(page, 5)
@@ -141,11 +141,11 @@ def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Sho
     page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
     page.locator("label", has_text="scores").click()
     assert page.locator(".of-graph:visible polyline").count() == 4
-    assert page.locator("svg.board").is_visible()
+    assert page.locator("svg.board").first.is_visible()
     assert not page.locator("[data-go=play]").is_visible()
     page.locator(".turns").get_by_role("link", name="2", exact=True).click()
     page.wait_for_url("**?first=2#2")
-    assert page.locator("svg.board").is_visible()
+    assert page.locator("svg.board").first.is_visible()
     page.close()
 
 
@@ -170,4 +170,71 @@ def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     page.locator("label", has_text="scores").click()
     ends = page.locator(".ends svg:visible tspan[class^=i]").all_text_contents()
     assert len(ends) == len(run.setting.agents)
+    page.close()
+
+
+@pytest.mark.parametrize("size", [(1400, 900), (1000, 800)])
+def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size: tuple[int, int]) -> None:
+    wide, high = size
+    for run in shown.runs.values():
+        page = shown.at(run.id, viewport=ViewportSize(width=wide, height=high))
+        is_at(page, TURNS - 1)
+        edge = page.locator(".scrubber").bounding_box()
+        assert edge is not None
+        boxes = [part.bounding_box() for part in page.locator(".fit > svg.board").all()]
+        assert len(boxes) == 2
+        for box in filter(None, boxes):
+            assert 0 < box["y"] + box["height"] <= edge["y"]
+        page.close()
+
+
+def test_a_question_mark_unfolds_what_the_signs_mean(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
+    meaning = page.locator(".signs text", has_text="how long a plot has been held")
+    assert not meaning.is_visible()
+    page.get_by_text("?", exact=True).click()
+    assert meaning.is_visible()
+    page.close()
+
+
+def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    is_at(page, TURNS - 1)
+    names = page.locator(".row:visible .label")
+    assert names.all_text_contents() == ["capture"]
+    page.get_by_label("the kind of marks").select_option("raid")
+    assert names.all_text_contents() == ["raid"]
+    page.get_by_label("all events").check()
+    assert {"raid", "capture"} <= set(names.all_text_contents())
+    page.close()
+
+
+ON_ITS_EDGE = """path => {
+    const at = path.getPointAtLength(path.getTotalLength() / 4).matrixTransform(path.getScreenCTM());
+    return [at.x, at.y];
+}"""
+"""Returns a point on the window at which a path can be pointed at."""
+
+
+def test_while_an_arrow_is_pointed_at_or_has_the_focus_the_others_are_pale_and_its_label_shows(
+    shown: Shown,
+) -> None:
+    """In the first turn with an arrow whose label has no room beside it."""
+    page = shown.at(shown.runs["nations"].id)
+    for turn in range(TURNS):
+        page.evaluate(f"location.hash = '#{turn}'")
+        is_at(page, turn)
+        hidden = page.locator(".j g:has(.z)")
+        if hidden.count() and page.locator(".j g").count() > 1:
+            break
+    label, others = hidden.first.locator(".z"), page.locator(".j g:not(:hover)")
+    assert not label.is_visible()
+    x, y = hidden.first.locator("path").first.evaluate(ON_ITS_EDGE)
+    page.mouse.move(x, y)
+    assert label.is_visible()
+    assert others.first.evaluate("one => getComputedStyle(one).opacity") == "0.25"
+    page.mouse.move(0, 0)
+    assert not label.is_visible()
+    page.locator(".j a:has(.z)").first.focus()
+    assert label.is_visible()
     page.close()

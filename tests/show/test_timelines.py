@@ -75,10 +75,10 @@ def test_a_landmark_is_an_event_of_its_world(world: Any) -> None:
         assert mark.facts.keys() <= {field.strip() for field in fields.split(",")}
 
 
-def test_the_graph_shows_the_measures_of_each_turn_and_the_scores(opened: Store) -> None:
+def test_the_graph_shows_the_scores_first_and_then_the_measures_of_each_turn(opened: Store) -> None:
     run = mining(opened)
     found = {graph.name: graph for graph in shown(opened, run).graphs}
-    assert list(found) == [name for name in run.world.measures.headline if name in found] + ["scores"]
+    assert list(found) == ["scores", *(name for name in run.world.measures.headline if name in found)]
     sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
     figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
     assert found["efficiency"].most == round(max(figures), 2)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from hobbes.nodes.caps import NO_CAPS, Meter, Spent
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.show import progress
 from hobbes.show.progress import Watch, show_run_progress

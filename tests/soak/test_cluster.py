@@ -225,34 +225,18 @@ def test_limits_hold_over_a_cluster_and_keys_are_written_nowhere(
 ROOM = "200k"
 """A disk on which the runs of a task can begin, and cannot all end."""
 
-NO_ROOM = "100k"
-"""A disk that has no room for the run database of a task."""
-
 FULL = "(database or disk is full|No space left on device)"
-
-
-def told(stderr: str) -> list[str]:
-    """What a command has said, without empty lines."""
-    return [line for line in stderr.splitlines() if line]
-
-
-@pytest.fixture
-def whole(tmp_path: Path, hobbes: Hobbes) -> tuple[Path, list[str]]:
-    """An experiment, and its report where there is room."""
-    file, home = tmp_path / "small.toml", tmp_path / "whole"
-    file.write_text(FILE)
-    hobbes("experiment", str(file), "--jobs", "1", env={"HOBBES_HOME": str(home), "HOBBES_JOBS": ""})
-    return file, report(hobbes, home)
 
 
 def test_a_node_whose_disk_is_full_is_told_in_one_line_and_its_runs_are_played_the_next_time(
     tmp_path: Path,
     hobbes: Hobbes,
     home: Path,
-    whole: tuple[Path, list[str]],
     tried: Callable[[str], None],
 ) -> None:
-    file, expected = whole
+    file, whole = tmp_path / "small.toml", tmp_path / "whole"
+    file.write_text(FILE)
+    hobbes("experiment", str(file), "--jobs", "1", env={"HOBBES_HOME": str(whole), "HOBBES_JOBS": ""})
     folder = tmp_path / "nodes"
     folder.mkdir()
     full = folder / "disk-1"
@@ -260,37 +244,12 @@ def test_a_node_whose_disk_is_full_is_told_in_one_line_and_its_runs_are_played_t
         env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
         stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
         assert stopped.returncode == 1
-        (line,) = told(stopped.stderr)
+        (line,) = filter(None, stopped.stderr.splitlines())
         assert re.match(rf"hobbes: node .*{FULL}", line), line
         played = finished(home)
         assert 0 < played < CELLS
         disk.make_room()
         done = hobbes("experiment", str(file), "--on", "auto", env=env)
     assert f"{CELLS} runs, {CELLS - played} of them played now" in done.stdout, done.stderr
-    assert report(hobbes, home) == expected
+    assert report(hobbes, home) == report(hobbes, whole)
     tried(f"{CELLS} runs on 3 nodes, of which one has a disk of {ROOM}; {CELLS - played} played later")
-
-
-def test_nodes_whose_disks_are_all_full_stop_the_experiment_in_one_line_and_it_goes_on_with_more_room(
-    tmp_path: Path,
-    hobbes: Hobbes,
-    home: Path,
-    whole: tuple[Path, list[str]],
-    tried: Callable[[str], None],
-) -> None:
-    file, expected = whole
-    folder = tmp_path / "nodes"
-    with small_disk(folder, NO_ROOM) as disk, three_nodes(folder, disk.through) as nodes:
-        env = {"RAY_ADDRESS": nodes.places["address"], "HOBBES_HOME": str(home), "HOBBES_JOBS": ""}
-        stopped = hobbes("experiment", str(file), "--on", "auto", env=env)
-        assert stopped.returncode == 1
-        assert stopped.stdout == ""
-        (line,) = told(stopped.stderr)
-        assert re.match(f"hobbes: node .*{FULL}", line), line
-        assert finished(home) == 0
-        disk.make_room()
-        done = hobbes("experiment", str(file), "--on", "auto", env=env)
-    assert f"{CELLS} runs, {CELLS} of them played now" in done.stdout, done.stderr
-    assert told(done.stderr) == []
-    assert report(hobbes, home) == expected
-    tried(f"{CELLS} runs on 3 nodes with a disk of {NO_ROOM} together")

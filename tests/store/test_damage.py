@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import hobbes
 from hobbes.engine.record import Json
 from hobbes.errors import DamagedError
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin, go_on
 from hobbes.show.web.server import site
 from hobbes.store.home import open_store

@@ -191,7 +191,7 @@ def test_a_report_leaves_out_a_damaged_row_and_has_all_others(
     ("table", "column", "words", "told"),
     [
         ("experiments", "file", ("report", EXPERIMENT), "experiment 'small': the column experiments.file"),
-        ("plans", "plan", ("report", EXPERIMENT), "experiment 'small': the column plans.plan is damaged"),
+        ("plans", "plan", ("report", EXPERIMENT), "experiment 'small': the column plans.plan"),
         ("probes", "situations", ("probe", "show", PROBE), "probe 'asked': the column probes.situations"),
         ("probes", "columns", ("probe", "show", PROBE), "probe 'asked': the column probes.columns is"),
         ("probes", "times", ("probe", "show", PROBE), "probe 'asked': the column probes.times is damaged"),

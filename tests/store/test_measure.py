@@ -41,12 +41,12 @@ LATER: AnyWorld = replace(
         parts={**MINING.measures.parts, "claims": claims},
         headline=(*MINING.measures.headline, "claims"),
         agent_turns=AgentTurns({"coins": "integer"}, richest),
-        version=2,
+        version=MINING.measures.version + 1,
     ),
 )
 """mining as a later hobbes may have it: with a new measure, and a plain table of other columns."""
 
-OLDER = "measured by other formulas (version 1, now 2), so its figures were not compared; "
+OLDER = "measured by other formulas (version 2, now 3), so its figures were not compared; "
 
 
 def test_a_run_that_other_formulas_measured_verifies_with_a_remark(
@@ -68,7 +68,7 @@ def test_measures_that_are_worked_out_anew_are_those_of_todays_formulas(
     monkeypatch.setitem(WORLDS, "mining", LATER)
     told = json.loads(cli("measure", "last", "--json").stdout)
     found = opened.db.table("measures").count
-    assert told == [{"run": run.id, "measures_version": 2, "measures": found, "agent_turns": 3 * 4}]
+    assert told == [{"run": run.id, "measures_version": 3, "measures": found, "agent_turns": 3 * 4}]
     assert opened.figures.measures(run.id)["claims"] == 9 + 6
     (rows,) = opened.db.execute("select count(*), min(coins) from agent_turns_mining")
     assert rows[0] == 12
@@ -77,7 +77,7 @@ def test_measures_that_are_worked_out_anew_are_those_of_todays_formulas(
 
 def test_measures_of_the_same_version_have_to_be_what_the_turns_give(opened: Store) -> None:
     run = mining(opened)
-    measures = replace(LATER.measures, version=1, agent_turns=None)
+    measures = replace(LATER.measures, version=MINING.measures.version, agent_turns=None)
     (found,) = verify(opened, replace(run, world=replace(LATER, measures=measures)))
     assert found == Fault(None, "the table measures differs from what the turns give")
 

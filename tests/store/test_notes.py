@@ -121,12 +121,14 @@ def test_a_note_on_a_card_is_shown_everywhere(pages: TestClient, cli: Cli, run: 
     assert 'data-label="tags">★ odd promise-broken</td>' in pages.get("/?where=tags~odd").text
 
 
-def test_notes_are_exported_and_read_in_python(opened: Store, run: Run, home: Path, tmp_path: Path) -> None:
+def test_notes_are_exported_and_read_in_python(
+    opened: Store, cli: Cli, run: Run, home: Path, tmp_path: Path
+) -> None:
+    noted(cli, *CARD, "text", "--tag", "b", "--tag", "a")
+    noted(cli, "last", "all", "all", "--star")
     with hobbes.open(home) as reader:
         found = reader.run()
-        written = found.note(2, "miner-01", tags=["b", "a"], text="text")
-        assert found.notes == [written]
-        assert found.note(star=True)["turn"] is None
+        assert [(one["turn"], one["note"]) for one in found.notes] == [(None, ""), (2, "text")]
         assert list(found.table("notes")["tags"]) == ["", "a b"]
     export(opened, run, "jsonl", tmp_path / "jsonl")
     lines = [json.loads(line) for line in (tmp_path / "jsonl" / "notes.jsonl").read_text().splitlines()]

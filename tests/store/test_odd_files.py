@@ -12,7 +12,7 @@ import pytest
 from hobbes.cli import main
 from hobbes.engine.world import MAX_NAME
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes.files import FileError, content_of, text_of
+from hobbes.nodes.file_content import FileError, content_of, text_of
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.render import question_in_new_run
 from hobbes.play.start import RunOptions, begin
@@ -68,7 +68,6 @@ def test_a_file_is_read_up_to_a_size_as_text_with_newlines_and_without_its_mark(
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "mining", "--models", "{}"),
         ("run", "mining", "--set", "rows=@{}"),
         ("experiment", "{}"),
         ("fork", "last", "--turn", "1", "--answer", "miner-01=@{}"),
@@ -198,19 +197,19 @@ def test_prompts_in_a_folder_whose_path_is_not_utf8_are_refused(
 def test_names_have_a_length(opened: Store, cli: Cli, tmp_path: Path) -> None:
     mining(opened)
     allowed = "n" * MAX_NAME
-    models = tmp_path / "models.toml"
-    models.write_text(f'[{LONG}]\nmodel = "m"\n')
     request = '{"agents": ["%s"]}\n'
     told = [
         refused(cli, "run", "mining", "--name", LONG),
         refused(cli, "fork", "last", "--turn", "1", "--name", LONG),
         refused(cli, "experiment", str(written(tmp_path, FILE.replace('"small"', f'"{LONG}"')))),
         refused(cli, "experiment", str(written(tmp_path, FILE.replace("arms.immune", f"arms.{LONG}")))),
-        refused(cli, "run", "mining", "--models", str(models)),
         refused(cli, "make-test", "last", "--turns", "1", "--name", LONG, "--to", str(tmp_path)),
         cli("step", "mining", input=request % LONG).stdout,
     ]
     assert [str(MAX_NAME) in line for line in told] == [True] * len(told)
+    (opened.home / "models.toml").write_text(f'[{LONG}]\nmodel = "m"\n')
+    assert str(MAX_NAME) in refused(cli, "models")
+    (opened.home / "models.toml").unlink()
     assert "error" not in cli("step", "mining", input=request % allowed).stdout
     assert begin(opened, RunOptions("mining", name=allowed)).name == allowed
 

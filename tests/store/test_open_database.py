@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from hobbes.engine.world import AnyWorld
-from hobbes.nodes.state import TurnState
+from hobbes.nodes.turn_state import TurnState
 from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.store.reported import measure_anew

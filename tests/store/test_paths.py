@@ -12,9 +12,6 @@ from hobbes.errors import UsageError
 RUN = ("run", "mining", "--agents", "1", "--rounds", "1")
 
 FILES: list[tuple[str, ...]] = [
-    (*RUN, "--models", "PATH"),
-    ("models", "--models", "PATH"),
-    ("doctor", "--models", "PATH"),
     (*RUN, "--set", "alpha=@PATH"),
     ("run", "PATH.toml"),
     ("replay", "PATH.yaml"),

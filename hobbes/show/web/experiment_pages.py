@@ -12,13 +12,13 @@ from hobbes.show.charts import WIDTH, rows_of_differences
 from hobbes.show.curves import MAX_LINES, definition_of, with_unit
 from hobbes.show.documents import Document
 from hobbes.show.report_text import pairs_of, report_document
-from hobbes.store.experiment_tables import CellSoFar, cells_so_far
+from hobbes.store.experiment_tables import BegunCell, cells_of
 from hobbes.store.home import Store
 
 
-def _is_played(store: Store, cells: Iterable[CellSoFar]) -> bool:
+def _is_played(store: Store, cells: Iterable[BegunCell]) -> bool:
     """Return whether one of these cells is being played now."""
-    return any(cell.status == "unfinished" and store.is_played(cell.run) for cell in cells)
+    return any(cell.status == "unfinished" and store.is_played(cell.id) for cell in cells)
 
 
 def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     file = results.stored_file(store, name)
     measures = results.measures_of(file)
     arms = [name for arm in file.all_arms for name in file.wordings(arm)]
-    cells = cells_so_far(store, name)
+    cells = cells_of(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
     try:
         full_report, problem = results.report(store, name), ""
@@ -39,7 +39,7 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
         full_report, problem = None, str(error)
     values = _values(full_report, measures)
     played = _is_played(store, cells.values())
-    done = sum(cells[key].status == "finished" for key in planned if key in cells)
+    done = sum(cells[key].finished for key in planned if key in cells)
     return {
         "experiment": name,
         "document": report_document(store, full_report) if full_report else Document(name, ()),
@@ -73,7 +73,7 @@ def _values(full_report: results.Report | None, measures: Sequence[str]) -> Valu
 
 
 def _plots(
-    full_report: results.Report, cells: Mapping[tuple[str, int], CellSoFar], link: Callable[..., str]
+    full_report: results.Report, cells: Mapping[tuple[str, int], BegunCell], link: Callable[..., str]
 ) -> Iterator[dict[str, Any]]:
     """Yield, for each measure in which there are pairs, its differences from the baseline as a chart.
 
@@ -82,7 +82,7 @@ def _plots(
     shown = full_report.shown
 
     def pair(arm: str, seed: int) -> str:
-        return link("compare", a=cells[shown[full_report.baseline], seed].run, b=cells[shown[arm], seed].run)
+        return link("compare", a=cells[shown[full_report.baseline], seed].id, b=cells[shown[arm], seed].id)
 
     for measure in full_report.measures:
         if arms := pairs_of(full_report, measure):

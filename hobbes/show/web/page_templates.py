@@ -129,12 +129,6 @@ def compile_templates() -> None:
         environment().get_template(name)
 
 
-def part(name: str, *values: object) -> str:
-    """Return the HTML that a macro of `parts.html`, such as `table`, makes of its arguments."""
-    parts = environment().get_template("parts.html").make_module({"looks": {}})  # no style sheet, no colours
-    return str(getattr(parts, name)(*values))
-
-
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))

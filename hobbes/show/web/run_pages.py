@@ -17,7 +17,7 @@ from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
 from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import trace
-from hobbes.show.boards import Cards, board_svg, svg
+from hobbes.show.boards import Cards, board_svg, parts, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
 from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
@@ -160,7 +160,8 @@ class RunPages(Pages):
             "moment.html",
             run=run,
             number=number,
-            board=board_svg(board, self._cards(number, record.intents if record else ())),
+            title=board.title if board else f"turn {number}",
+            board=parts(board, self._cards(number, record.intents)) if board and record else None,
             entries=of_turn(self.store, run, full.turn) if full else {},
             is_finished=full is not None,
             asked=self._asked_in(number),
@@ -260,9 +261,9 @@ class RunPages(Pages):
         run = self.run
         if not self.live or number >= run.turns:
             return []
-        name, whose = run.name or run.id, ["--agent", agent] if agent else []
+        name = run.name or run.id
         test = re.sub(r"[^\w-]+", "_", f"{name}_{number}")[-MAX_NAME:]
-        pinned = ["--turns", number, "--name", test, "--to", "tests", *whose]
+        pinned = ["--turns", number, "--name", test, "--to", "tests"]
         return [
             ("fork from here", self.store.command("fork", name, "--turn", number)),
             ("pin as a test", self.store.command("make-test", name, *pinned)),

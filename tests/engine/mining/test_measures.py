@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hobbes.engine.measures import Spell, work_out
+from hobbes.engine.measures import work_out
 from hobbes.engine.mining import metrics
 from hobbes.engine.mining.metrics import PlayedRound
 from hobbes.engine.mining.state import State
@@ -59,22 +59,6 @@ def test_half_life_is_the_kaplan_meier_median_of_ownership_spells() -> None:
     """
     raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
     assert metrics.half_life(history(board("AAAA", agents="B", **FRESH), *raids)) == 3
-
-
-def test_spells_are_counted_by_their_length_and_by_whether_they_ended() -> None:
-    """The same story: A loses three plots after 1, 2 and 3 rounds; the end cuts off four spells."""
-    raids: list[dict[str, Answer]] = [{"B": {"raid": [[0, col]]}} for col in range(3)]
-    spells = metrics.Spells()
-    for played in history(board("AAAA", agents="B", **FRESH), *raids):
-        spells.add(played)
-    ended = {Spell(turns, ended=True): 1 for turns in (1, 2, 3)}
-    assert spells.lasted == ended | {Spell(turns, ended=False): 1 for turns in (0, 1, 2, 3)}
-
-
-def test_the_first_raid_is_counted_in_rounds_and_may_never_come() -> None:
-    second: dict[str, Answer] = {"A": {"raid": [[0, 2]]}}
-    assert metrics.first_raid(history(board("ABB", **FRESH), QUIET, RAID, second)) == 2
-    assert metrics.first_raid(history(board("AB.", **FRESH), QUIET)) is None
 
 
 def test_half_life_is_reached_when_just_half_of_the_spells_have_ended() -> None:

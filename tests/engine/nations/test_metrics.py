@@ -61,12 +61,6 @@ def test_the_measures_of_two_turns_worked_out_by_hand() -> None:
     assert {name: figures[name, "run"] for name in expected} == pytest.approx(expected)
 
 
-def test_the_first_attack_is_counted_in_turns_and_may_never_come() -> None:
-    quiet, attack = TWO_TURNS[1], TWO_TURNS[0]
-    assert measured(story(board(army=8), quiet, attack, attack))["first_attack", "run"] == 2
-    assert measured(story(board(army=8), quiet))["first_attack", "run"] is None
-
-
 def test_there_is_a_figure_for_the_run_each_half_and_each_turn() -> None:
     figures = measured(story(board(army=8), *TWO_TURNS))
     volume = {scope: value for (name, scope), value in figures.items() if name == "trade_volume"}

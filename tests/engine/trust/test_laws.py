@@ -12,8 +12,8 @@ from hobbes.engine.chance import RngStream
 from hobbes.engine.policy import speak
 from hobbes.engine.record import canonical
 from hobbes.engine.trust.actions import KINDS, WORDS
-from hobbes.engine.trust.observer import is_scripted, read_answer, requests, scripted_rulings, with_rulings
 from hobbes.engine.trust.rules import resolve
+from hobbes.engine.trust.rulings import is_scripted, read_answer, requests, scripted_rulings, with_rulings
 from hobbes.engine.trust.state import State, TrustConfig, actors, over
 from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe, shows_budget

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from hobbes.engine.chance import happens
 from hobbes.engine.measures import work_out
 from hobbes.engine.trust.world import TRUST
@@ -23,7 +21,6 @@ def test_cooperation_is_high_fives_meant_by_decisions() -> None:
     found = figures(*play_on(game(), {"a": "high_five", "b": "high_five"}, {"a": "attack"}))
     assert found["cooperation"] == 2 / 3
     assert found["aggression"] == 1 / 3
-    assert found["default_actions"] == 1 / 4
 
 
 def test_aggression_near_the_threshold_is_that_of_units_with_an_opponent_there() -> None:
@@ -42,54 +39,28 @@ def test_aggression_near_the_threshold_is_that_of_units_with_an_opponent_there()
     assert figures(rounds[1])["aggression_near_threshold"] is None
 
 
-def spirals(
-    *rounds: str, sats: dict[str, int] | None = None, seed: int = 1, **config: Any
-) -> dict[str, float | None]:
-    """Play a and b, a letter each and round, and return what is measured of spirals, without what is 0."""
-    kinds = {"h": "high_five", "a": "attack", "b": "block", "n": "do_nothing", "r": "replicate"}
+def spirals(*rounds: str, seed: int = 1, **config: Any) -> tuple[float | None, float | None]:
+    """Play a and b, a letter each and round; return the number of spirals and the rounds of the longest."""
+    kinds = {"h": "high_five", "a": "attack", "b": "block"}
     lines = [{"a": kinds[letters[0]], "b": kinds[letters[1]]} for letters in rounds]
-    found = figures(*play_on(game(seed, sats=sats, **config), *lines))
-    return {name: value for name, value in found.items() if "spiral" in name and value != 0}
-
-
-def spiral(length: int, ended_by: str) -> dict[str, float]:
-    """Return what is measured of a single spiral."""
-    lengths = {"spiral_length": length, "longest_spiral": length}
-    return {"spirals": 1, **lengths, f"spiral_ended_by_{ended_by}": 1}
+    found = figures(*play_on(game(seed, **config), *lines))
+    return found["spirals"], found["longest_spiral"]
 
 
 def test_a_spiral_is_an_attack_and_the_retaliations_that_follow_it_round_by_round() -> None:
     """A attacks, b retaliates, a retaliates for that, and b high fives: three rounds."""
-    assert spirals("ah", "ha", "ah", "hh") == spiral(3, "high_five")
-    assert spirals("ah", "aa", "aa", "hb") == spiral(3, "high_five")
+    assert spirals("ah", "ha", "ah", "hh") == (1, 3)
+    assert spirals("ah", "aa", "aa", "hb") == (1, 3)
 
 
 def test_an_attack_that_is_not_answered_in_the_next_round_is_no_spiral() -> None:
     for rounds in (("ah", "ah", "ah"), ("ah", "hh", "ha"), ("hh",)):
-        found = spirals(*rounds)
-        assert "spirals" not in found
-        assert {*found.values()} == {None}
+        assert spirals(*rounds) == (0, None)
 
 
-@pytest.mark.parametrize(
-    ("last", "ended_by"), [("hh", "high_five"), ("bh", "block"), ("nh", "other"), ("rh", "other")]
-)
-def test_what_the_attacked_unit_does_next_ends_a_spiral(last: str, ended_by: str) -> None:
-    """In the last of its two rounds b attacks a, so what counts is what a does then."""
-    assert spirals("ah", "ha", last, sats={"a": 150, "b": 50}) == spiral(2, ended_by)
-
-
-def test_a_spiral_may_end_by_a_death_or_with_the_game() -> None:
-    """B has 6, then 6 - 4 = 2, 2 + 4 = 6, 6 - 4 - 2 = 0: left hanging, it dies of a's second attack."""
-    assert spirals("ah", "ha", "ah") == spiral(3, "end")
-    assert spirals("an", "na", "ah", sats={"a": 50, "b": 6}) == spiral(3, "death")
-
-
-def test_spirals_are_counted_and_their_lengths_averaged() -> None:
-    """The first takes rounds 0 and 1 and ends with a block, the second rounds 3 to 6, and ends the game."""
-    found = spirals("ah", "ha", "bh", "ah", "ha", "ah", "ha")
-    ends = {"spiral_ended_by_block": 1 / 2, "spiral_ended_by_end": 1 / 2}
-    assert found == {"spirals": 2, "spiral_length": (2 + 4) / 2, "longest_spiral": 4, **ends}
+def test_spirals_are_counted_and_the_longest_is_told() -> None:
+    """The first takes rounds 0 to 3, the second rounds 5 and 6, and ends with the game."""
+    assert spirals("ah", "ha", "ah", "ha", "bh", "ah", "ha") == (2, 4)
 
 
 def test_a_missed_high_five_may_begin_a_spiral_but_is_no_retaliation() -> None:
@@ -97,35 +68,22 @@ def test_a_missed_high_five_may_begin_a_spiral_but_is_no_retaliation() -> None:
     seed = next(
         s for s in range(999) if [happens(s, turn, "a", "miss", 50).winner for turn in (0, 2)] == ["yes"] * 2
     )
-    assert spirals("hb", "ba", "hb", seed=seed, miss=50) == spiral(2, "high_five")
+    assert spirals("hb", "ba", "hb", seed=seed, miss=50) == (1, 2)
 
 
-def test_what_a_unit_does_to_others_neither_continues_a_spiral_nor_ends_it_with_a_high_five() -> None:
+def test_what_a_unit_does_to_others_does_not_continue_a_spiral() -> None:
     rounds = play_on(
         game(sats=dict.fromkeys("abc", 50)),
         {"a": "attack b", "b": "block", "c": "block"},
         {"a": "block", "b": "attack a", "c": "block"},
-        {"a": "high_five c", "b": "block", "c": "attack b"},
+        {"a": "attack c", "b": "block", "c": "attack b"},
     )
-    found = figures(*rounds)
-    assert {name: value for name, value in found.items() if "spiral" in name and value} == spiral(2, "other")
+    assert (figures(*rounds)["spirals"], figures(*rounds)["longest_spiral"]) == (1, 2)
 
 
 def test_mutual_cooperation_is_high_fives_that_paid_both_by_turns() -> None:
     lines = [{"a": "high_five", "b": "high_five"}, {"a": "high_five", "b": "block"}]
     assert figures(*play_on(game(), *lines))["mutual_cooperation"] == 2 / 4
-
-
-def test_cooperation_ends_with_the_last_high_five_that_was_returned() -> None:
-    both, one = {"a": "high_five", "b": "high_five"}, {"a": "high_five", "b": "block"}
-    for lines, ended in (((one, both, both, one, one), 3), ((one,), 0), ((one, both), None)):
-        assert figures(*play_on(game(), *lines))["end_of_cooperation"] == ended
-
-
-def test_a_round_in_which_a_unit_replicates_does_not_end_cooperation() -> None:
-    both = {"a": "high_five", "b": "high_five"}
-    rich = game(sats={"a": 120, "b": 50})
-    assert figures(*play_on(rich, both, {"a": "replicate", "b": "high_five"}))["end_of_cooperation"] is None
 
 
 def test_a_missed_high_five_is_cooperation_that_was_not_mutual() -> None:
@@ -186,7 +144,7 @@ def test_sats_are_told_round_by_round_and_gain_a_turn() -> None:
     assert figures(*rounds)["gain"] == 3
 
 
-def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> None:
+def test_begging_is_requests_granted_share_and_amount_against_need() -> None:
     """A asks for 30 and 10 and is granted 30 and the 5 left; it lacks 50 and, at 50 - 1 + 30 = 79, 21."""
     rounds = play_on(
         game(observer="sparing(35,1000000)"),
@@ -197,9 +155,6 @@ def test_begging_is_requests_granted_share_amount_against_need_and_danger() -> N
     assert found["requests"] == 2
     assert found["granted_share"] == 35 / 40
     assert found["amount_against_need"] == 40 / (50 + 21)
-    assert found["begging_in_danger"] == 0
-    near_death = play(game(sats={"a": 5, "b": 50}), a="beg 9 for my life")
-    assert figures(near_death)["begging_in_danger"] == 1
 
 
 def test_what_has_no_divisor_is_undefined() -> None:

@@ -10,7 +10,6 @@ from hobbes.engine.trust.validation import validate
 from hobbes.engine.trust.view import observe
 from hobbes.engine.trust.world import TRUST
 from tests.engine.trust.plays import Round, game, play, play_on
-from tests.engine.trust.test_measures import figures
 
 FOUR = dict.fromkeys("abcd", 50)
 
@@ -231,16 +230,6 @@ def test_words_on_alliances_are_taken_in_any_spelling_and_what_was_not_given_is_
 ) -> None:
     found = validate(game(sats=FOUR, alliances="declared"), "a", says(alliances=said))
     assert (found.intent.alliances, [mend.code for mend in found.mends], found.drops) == (kept, codes, ())
-
-
-def test_measures_say_how_long_alliances_last_who_leaves_first_and_what_it_does_then() -> None:
-    """One alliance holds for 1 round and is left by a, which then attacks b; the other holds for 3 rounds."""
-    both = {**PROPOSE, "c": says(alliances={"d": "propose"})}
-    accept = {**ACCEPT, "d": says(alliances={"c": "accept"})}
-    found = figures(*declared(both, accept, LEAVE, ATTACK, {}))
-    assert (found["alliances_made"], found["alliance_length"]) == (2, (1 + 3) / 2)
-    assert [found[f"left_first/{unit}"] for unit in "ab"] == [1, 0]
-    assert (found["attack_after_leaving"], found["high_five_after_leaving"]) == (1, 0)
 
 
 def test_a_person_may_accept_what_another_unit_of_the_same_team_was_offered() -> None:

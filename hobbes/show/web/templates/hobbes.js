@@ -114,6 +114,9 @@
     const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle };
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
+    kind?.addEventListener("change", () => {
+      for (const row of all("[data-lane]", section)) row.classList.toggle("folded", row.dataset.lane !== kind.value);
+    });
     for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
     const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
     window.addEventListener("hashchange", named);

@@ -4,7 +4,7 @@ It is plain JSON, bounded in size, and never changed in place. It is defined her
 the nodes read and write it, and `nodes` must not import from `graphs`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar, cast
 
 from langgraph.types import Overwrite
@@ -70,16 +70,14 @@ def check_values(channel: str, new: object, kind: type, name: str) -> None:
             raise ValueError(f"{channel}: {agent}: a {name} is due, not {value!r}")  # noqa: TRY004  what a person wrote
 
 
-def with_answers(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Replace the answers of some agents. Raise ValueError for one that is no dict."""
-    check_values("answers", new, dict, "dict")
-    return {**old, **new} if old else new
+def by_agent(channel: str) -> Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]:
+    """Return what replaces the values of some agents. It raises ValueError for one that is no dict."""
 
+    def replaced(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        check_values(channel, new, dict, "dict")
+        return {**old, **new} if old else new
 
-def with_calls(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Replace the calls of some agents. Raise ValueError for one that is no dict."""
-    check_values("calls", new, dict, "dict")
-    return {**old, **new} if old else new
+    return replaced
 
 
 def with_players(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
@@ -116,9 +114,9 @@ class TurnState(TypedDict, total=False):
     over: bool
 
     views: Mapping[str, Mapping[str, Any]]
-    calls: Annotated[dict[str, dict[str, str]], with_calls]
+    calls: Annotated[dict[str, dict[str, str]], by_agent("calls")]
     """Each agent's system text, prompt, raw answer and outcome; no node reads them."""
-    answers: Annotated[dict[str, dict[str, Any]], with_answers]
+    answers: Annotated[dict[str, dict[str, Any]], by_agent("answers")]
     judged: dict[str, Any]
     question: Mapping[str, Any] | None
     """The observer's view with the requests of the turn, None if nobody requests anything."""

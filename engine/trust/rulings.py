@@ -1,4 +1,4 @@
-"""trust: the observer, which answers the units that beg.
+"""trust: the rulings of the observer, which answers the units that beg.
 
 The requests of a turn are known once its answers are validated. A scripted observer decides by a rule. The
 answer of a person or a model is read here, and what is wrong with it becomes a rejection or a correction.
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -380,23 +380,6 @@ def _spoil(view: JsonObject, answer: JsonObject, rng: RngStream, noise: float) -
     return rng.pick(others, "noise/all/kind") if rng.happens(noise, "noise/all") else {"rulings": ruled}
 
 
-def _tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) -> JsonObject:
-    """Replace each grant with probability `share` by a random one, from 0 to the amount asked.
-
-    Source: docs/rules/trust.md#tremble.
-    """
-    said, asked = cast("Any", answer["rulings"]), cast("Any", view["requests"])
-    amounts = {request["unit"]: request["amount"] for request in asked}
-    return {
-        "rulings": {
-            unit: {**ruling, "grant": rng.below(amounts[unit] + 1, f"tremble/{unit}/grant")}
-            if rng.happens(share, f"tremble/{unit}")
-            else ruling
-            for unit, ruling in said.items()
-        }
-    }
-
-
 SPOILED: Sequence[Any] = (
     None,
     5,
@@ -418,7 +401,6 @@ STAND_INS = Policies(
     },
     default="half-once",
     spoil=_spoil,
-    tremble=_tremble,
 )
 """The policies that answer in place of a model as observer, behind the stand-in server.
 

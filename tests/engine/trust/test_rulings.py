@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from hobbes.engine.chance import RngStream
-from hobbes.engine.trust.observer import (
+from hobbes.engine.trust.rules import resolve
+from hobbes.engine.trust.rulings import (
     STAND_INS,
     is_scripted,
     read_answer,
@@ -13,7 +14,6 @@ from hobbes.engine.trust.observer import (
     scripted_rulings,
     with_rulings,
 )
-from hobbes.engine.trust.rules import resolve
 from hobbes.engine.trust.state import Ruling
 from hobbes.engine.trust.validation import Intent, validate
 from tests.engine.trust.plays import game, play, said, seed_where

@@ -27,8 +27,8 @@ from hobbes.nodes.observe import observe
 from hobbes.nodes.observer import observer
 from hobbes.nodes.players import Players
 from hobbes.nodes.resolve import resolve
-from hobbes.nodes.state import TurnState
 from hobbes.nodes.turn_cache import TurnCache
+from hobbes.nodes.turn_state import TurnState
 from hobbes.nodes.validate import validate
 
 Node: TypeAlias = Callable[[TurnState], Coroutine[Any, Any, TurnState]]
