@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from hobbes.loop import play_out
 from hobbes.nodes.turn_state import TurnState
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 

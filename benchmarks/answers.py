@@ -26,7 +26,8 @@ from hobbes.loop import play_out
 from hobbes.nodes import call_failures
 from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS, MAX_ERROR_BYTES
 from hobbes.nodes.reading import MAX_LENGTH, MAX_REPAIR_LENGTH
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import open_store
 from hobbes.wire.recorder import environment, in_thread

@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 
 from benchmarks._floors import langgraph_decisions_per_second
 from hobbes.loop import play_out
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import open_store
 
 REPEATS = 9

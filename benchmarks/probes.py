@@ -6,7 +6,8 @@ from pathlib import Path
 from benchmarks.wire import served, timed
 from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import Asker
 from hobbes.probe.probe_plan import plan
 from hobbes.probe.situations import ProbeFile, pick

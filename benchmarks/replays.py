@@ -6,7 +6,8 @@ from pathlib import Path
 
 from benchmarks._floors import rows_per_second
 from hobbes.loop import play_out
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
 from hobbes.store.home import open_store
 

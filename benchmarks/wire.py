@@ -24,8 +24,9 @@ from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
+from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, play_runs
-from hobbes.play.start import RunOptions, Shared, begin, go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import environment

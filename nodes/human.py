@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langgraph.types import interrupt
-
 from hobbes.engine.answer import Outcome
 from hobbes.engine.record import Drop, canonical
 from hobbes.nodes.journal import Address, PlayerKind, Prompt, Reply
@@ -33,6 +31,8 @@ class HumanPlayer:
         """Stop the run. The value that it is resumed with is the answer."""
         if (why := self._late.get(str(address))) is not None:
             return persons_reply("", failure=Outcome.TIMED_OUT, error=why)
+        from langgraph.types import interrupt  # noqa: PLC0415  slow to import, and only people need it
+
         question = {"address": str(address), "asked": json.loads(prompt.turn)}
         said = interrupt(question, response_schema=json.loads(self._schema))
         return persons_reply(said if isinstance(said, str) else canonical(said))

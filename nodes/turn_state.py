@@ -7,7 +7,6 @@ the nodes read and write it, and `nodes` must not import from `graphs`.
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypeVar, cast
 
-from langgraph.types import Overwrite
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict before Python 3.12
 
@@ -129,6 +128,8 @@ PASSING = TurnState(views={}, calls={}, answers={}, judged={}, question=None, re
 
 def replacing(value: T) -> T:
     """Return an update that replaces a channel which would merge it. It has the type of the channel."""
+    from langgraph.types import Overwrite  # noqa: PLC0415  slow to import: readers of runs do without
+
     return cast("T", Overwrite(value))
 
 

@@ -15,7 +15,8 @@ from hobbes.engine.record import Json
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.nodes.turn_state import TurnState
 from hobbes.play.fork import ForkOptions, fork
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.probe.situations import pick
 from hobbes.store.home import open_store
 from hobbes.store.notes import Place

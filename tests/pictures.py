@@ -10,7 +10,8 @@ from pathlib import Path
 
 from playwright.sync_api import ViewportSize
 
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import server
 from hobbes.store.home import open_store
 from hobbes.wire.recorder import run_server

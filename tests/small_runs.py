@@ -9,8 +9,9 @@ from typing import Any
 
 from hobbes.nodes.journal import Prompt
 from hobbes.play.people import keep_answer, the_question
+from hobbes.play.playthrough import OnTurn, go_on
 from hobbes.play.render import PromptQuestion
-from hobbes.play.start import OnTurn, RunOptions, begin, go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run

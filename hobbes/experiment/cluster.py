@@ -27,8 +27,9 @@ from hobbes.experiment.plan import Cell
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
 from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.secrecy import safe_line
+from hobbes.play.playthrough import Shared
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
-from hobbes.play.start import Shared, chats_of
+from hobbes.play.start import chats_of
 from hobbes.store.copies import copy_run
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure

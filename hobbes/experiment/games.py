@@ -20,8 +20,9 @@ from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
 from hobbes.nodes.limits import RateLimiter
 from hobbes.play.fork import write_fork
+from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs
-from hobbes.play.start import Shared, go_on, write
+from hobbes.play.start import write
 from hobbes.store.experiment_tables import add_cell, cells_of, keep_experiment
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import is_pure, play_purely

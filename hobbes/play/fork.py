@@ -27,13 +27,7 @@ from hobbes.nodes.prompting import (
 )
 from hobbes.nodes.reading import read
 from hobbes.play.models_file import read_models
-from hobbes.play.start import (
-    Beginning,
-    absolute_variant,
-    check_name,
-    check_players,
-    write,
-)
+from hobbes.play.start import Beginning, absolute_variant, check_name, check_players, write
 from hobbes.store.history import stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

@@ -21,7 +21,7 @@ from hobbes.graphs.run import WHAT_IF, damage_as_database_error, keep_history, o
 from hobbes.nodes.journal import MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.turn_state import TurnState, between_turns
-from hobbes.play.start import CHECKPOINTS, meter_of, next_state, states_of
+from hobbes.play.playthrough import CHECKPOINTS, meter_of, next_state, states_of
 from hobbes.store.history import past_turns
 from hobbes.store.home import DAMAGE, Store
 from hobbes.store.recorded_run import Run

@@ -10,8 +10,8 @@ from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.loop import play_out
 from hobbes.nodes.limits import RateLimiter
 from hobbes.play.people import open_questions, people_in
+from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import most_at_once, play_runs
-from hobbes.play.start import Shared, go_on
 from hobbes.show.palette import looks_in, words_of
 from hobbes.show.progress import show_experiment_progress, show_run_progress
 from hobbes.show.questions import answer_in_terminal, show_questions

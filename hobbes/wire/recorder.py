@@ -23,8 +23,9 @@ from starlette.applications import Starlette
 
 from hobbes.files import CASSETTE_SUFFIX
 from hobbes.loop import play_out
+from hobbes.play.playthrough import go_on
 from hobbes.play.run_file import read_run_file
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
 from hobbes.temporary import temporary
 from hobbes.wire.cassette_files import (

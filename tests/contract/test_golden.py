@@ -11,7 +11,8 @@ from hobbes.engine.digest import first_digest
 from hobbes.engine.record import Json
 from hobbes.engine.world import NOT_HASHED, AnyWorld, Config, make_setting
 from hobbes.nodes.turn_state import first_state
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.contract import golden

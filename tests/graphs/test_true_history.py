@@ -10,7 +10,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 import hobbes
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

@@ -17,7 +17,8 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.journal import CallDetails, Reply
 from hobbes.nodes.models import ModelSettings
-from hobbes.play.start import RunOptions, begin, go_on, recap
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin, recap
 from hobbes.store.home import Store
 from hobbes.store.prices import usd
 from hobbes.store.recorded_run import Run

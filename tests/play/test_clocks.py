@@ -13,7 +13,8 @@ from hobbes.errors import HaltedRunError
 from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.turn_state import TurnState
-from hobbes.play.start import RunOptions, begin, go_on, recap
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin, recap
 from hobbes.prove.verification import faults
 from hobbes.store import runs
 from hobbes.store.home import Store

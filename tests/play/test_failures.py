@@ -7,7 +7,8 @@ import pytest
 from starlette.responses import JSONResponse, Response
 
 from hobbes.errors import HobbesError
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.play.test_second_question import Answer, answering

@@ -14,8 +14,9 @@ from starlette.routing import Route
 from hobbes.graphs import run as graphs_run
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.limits import ON_THE_WAY, Limits, RateLimiter, Window
+from hobbes.play.playthrough import Shared
 from hobbes.play.side_by_side import most_at_once, play_runs
-from hobbes.play.start import RunOptions, Shared, begin
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from tests.play.test_models import completion, server, table, write
 from tests.small_experiment import Quiet

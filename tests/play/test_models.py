@@ -27,7 +27,8 @@ from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import schema_of
 from hobbes.play.models_file import VALUES, read_models
-from hobbes.play.start import RunOptions, begin, go_on, recap
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin, recap
 from hobbes.prove.replay import replay_run
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store

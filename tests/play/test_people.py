@@ -18,7 +18,8 @@ from hobbes.experiment.plan import plan
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
 from hobbes.play.people import checked_answer, keep_answer, the_question, written_answer
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
 from hobbes.prove.verification import faults
 from hobbes.show import run_result

@@ -18,7 +18,8 @@ from hobbes.errors import UsageError
 from hobbes.nodes import prompting
 from hobbes.nodes.chat import ADDRESS_HEADER, ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import replay_run
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

@@ -10,7 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.errors import HaltedRunError, UsageError
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.run_comparison import ASKED_OTHERWISE, Comparison, compare
 from hobbes.prove.word_diff import word_diff
 from hobbes.show.both_runs import MAX_LINE_LENGTH, MAX_LINES

@@ -24,7 +24,8 @@ from hobbes.engine.turn import RECORD_VERSION
 from hobbes.errors import DamagedError, HaltedRunError, HobbesError
 from hobbes.nodes.caps import NO_CAPS
 from hobbes.play.fork import ForkOptions, fork
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.replay import DivergedError, replay_run
 from hobbes.prove.verification import Fault, faults
 from hobbes.store.home import Store, open_store

@@ -10,7 +10,8 @@ import pytest
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes.turn_state import TurnState
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.home import Store

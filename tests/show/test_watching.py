@@ -13,7 +13,8 @@ from starlette.responses import Response
 
 from hobbes.nodes.caps import NO_CAPS, Meter, Spent
 from hobbes.nodes.turn_state import TurnState
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.show import progress
 from hobbes.show.progress import Watch, show_run_progress
 from hobbes.store.home import Store

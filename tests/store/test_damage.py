@@ -16,7 +16,8 @@ import hobbes
 from hobbes.engine.record import Json
 from hobbes.errors import DamagedError
 from hobbes.nodes.turn_state import TurnState
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.show.web.server import site
 from hobbes.store.home import open_store
 from hobbes.store.row_hashes import CALL_COLUMNS, RUN_COLUMNS

@@ -7,7 +7,8 @@ import pytest
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.nodes.journal import Address, Call, Prompt, Reply
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.store.run_journal import RunJournal
 from hobbes.wire.recorder import environment, in_thread

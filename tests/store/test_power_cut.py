@@ -19,7 +19,8 @@ import httpx2
 import pytest
 
 from hobbes.nodes.journal import Call
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.prove.verification import faults
 from hobbes.store.home import Store, open_store
 from hobbes.store.recorded_run import Run

@@ -17,7 +17,8 @@ from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
-from hobbes.play.start import begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import begin
 from hobbes.store.home import open_store
 from hobbes.wire.cassette_files import read_description, recorded_options
 from hobbes.wire.cassettes import NEUTRAL_BASE_URL, CassetteMissError, answer_from_cassette

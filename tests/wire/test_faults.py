@@ -26,7 +26,8 @@ from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt, Reply
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.prompting import PromptSet
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store, open_store
 from hobbes.wire.recorder import environment
 from tests import faults

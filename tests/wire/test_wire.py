@@ -24,7 +24,8 @@ from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings, server_address
 from hobbes.nodes.reading import MAX_LENGTH
-from hobbes.play.start import RunOptions, begin, go_on
+from hobbes.play.playthrough import go_on
+from hobbes.play.start import RunOptions, begin
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
 from hobbes.wire.stand_in import stand_in
