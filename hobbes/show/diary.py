@@ -78,6 +78,14 @@ class Deed:
         """The words as they follow the label `did`."""
         return self.words.removeprefix("did ")
 
+    @property
+    def written(self) -> dict[Message | None, dict[int, list[str]]]:
+        """Each last message once, and to whom it was that, by how many had been written before it."""
+        written: dict[Message | None, dict[int, list[str]]] = {}
+        for one in self.promised:
+            written.setdefault(one.last, {}).setdefault(one.earlier, []).append(one.to)
+        return written
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:

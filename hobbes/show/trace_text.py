@@ -15,7 +15,7 @@ from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
-from hobbes.show.diary import Entry, First, Promised
+from hobbes.show.diary import Entry, First, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
 from hobbes.show.terminal import (
@@ -230,19 +230,22 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
-        for before in map(_written_before, deed.promised):
-            yield "", Text("  ").append_text(told_text(f"({before})", looks))
+        for last, others in deed.written.items():
+            yield "", Text("  ").append_text(told_text(f"({_written_before(last, others)})", looks))
     for refused in entry.refused:
         kind, _, what = refused.partition(": ")
         yield kind, plain(what)
 
 
-def _written_before(promised: Promised) -> str:
-    """Return what an agent had written before to another one to which it did something."""
-    other, last = promised.to, promised.last
+def _written_before(last: Message | None, others: Mapping[int, Sequence[str]]) -> str:
+    """Return what an agent had written before to others to which it did something."""
     if last is None:
-        return f"it had never written to {other}"
-    more = f"; {counted(promised.earlier, 'earlier message')} to {other} or all" if promised.earlier else ""
+        return f"it had never written to {' or '.join(others[0])}"
+    more = "".join(
+        f"; {counted(earlier, 'earlier message')} to {', '.join(to)} or all"
+        for earlier, to in others.items()
+        if earlier
+    )
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
