@@ -82,7 +82,7 @@ def remark(text: str) -> None:
 
 def next_step(command: str) -> None:
     """Print what to do next on stdout."""
-    OUT.print(Text(f"\nnext: {command}", style="dim"), soft_wrap=True)
+    OUT.print(Text(escape_invisible(f"\nnext: {command}"), style="dim"), soft_wrap=True)
 
 
 def styled_name(name: str, looks: Looks) -> Text:
@@ -295,8 +295,20 @@ def json_text(value: object) -> Text:
     return plain(json_lines(value))
 
 
-def json_lines(value: object) -> str:
-    """Return JSON as text, one line per field of an object."""
-    if not isinstance(value, Mapping):
+MAX_FIELD = 90
+"""How many characters of JSON stand in one line, if it can be broken."""
+
+
+def json_lines(value: object, indent: str = "") -> str:
+    """Return JSON as text, one line per field of an object, or several indented ones if it is long."""
+    if not isinstance(value, Mapping | list):
         return json.dumps(value, ensure_ascii=False)
-    return "\n".join(f"{key}: {json.dumps(inner, ensure_ascii=False)}" for key, inner in value.items())
+    fields = value.items() if isinstance(value, Mapping) else (("-", item) for item in value)
+    lines = []
+    for name, inner in fields:
+        text, label = json.dumps(inner, ensure_ascii=False), name if name == "-" else f"{name}:"
+        is_long = len(text) > MAX_FIELD and isinstance(inner, Mapping | list)
+        lines.append(
+            f"{indent}{label}\n{json_lines(inner, f'{indent}  ')}" if is_long else f"{indent}{label} {text}"
+        )
+    return "\n".join(lines)

@@ -19,7 +19,7 @@ from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
-from hobbes.show.terminal import cell_of_json, percent
+from hobbes.show.terminal import cell_of_json, json_lines, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
 from hobbes.store.figures import failures_among
@@ -353,6 +353,27 @@ def reasoning_title(card: Mapping[str, Any]) -> str:
     """Return the title of the reasoning of a call, which says where it comes from."""
     source = REASONING_SOURCES[card["reasoning_source"]]
     return f"reasoning ({source})" if source else "reasoning"
+
+
+def by_field(turn: str) -> str:
+    """Return the text of a turn with its view, which is a line of JSON, in lines of one field each."""
+    return "\n".join(map(_fields, turn.splitlines()))
+
+
+def _fields(line: str) -> str:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return line
+    return json_lines(value) if isinstance(value, Mapping) else line
+
+
+def new_words(was: str | None, now: str) -> list[tuple[str, bool]]:
+    """Return the text of a turn by field, in pieces, each with whether it is new since an earlier one."""
+    if was is None:
+        return [(by_field(now), False)]
+    pieces = whole_word_diff(by_field(was), by_field(now))
+    return [(text, change == "+") for change, text in pieces if change != "-"]
 
 
 def sent_to(card: Mapping[str, Any]) -> str:

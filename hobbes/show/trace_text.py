@@ -10,11 +10,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.record import JsonObject
-from hobbes.engine.telling import counted, quoted
+from hobbes.engine.record import MESSAGE, JsonObject
+from hobbes.engine.telling import Heard, counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
+from hobbes.show.aftermath import Aftermath, aftermath
 from hobbes.show.diary import Entry, First, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
@@ -22,7 +23,6 @@ from hobbes.show.terminal import (
     ERR,
     GAP,
     OUT,
-    UNLIMITED,
     Trimmed,
     card,
     escape_invisible,
@@ -66,22 +66,35 @@ def trace_run(store: Store, run: Run) -> Shown:
     return Shown(lambda: trace.overview(store, run), show)
 
 
-def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
-    """Return a turn agent by agent and the world after it, or everything about one agent in it."""
+def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool = False) -> Shown:
+    """Return everything about one agent in a turn; only if it is `raw`, people are shown all of it."""
     full = trace.full_turn(store, run, number)
-    if agent is not None:
-        card = trace.agent_card(store, run, number, agent, full)
-        shown = trace.for_people(card)
-        return Shown(
-            lambda: card, lambda: show_card(shown, narrative_of(run, full, shown), looks_in(store, run))
-        )
+    data = trace.agent_card(store, run, number, agent, full)
+
+    def show() -> None:
+        looks, shown = looks_in(store, run), trace.for_people(data)
+        title = _title(run, number).append(" (turns count from 0), ").append_text(styled_name(agent, looks))
+        OUT.print(title)
+        narrative, after = narrative_of(run, full, shown), aftermath(store, run, full, agent)
+        show_in_words(_in_words(shown, narrative, after, looks), whole=raw)
+        if raw:
+            OUT.print(card("", _raw_parts(shown, looks)))
+        else:
+            next_step(store.command("trace", run.name or run.id, number, agent, "--raw"))
+
+    return Shown(lambda: data, show)
+
+
+def trace_turn(store: Store, run: Run, number: int) -> Shown:
+    """Return a turn agent by agent and the world after it."""
+    full = trace.full_turn(store, run, number)
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
-        show_turn(turn, entries, looks)
+        show_turn(_title(run, number), turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
@@ -225,8 +238,7 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.thought:
         yield "thought", plain(trace.beginning(entry.thought))
     for message in entry.said:
-        to = styled_name(message.to, looks) if message.to else EVERYBODY
-        yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
+        yield "said", _said(message.to, message.text, looks)
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
@@ -249,17 +261,20 @@ def _written_before(last: Message | None, others: Mapping[int, Sequence[str]]) -
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
-def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
+def _title(run: Run, number: int) -> Text:
+    return Text(escape_invisible(f"run {run.name or run.id}, turn {number}"), style="bold")
+
+
+def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
     """Print a turn: what each agent thought, said and did, its calls, draws, arithmetic, and ratings.
 
     Before the end of the turn, only its calls are printed.
     """
-    title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
-        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
+        OUT.print(title.append(" has not finished; its calls so far:"))
         OUT.print(_calls("", trace.all_calls(turn), looks))
         return
-    OUT.print(Text(title, style="bold"))
+    OUT.print(title)
     show_entries(entries, None, looks)
     OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
@@ -270,7 +285,6 @@ def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> N
     for kind, ratings in turn["reports"].items():
         if ratings:
             OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings, looks))
-    OUT.print(Text(f"digest {turn['digest']}", style="dim"))
 
 
 def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
@@ -284,112 +298,79 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
     return told_text(trace.details(event, looks), looks)
 
 
-MAX_LINES = {
-    "": 3,
-    "why": 4,
-    "wanted": 3,
-    "refused": 1,
-    "heard": 4,
-    "gained": 1,
-    "noted": 3,
-    "wrote down": 2,
-}
-"""How many lines each part of a card has in a terminal before what is raw.
+ONLY_WHOLE = ("wanted", "heard", "gained")
+"""The parts of a card that stand only on a whole one: reasoning, deeds and score tell most of them."""
 
-What the others do not need, what was done to the agent has, and then what it gained.
-"""
+MAX_CELLS = {"why": 720, "did": 720}
+"""How wide a text of a part of a card is at most in a terminal, if the card is not whole."""
 
-MAX_TOLD = 25
-"""How many lines of a card stand before what is raw, with its title."""
+CELLS = 180
+"""The same of any other part."""
+
+MAX_TEXTS = 4
+"""How many texts a part of a card has at most if it is not whole; all that was done to an agent is told."""
 
 
-RAW = "── raw"
-"""The title of all that is raw on a card."""
-
-IN_FULL = "what is cut short above, in full"
-"""The title of the parts in words that have more lines than there is room for."""
-
-
-def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
-    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
-    title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
-        styled_name(data["agent"], looks)
-    )
-    title.stylize("bold")
-    OUT.print(title)
-    parts = _in_words(data, narrative, looks)
-    width = OUT.width - max(map(len, parts)) - GAP
-    most = MAX_TOLD - len(title.wrap(OUT, OUT.width))
-    room = _room(parts, width, sum(one.harm for one in narrative.knew.befell or ()), most)
-    OUT.print(Trimmed(_fitted_parts(parts, width, room)))
-    cut = [name for name, texts in parts.items() if name != "why" and _lines(texts, width) > room[name]]
-    in_full = [Text.assemble((f"{name}  ", "bold"), text) for name in cut for text in parts[name]]
-    line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
-    whole = [(IN_FULL, Text("\n").join(in_full))] if in_full else []
-    OUT.print(card(Text(RAW + line, style="dim"), [*whole, *_raw_parts(data, looks)]))
+def show_in_words(parts: Mapping[str, Sequence[Text]], *, whole: bool) -> None:
+    """Print the parts of a card in words, each behind its name."""
+    lines = Table.grid(padding=(0, GAP, 0, 0))
+    lines.add_column(style="bold", no_wrap=True)
+    lines.add_column(overflow="fold")
+    for name, texts in parts.items():
+        if whole or name not in ONLY_WHOLE:
+            for place, text in enumerate(texts if whole else _in_short(name, texts)):
+                lines.add_row("" if place else name, text)
+    OUT.print(Trimmed(lines))
 
 
-def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> dict[str, Sequence[Text]]:
+def _in_short(name: str, texts: Sequence[Text]) -> Iterator[Text]:
+    """Yield the beginnings of the first texts of a part of a card, and how many more there are."""
+    most = len(texts) if name == "done to it" else MAX_TEXTS
+    for text in texts[:most]:
+        text.truncate(MAX_CELLS.get(name, CELLS), overflow="ellipsis")
+        yield text
+    if more := texts[most:]:
+        yield Text(f"and {len(more)} more", style="dim")
+
+
+def _in_words(
+    data: Mapping[str, Any], narrative: Narrative, after: Aftermath, looks: Looks
+) -> dict[str, Sequence[Text]]:
     """Return what a card says in words, by the name of each part."""
-    why = Text.assemble(
-        (f"({narrative.source}) ", "dim") if narrative.source else "", plain(narrative.why or "none")
-    )
-    written = f" in turn {data['turn'] - 1}: "
-    heard = [
-        Text.assemble(
-            styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
-        )
-        for one in narrative.knew.heard
-    ]
-    befell = [
-        Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
-        for one in narrative.knew.befell or ()
-    ]
-    if narrative.knew.befell is not None and not befell:
-        befell = [Text(NOTHING_DONE)]
+    turn, knew = data["turn"], narrative.knew
+    source = (f"({narrative.source}) ", "dim") if narrative.source else ""
+    own = [event for event in data.get("events", ()) if event["agent"] == data["agent"]]
+    befell = [(styled_name(one.by, looks), " ", told_text(one.words, looks)) for one in knew.befell or ()]
+    nothing = [] if knew.befell is None else [Text(NOTHING_DONE)]
     return {
-        "": [told_text(narrative.sentence, looks)],
-        "why": [why],
-        "wanted": [told_text("; ".join(narrative.meant), looks)] if narrative.meant else [],
-        "refused": [plain("; ".join(narrative.refused))] if narrative.refused else [],
-        "heard": heard,
-        "done to it": befell,
-        "gained": [told_text("; ".join(narrative.knew.account), looks)] if narrative.knew.account else [],
-        "noted": [_noted_text(one) for one in narrative.noted],
-        "wrote down": [Text(" · ").join(map(_noted_text, narrative.wrote))] if narrative.wrote else [],
+        "why": [Text.assemble(source, plain(narrative.why or "none"))],
+        "did": [told_text(narrative.sentence, looks)],
+        "said": [_said(one.get("to"), one["text"], looks) for one in own if one["type"] == MESSAGE],
+        "wanted": [told_text(one, looks) for one in narrative.meant],
+        "refused": [plain(one) for one in narrative.refused],
+        "heard": [_heard(one, turn - 1, looks) for one in knew.heard],
+        "done to it": [Text.assemble(*one) for one in befell] or nothing,
+        "gained": [told_text(one, looks) for one in knew.account],
+        "meanwhile": [_thought(other, thought, looks) for other, thought in after.thoughts],
+        "and then": [told_text(f"turn {number}: {words}", looks) for number, words in after.turns],
+        "memory": [_noted_text(one) for one in narrative.noted],
+        "wrote down": [_noted_text(one) for one in narrative.wrote],
     }
 
 
-def _lines(texts: Sequence[Text], width: int) -> int:
-    return sum(len(text.wrap(OUT, width)) for text in texts)
+def _said(to: str | None, text: str, looks: Looks) -> Text:
+    return Text.assemble("to ", styled_name(to or EVERYBODY, looks), ": ", plain(quoted(text)))
 
 
-def _room(parts: Mapping[str, Sequence[Text]], width: int, harms: int, most: int) -> dict[str, int]:
-    """Return how many lines each part of a card has, `most` together.
-
-    The first `harms` of what was done to an agent were directed against it: for these, the longest of the
-    other parts are cut short, down to a line.
-    """
-    done, needs = "done to it", {name: _lines(texts, width) for name, texts in parts.items()}
-    room = {name: min(needs[name], MAX_LINES[name]) for name in parts if name != done}
-    needed = _lines(parts[done][:harms], width) + (len(parts[done]) > harms)
-    while most - sum(room.values()) < needed and max(room.values()) > 1:
-        room[max(room, key=room.__getitem__)] -= 1
-    for name in (done, "gained"):
-        left = most - sum(room.values())
-        room[name] = min(needs[name], room.get(name, 0) + left)
-    return room
+def _heard(heard: Heard, turn: int, looks: Looks) -> Text:
+    to = "" if heard.to else " to all"
+    return Text.assemble(
+        styled_name(heard.author, looks), f"{to} in turn {turn}: ", plain(quoted(heard.text))
+    )
 
 
-def _fitted_parts(parts: Mapping[str, Sequence[Text]], width: int, room: Mapping[str, int]) -> Table:
-    """Return the parts of a card in words, each behind its name, in as many lines as there is room for."""
-    lines = Table.grid(padding=(0, GAP, 0, 0))
-    lines.add_column(style="bold")
-    lines.add_column(no_wrap=True)
-    for name, texts in parts.items():
-        for place, line in enumerate(_fitted(texts, width, room[name])):
-            lines.add_row("" if place else name, line)
-    return lines
+def _thought(agent: str, thought: str, looks: Looks) -> Text:
+    return Text.assemble(styled_name(agent, looks), " thought: ", plain(quoted(thought)))
 
 
 def _noted_text(noted: Noted) -> Text:
@@ -397,42 +378,21 @@ def _noted_text(noted: Noted) -> Text:
     return Text.assemble((f"{about}: ", "dim"), plain(words))
 
 
-def _fitted(texts: Sequence[Text], width: int, most: int) -> list[Text]:
-    """Return texts wrapped to a width, in at most so many lines; where something is cut, a line says so."""
-    if len(texts) > most:
-        more = Text(f"and {len(texts) - most + 1} more; they are below", style="dim")
-        return [*_fitted(texts[: most - 1], width, most - 1), more]
-    if _lines(texts, width) <= most:
-        return [line for text in texts for line in text.wrap(OUT, width)]
-    fitted: list[Text] = []
-    for place, text in enumerate(texts):
-        lines = text.wrap(OUT, width)
-        room = (most - len(fitted)) // (len(texts) - place)
-        if len(lines) > room:
-            lines[room - 1].truncate(width - 1)
-            lines[room - 1].append("…")
-        fitted += lines[:room]
-    return fitted
-
-
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
-    """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
+    """Return what is raw on a card: prompt, view, answer, and all records about them."""
     data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
+        *([("view", json_text(data["view"]))] if "view" in data else []),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        (trace.reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
-    if "view" in data:
-        parts.append(("view", json_text(data["view"])))
     if "rulings" in data:
         parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
-        changed = trace.changed_in_memory(data)
         events = [
             Text.assemble(
                 event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
@@ -440,10 +400,9 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
             for event in data["events"]
         ]
         parts += [
-            ("intent", json_text(data["intent"])),
             ("events", Text("\n").join(events) if events else Text("none")),
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
-            ("changes in memory", json_text(changed) if changed else Text("none")),
+            ("changes in memory", json_text(trace.changed_in_memory(data))),
         ]
     return parts
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from hobbes.nodes.prompting import view_in
 from hobbes.play.start import RunOptions
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -66,19 +67,24 @@ def test_what_changed_in_the_memory_is_marked(opened: Store, pages: TestClient, 
     assert "<del>met B &amp;</del><ins>fought</ins>" in card
 
 
-def test_what_changed_since_the_last_turn_is_marked_in_the_whole_prompt(
+def test_what_was_sent_stands_field_by_field_with_new_words_marked_and_as_it_was(
     opened: Store, pages: TestClient
 ) -> None:
-    """The prompt of a chat model is text; that of a policy is a view, which is not compared."""
     with answering(lambda _: SECOND):
         run = played(opened, request(rounds=2))
     page = pages.get("/last/1/miner-01").text
     (call,) = opened.calls.of_turn(run.id, 1, "miner-01")
-    whole = page.partition("prompt, what changed since turn 0 marked")[2].partition("</details>")[0]
-    assert "<ins>" in whole
-    assert "<del>" in whole
-    there = re.sub(r"<del>.*?</del>|<[^>]+>", "", whole.partition("<pre")[2], flags=re.DOTALL)
-    assert call.prompt.turn in unescape(there)
+    sent = page.partition("What was sent, new words since turn 0 marked")[2].partition("<h2>")[0]
+    as_sent = sent.partition("as sent")[2].partition("<pre>")[2].partition("</pre>")[0]
+    assert unescape(as_sent) == call.prompt.turn
+    assert f"<pre>{call.prompt.system}</pre>" in unescape(sent)
+    view = view_in(call.prompt.turn)
+    assert view is not None
+    told = unescape(re.sub(r"<[^>]+>", "", sent))
+    assert all(f"\n{field}:" in told for field in view)
+    assert "turn: <ins>1</ins>\n" in sent
+    assert '\nyou: "miner-01"\n' in unescape(sent)
+    assert "<del>" not in sent
     assert "since turn" not in pages.get("/last/0/miner-01").text
 
 
