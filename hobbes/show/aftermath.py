@@ -1,6 +1,6 @@
 """What followed an agent's turn: what those on whom it acted had thought, and what came next between them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from hobbes.engine.record import MESSAGE, Event
@@ -15,7 +15,7 @@ from hobbes.store.recorded_run import Run
 MAX_TURNS = 3
 """How many turns after an agent's are told."""
 
-MAX_QUOTED = 80
+MAX_QUOTED = 60
 """How many characters of a message are quoted."""
 
 NOTHING = "nothing between them"
@@ -58,14 +58,15 @@ def _named(run: Run, record: TurnRecord, event: Event) -> list[str]:
     return [other for _, other in named_by(event, {*run.setting.agents, *record.intents})]
 
 
-def _between(run: Run, record: TurnRecord, agent: str, others: Sequence[str]) -> Iterator[str]:
-    """Yield what an agent and each of these others did and wrote to each other in a turn."""
-    for one, to in [(agent, others), *((other, [agent]) for other in others)]:
+def _between(run: Run, record: TurnRecord, agent: str, others: Sequence[str]) -> list[str]:
+    """Return what others did to an agent in a turn and the agent to them, then what they wrote each other."""
+    did, wrote = list[str](), list[str]()
+    for one, to in [*((other, [agent]) for other in others), (agent, others)]:
         events = [event for event in by(record.events, one) if _concerns(run, record, event, to)]
-        did = [done.words for done in run.world.telling.deeds_told(events, record.events)]
-        wrote = [_wrote(event) for event in events if event.type == MESSAGE]
-        if did or wrote:
-            yield f"{one} {'; '.join([*did, *wrote])}"
+        if deeds := run.world.telling.deeds_told(events, record.events):
+            did.append(f"{one} {'; '.join(deed.words for deed in deeds)}")
+        wrote += [_wrote(event) for event in events if event.type == MESSAGE]
+    return [*did, *wrote]
 
 
 def _concerns(run: Run, record: TurnRecord, event: Event, others: Collection[str]) -> bool:
@@ -80,4 +81,4 @@ def _concerns(run: Run, record: TurnRecord, event: Event, others: Collection[str
 def _wrote(message: Event) -> str:
     text = str(message.facts["text"])
     said = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
-    return f"wrote to {message.facts.get('to', EVERYBODY)}: {quoted(said)}"
+    return f"{message.agent} wrote to {message.facts.get('to', EVERYBODY)}: {quoted(said)}"

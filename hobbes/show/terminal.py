@@ -300,15 +300,16 @@ MAX_FIELD = 90
 
 
 def json_lines(value: object, indent: str = "") -> str:
-    """Return JSON as text, one line per field of an object, or several indented ones if it is long."""
-    if not isinstance(value, Mapping | list):
-        return json.dumps(value, ensure_ascii=False)
-    fields = value.items() if isinstance(value, Mapping) else (("-", item) for item in value)
-    lines = []
-    for name, inner in fields:
-        text, label = json.dumps(inner, ensure_ascii=False), name if name == "-" else f"{name}:"
-        is_long = len(text) > MAX_FIELD and isinstance(inner, Mapping | list)
-        lines.append(
-            f"{indent}{label}\n{json_lines(inner, f'{indent}  ')}" if is_long else f"{indent}{label} {text}"
-        )
-    return "\n".join(lines)
+    """Return JSON as text, one line per field of an object; what is long in it has lines of its own."""
+    if isinstance(value, Mapping):
+        return "\n".join(_field_lines(name, inner, indent) for name, inner in value.items())
+    if isinstance(value, list):
+        return "\n".join(f"{indent}- {json.dumps(item, ensure_ascii=False)}" for item in value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _field_lines(name: str, value: object, indent: str) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_FIELD and isinstance(value, Mapping | list):
+        return f"{indent}{name}:\n{json_lines(value, f'{indent}  ')}"
+    return f"{indent}{name}: {text}"

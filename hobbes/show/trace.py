@@ -424,9 +424,14 @@ def memory_diffs(card: Card) -> dict[str, Pieces]:
     }
 
 
-def changed_in_memory(card: Mapping[str, Any]) -> Card:
-    """Return what changed in the memory of an agent's card."""
-    return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
+def new_besides_notes(card: Mapping[str, Any]) -> Card:
+    """Return what is new in the memory of an agent's card besides its notes and summaries."""
+    before = card["memory_before"]
+    return {
+        key: now
+        for key, now in card["memory_after"].items()
+        if now != before[key] and not isinstance(now, str)
+    }
 
 
 def all_calls(card: Card) -> list[Card]:

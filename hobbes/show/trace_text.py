@@ -301,7 +301,7 @@ def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
 ONLY_WHOLE = ("wanted", "heard", "gained")
 """The parts of a card that stand only on a whole one: reasoning, deeds and score tell most of them."""
 
-MAX_CELLS = {"why": 720, "did": 720}
+MAX_CELLS = {"why": 720, "did": 720, "memory": 360}
 """How wide a text of a part of a card is at most in a terminal, if the card is not whole."""
 
 CELLS = 180
@@ -345,8 +345,11 @@ def _in_words(
     return {
         "why": [Text.assemble(source, plain(narrative.why or "none"))],
         "did": [told_text(narrative.sentence, looks)],
+        "error": [plain(data["error"])] if data["error"] else [],
         "said": [_said(one.get("to"), one["text"], looks) for one in own if one["type"] == MESSAGE],
         "wanted": [told_text(one, looks) for one in narrative.meant],
+        "asked": [plain(one) for one in data["view"]["requests"]] if "rulings" in data else [],
+        "ruled": [_ruled(*one, looks) for one in data.get("rulings", {}).items()],
         "refused": [plain(one) for one in narrative.refused],
         "heard": [_heard(one, turn - 1, looks) for one in knew.heard],
         "done to it": [Text.assemble(*one) for one in befell] or nothing,
@@ -367,6 +370,10 @@ def _heard(heard: Heard, turn: int, looks: Looks) -> Text:
     return Text.assemble(
         styled_name(heard.author, looks), f"{to} in turn {turn}: ", plain(quoted(heard.text))
     )
+
+
+def _ruled(agent: str, ruling: object, looks: Looks) -> Text:
+    return Text.assemble(styled_name(agent, looks), ": ", plain(ruling))
 
 
 def _thought(agent: str, thought: str, looks: Looks) -> Text:
@@ -390,8 +397,6 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
         ("attempts", _calls("", data["attempts"], looks)),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
-    if "rulings" in data:
-        parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
         events = [
             Text.assemble(
@@ -402,7 +407,7 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
         parts += [
             ("events", Text("\n").join(events) if events else Text("none")),
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
-            ("changes in memory", json_text(trace.changed_in_memory(data))),
+            ("ratings and feedback that are new in its memory", json_text(trace.new_besides_notes(data))),
         ]
     return parts
 

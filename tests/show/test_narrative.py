@@ -117,7 +117,7 @@ def test_a_card_says_what_came_next_between_its_agent_and_those_on_whom_it_acted
     first = told.index("meanwhile ■AgentB thought: “A is a friend.”")
     assert told[first + 1 : first + 4] == [
         "and then turn 1: ■AgentB attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
-        f"turn 2: ●AgentA wrote to ■AgentB: “Peace?” · ■AgentB wrote to all: “{long[:80]}…”",
+        f"turn 2: ■AgentB wrote to all: “{long[:60]}…” · ●AgentA wrote to ■AgentB: “Peace?”",
         "turn 3: nothing between them",
     ]
     assert not any(line.startswith("turn 4") for line in told)
@@ -162,8 +162,8 @@ def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
         "It must pay. the model's own reasoning",
         "What it wanted attack",
         "rejected: ",
-        "Wrote to its memory about turn 0: B attacked me.",
         "What others thought meanwhile",
+        "Wrote to its memory about turn 0: B attacked me.",
         "What it knew",
         "Never.",
         "granted 7 to",
