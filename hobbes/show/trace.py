@@ -330,12 +330,9 @@ REASONING_SOURCES: Mapping[str, str] = {
     ReasoningSource.NONE: "",
     ReasoningSource.TRACE: "the model's own reasoning",
     ReasoningSource.SUMMARY: "the provider's summary of the model's reasoning",
-    ReasoningSource.ANSWER: "the answer's own field, no reasoning came with it",
+    ReasoningSource.ANSWER: "from the answer",
 }
 """What people are told of where a reasoning comes from."""
-
-SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER: "from the answer"}
-"""The same beside a reasoning that is told first."""
 
 
 def beginning(text: str, most: int = MAX_SHOWN) -> str:
@@ -347,12 +344,6 @@ def beginning(text: str, most: int = MAX_SHOWN) -> str:
 def for_people(card: Card) -> Card:
     """Return the card of a call with as much of its answer and its reasoning as is shown to people."""
     return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
-
-
-def reasoning_title(card: Mapping[str, Any]) -> str:
-    """Return the title of the reasoning of a call, which says where it comes from."""
-    source = REASONING_SOURCES[card["reasoning_source"]]
-    return f"reasoning ({source})" if source else "reasoning"
 
 
 def by_field(turn: str) -> str:
@@ -404,34 +395,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
 
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 """A word diff."""
-
-
-def memory_diffs(card: Card) -> dict[str, Pieces]:
-    """Return each field of the memory of an agent's card as the word diff of before and after the turn.
-
-    Fields that are empty before and after are left out.
-    """
-    before, after = (
-        {
-            field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for field, value in card[memory].items()
-            if value
-        }
-        for memory in ("memory_before", "memory_after")
-    )
-    return {
-        field: whole_word_diff(before.get(field, ""), after.get(field, "")) for field in {**before, **after}
-    }
-
-
-def new_besides_notes(card: Mapping[str, Any]) -> Card:
-    """Return what is new in the memory of an agent's card besides its notes and summaries."""
-    before = card["memory_before"]
-    return {
-        key: now
-        for key, now in card["memory_after"].items()
-        if now != before[key] and not isinstance(now, str)
-    }
 
 
 def all_calls(card: Card) -> list[Card]:

@@ -11,13 +11,13 @@ from rich.table import Table
 from rich.text import Text
 
 from hobbes.engine.record import MESSAGE, JsonObject
-from hobbes.engine.telling import Heard, counted, quoted
+from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
 from hobbes.show.aftermath import Aftermath, aftermath
 from hobbes.show.diary import Entry, First, Message
-from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
+from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
 from hobbes.show.terminal import (
     ERR,
@@ -76,7 +76,7 @@ def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool = F
         title = _title(run, number).append(" (turns count from 0), ").append_text(styled_name(agent, looks))
         OUT.print(title)
         narrative, after = narrative_of(run, full, shown), aftermath(store, run, full, agent)
-        show_in_words(_in_words(shown, narrative, after, looks), whole=raw)
+        show_in_words(_in_words(shown, narrative, after), looks, whole=raw)
         if raw:
             OUT.print(card("", _raw_parts(shown, looks)))
         else:
@@ -238,7 +238,7 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.thought:
         yield "thought", plain(trace.beginning(entry.thought))
     for message in entry.said:
-        yield "said", _said(message.to, message.text, looks)
+        yield "said", told_text(f"to {message.to or EVERYBODY}: {quoted(message.text)}", looks)
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
@@ -293,11 +293,6 @@ def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
     return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
 
 
-def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
-    """Return what an event says besides its type and agent."""
-    return told_text(trace.details(event, looks), looks)
-
-
 ONLY_WHOLE = ("wanted", "heard", "gained")
 """The parts of a card that stand only on a whole one: reasoning, deeds and score tell most of them."""
 
@@ -307,17 +302,22 @@ MAX_CELLS = {"why": 720, "did": 720, "memory": 360}
 CELLS = 180
 """The same of any other part."""
 
-MAX_TEXTS = 4
+MAX_TEXTS = 5
 """How many texts a part of a card has at most if it is not whole; all that was done to an agent is told."""
 
 
-def show_in_words(parts: Mapping[str, Sequence[Text]], *, whole: bool) -> None:
+AS_WRITTEN = ("why", "error", "asked", "ruled", "refused", "memory", "wrote down")
+"""The parts of a card that are not words of ours, so that the names in them have no marks."""
+
+
+def show_in_words(parts: Mapping[str, Sequence[str]], looks: Looks, *, whole: bool) -> None:
     """Print the parts of a card in words, each behind its name."""
     lines = Table.grid(padding=(0, GAP, 0, 0))
     lines.add_column(style="bold", no_wrap=True)
     lines.add_column(overflow="fold")
-    for name, texts in parts.items():
+    for name, words in parts.items():
         if whole or name not in ONLY_WHOLE:
+            texts = [plain(one) if name in AS_WRITTEN else told_text(one, looks) for one in words]
             for place, text in enumerate(texts if whole else _in_short(name, texts)):
                 lines.add_row("" if place else name, text)
     OUT.print(Trimmed(lines))
@@ -333,56 +333,38 @@ def _in_short(name: str, texts: Sequence[Text]) -> Iterator[Text]:
         yield Text(f"and {len(more)} more", style="dim")
 
 
-def _in_words(
-    data: Mapping[str, Any], narrative: Narrative, after: Aftermath, looks: Looks
-) -> dict[str, Sequence[Text]]:
+def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -> dict[str, Sequence[str]]:
     """Return what a card says in words, by the name of each part."""
-    turn, knew = data["turn"], narrative.knew
-    source = (f"({narrative.source}) ", "dim") if narrative.source else ""
+    knew, last = narrative.knew, data["turn"] - 1
+    source = f"({narrative.source}) " if narrative.source else ""
     own = [event for event in data.get("events", ()) if event["agent"] == data["agent"]]
-    befell = [(styled_name(one.by, looks), " ", told_text(one.words, looks)) for one in knew.befell or ()]
-    nothing = [] if knew.befell is None else [Text(NOTHING_DONE)]
+    said = [event for event in own if event["type"] == MESSAGE]
+    befell = [f"{one.by} {one.words}" for one in knew.befell or ()]
     return {
-        "why": [Text.assemble(source, plain(narrative.why or "none"))],
-        "did": [told_text(narrative.sentence, looks)],
-        "error": [plain(data["error"])] if data["error"] else [],
-        "said": [_said(one.get("to"), one["text"], looks) for one in own if one["type"] == MESSAGE],
-        "wanted": [told_text(one, looks) for one in narrative.meant],
-        "asked": [plain(one) for one in data["view"]["requests"]] if "rulings" in data else [],
-        "ruled": [_ruled(*one, looks) for one in data.get("rulings", {}).items()],
-        "refused": [plain(one) for one in narrative.refused],
-        "heard": [_heard(one, turn - 1, looks) for one in knew.heard],
-        "done to it": [Text.assemble(*one) for one in befell] or nothing,
-        "gained": [told_text(one, looks) for one in knew.account],
-        "meanwhile": [_thought(other, thought, looks) for other, thought in after.thoughts],
-        "and then": [told_text(f"turn {number}: {words}", looks) for number, words in after.turns],
-        "memory": [_noted_text(one) for one in narrative.noted],
-        "wrote down": [_noted_text(one) for one in narrative.wrote],
+        "why": [f"{source}{narrative.why or 'none'}"],
+        "did": [narrative.sentence],
+        "error": [data["error"]] if data["error"] else [],
+        "said": [f"to {one.get('to', EVERYBODY)}: {quoted(one['text'])}" for one in said],
+        "wanted": narrative.meant,
+        "asked": [json.dumps(one, ensure_ascii=False) for one in data["view"]["requests"]]
+        if "rulings" in data
+        else [],
+        "ruled": [
+            f"{agent}: {json.dumps(ruling, ensure_ascii=False)}"
+            for agent, ruling in data.get("rulings", {}).items()
+        ],
+        "refused": narrative.refused,
+        "heard": [
+            f"{one.author} {'' if one.to else 'to all '}in turn {last}: {quoted(one.text)}"
+            for one in knew.heard
+        ],
+        "done to it": befell if befell or knew.befell is None else [NOTHING_DONE],
+        "gained": knew.account,
+        "meanwhile": [f"{other} thought: {quoted(thought)}" for other, thought in after.thoughts],
+        "and then": [f"turn {turn}: {words}" for turn, words in after.turns],
+        "memory": [f"{about}: {words}" for about, words in narrative.noted],
+        "wrote down": [f"{about}: {words}" for about, words in narrative.wrote],
     }
-
-
-def _said(to: str | None, text: str, looks: Looks) -> Text:
-    return Text.assemble("to ", styled_name(to or EVERYBODY, looks), ": ", plain(quoted(text)))
-
-
-def _heard(heard: Heard, turn: int, looks: Looks) -> Text:
-    to = "" if heard.to else " to all"
-    return Text.assemble(
-        styled_name(heard.author, looks), f"{to} in turn {turn}: ", plain(quoted(heard.text))
-    )
-
-
-def _ruled(agent: str, ruling: object, looks: Looks) -> Text:
-    return Text.assemble(styled_name(agent, looks), ": ", plain(ruling))
-
-
-def _thought(agent: str, thought: str, looks: Looks) -> Text:
-    return Text.assemble(styled_name(agent, looks), " thought: ", plain(quoted(thought)))
-
-
-def _noted_text(noted: Noted) -> Text:
-    about, words = noted
-    return Text.assemble((f"{about}: ", "dim"), plain(words))
 
 
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
@@ -398,16 +380,10 @@ def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, Rendera
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
     if "intent" in data:
-        events = [
-            Text.assemble(
-                event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
-            )
-            for event in data["events"]
-        ]
+        events = [f"{one['type']} {one['agent']} {trace.details(one, looks)}" for one in data["events"]]
         parts += [
-            ("events", Text("\n").join(events) if events else Text("none")),
+            ("events", told_text("\n".join(events) or "none", looks)),
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
-            ("ratings and feedback that are new in its memory", json_text(trace.new_besides_notes(data))),
         ]
     return parts
 

@@ -11,6 +11,7 @@ from hobbes.nodes.prompting import view_in
 from hobbes.play.start import RunOptions
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from tests.conftest import Cli
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
 from tests.show.conftest import Replies
 from tests.small_runs import mining, played
@@ -58,13 +59,22 @@ def test_links_lead_to_other_agents_and_turns(opened: Store, pages: TestClient, 
     assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
 
 
-def test_what_changed_in_the_memory_is_marked(opened: Store, pages: TestClient, replies: Replies) -> None:
-    said = {"history_summary": "We met B & C.", "reasoning": "so"}
-    nations(
-        opened, replies, {(0, "AgentA"): said, (1, "AgentA"): {**said, "history_summary": "We fought C."}}
-    )
-    card = pages.get("/last/1/AgentA").text
-    assert "<del>met B &amp;</del><ins>fought</ins>" in card
+def test_a_card_has_the_memory_of_its_agent_and_what_it_wrote_there(
+    opened: Store, pages: TestClient, cli: Cli, replies: Replies
+) -> None:
+    """Ratings are part of it; what was written again is not quoted again."""
+    said = {"history_summary": "We met B & C.", "keeps_word_report": {"AgentB": 9}}
+    then = {**said, "history_summary": "We fought C.", "aggressor_report": {"AgentC": 8, "AgentB": 1}}
+    nations(opened, replies, {(0, "AgentA"): said, (1, "AgentA"): then})
+    card = " ".join(re.sub("<[^>]+>", " ", unescape(pages.get("/last/1/AgentA").text)).split())
+    wrote = card.partition("Wrote to its memory ")[2].partition(" What it knew")[0]
+    same = "who keeps its word, from 1 to 10: the same words as before"
+    assert wrote.startswith(f"about all turns: We fought C. {same}")
+    assert "who is aggressive, from 1 to 10: AgentB 1, AgentC 8" in wrote.replace("■ ", "").replace("▲ ", "")
+    memory = "about all turns: We met B & C. who keeps its word, from 1 to 10: AgentB 9"
+    assert f"In its memory {memory}" in card
+    told = " ".join(cli("trace", "last", "1", "AgentA").stdout.split())
+    assert f"memory {memory} wrote down about all turns: We fought C." in told
 
 
 def test_what_was_sent_stands_field_by_field_with_new_words_marked_and_as_it_was(

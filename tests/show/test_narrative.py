@@ -292,10 +292,7 @@ def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
         "why (the model's own reasoning; the answer was discarded) I refuse."
     )
     page = " ".join(pages.get("/last/0/miner-01").text.split())
-    assert (
-        '<blockquote>Peace is over, so I</blockquote> <p class="about" title="reasoning">from the answer that'
-        in page
-    )
+    assert '<blockquote>Peace is over, so I</blockquote> <p class="about">from the answer that' in page
 
 
 def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
