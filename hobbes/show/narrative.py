@@ -187,7 +187,7 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
-    more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
+    more = f" and {counted(len(meanwhile) - MAX_OTHERS, 'other')} too" if len(meanwhile) > MAX_OTHERS else ""
     told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
     return f"{begins} {did}.{told}{_change(run, full, agent)}"
 
