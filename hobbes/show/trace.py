@@ -348,7 +348,7 @@ def for_people(card: Card) -> Card:
 
 def by_field(turn: str) -> str:
     """Return the text of a turn with its view, which is a line of JSON, in lines of one field each."""
-    return "\n".join(map(_fields, turn.splitlines()))
+    return "\n".join(map(_fields, turn.split("\n")))
 
 
 def _fields(line: str) -> str:

@@ -238,7 +238,8 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.thought:
         yield "thought", plain(trace.beginning(entry.thought))
     for message in entry.said:
-        yield "said", told_text(f"to {message.to or EVERYBODY}: {quoted(message.text)}", looks)
+        to = styled_name(message.to or EVERYBODY, looks)
+        yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
@@ -296,15 +297,14 @@ def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
 ONLY_WHOLE = ("wanted", "heard", "gained")
 """The parts of a card that stand only on a whole one: reasoning, deeds and score tell most of them."""
 
-MAX_CELLS = {"why": 720, "did": 720, "memory": 360}
-"""How wide a text of a part of a card is at most in a terminal, if the card is not whole."""
+MAX_CELLS = 180
+"""How wide a text of a card is at most in a terminal, if the card is not whole."""
 
-CELLS = 180
-"""The same of any other part."""
+MORE_CELLS = {"why": 720, "did": 720, "memory": 360}
+"""The same of these parts."""
 
 MAX_TEXTS = 5
 """How many texts a part of a card has at most if it is not whole; all that was done to an agent is told."""
-
 
 AS_WRITTEN = ("why", "error", "asked", "ruled", "refused", "memory", "wrote down")
 """The parts of a card that are not words of ours, so that the names in them have no marks."""
@@ -327,7 +327,7 @@ def _in_short(name: str, texts: Sequence[Text]) -> Iterator[Text]:
     """Yield the beginnings of the first texts of a part of a card, and how many more there are."""
     most = len(texts) if name == "done to it" else MAX_TEXTS
     for text in texts[:most]:
-        text.truncate(MAX_CELLS.get(name, CELLS), overflow="ellipsis")
+        text.truncate(MORE_CELLS.get(name, MAX_CELLS), overflow="ellipsis")
         yield text
     if more := texts[most:]:
         yield Text(f"and {len(more)} more", style="dim")
@@ -339,6 +339,8 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -
     source = f"({narrative.source}) " if narrative.source else ""
     own = [event for event in data.get("events", ()) if event["agent"] == data["agent"]]
     said = [event for event in own if event["type"] == MESSAGE]
+    rulings = data.get("rulings", {})
+    asked = data["view"]["requests"] if rulings else []
     befell = [f"{one.by} {one.words}" for one in knew.befell or ()]
     return {
         "why": [f"{source}{narrative.why or 'none'}"],
@@ -346,13 +348,8 @@ def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -
         "error": [data["error"]] if data["error"] else [],
         "said": [f"to {one.get('to', EVERYBODY)}: {quoted(one['text'])}" for one in said],
         "wanted": narrative.meant,
-        "asked": [json.dumps(one, ensure_ascii=False) for one in data["view"]["requests"]]
-        if "rulings" in data
-        else [],
-        "ruled": [
-            f"{agent}: {json.dumps(ruling, ensure_ascii=False)}"
-            for agent, ruling in data.get("rulings", {}).items()
-        ],
+        "asked": [json.dumps(one, ensure_ascii=False) for one in asked],
+        "ruled": [f"{unit}: {json.dumps(one, ensure_ascii=False)}" for unit, one in rulings.items()],
         "refused": narrative.refused,
         "heard": [
             f"{one.author} {'' if one.to else 'to all '}in turn {last}: {quoted(one.text)}"

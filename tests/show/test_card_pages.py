@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from hobbes.nodes.prompting import view_in
 from hobbes.play.start import RunOptions
+from hobbes.show.trace import by_field
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
@@ -96,6 +97,15 @@ def test_what_was_sent_stands_field_by_field_with_new_words_marked_and_as_it_was
     assert '\nyou: "miner-01"\n' in unescape(sent)
     assert "<del>" not in sent
     assert "since turn" not in pages.get("/last/0/miner-01").text
+
+
+def test_a_view_is_told_by_field_whatever_its_texts_hold() -> None:
+    """Python, but not JSON, ends a line at U+2028; what is long is broken, but not within an item."""
+    assert by_field('Now.\n{"turn": 1, "notes": "a\u2028b"}\n[1]') == 'Now.\nturn: 1\nnotes: "a\u2028b"\n[1]'
+    text = "long " * 20
+    told = ["heard:", f'  - {{"from": "a", "text": "{text}"}}', "  - {}", "memory:", f'  notes: "{text}"']
+    view = {"heard": [{"from": "a", "text": text}, {}], "memory": {"notes": text}}
+    assert by_field(json.dumps(view)).split("\n") == told
 
 
 def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: TestClient) -> None:
