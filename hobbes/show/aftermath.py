@@ -8,7 +8,7 @@ from hobbes.engine.telling import quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.show.diary import thought_of
 from hobbes.show.narrative import EVERYBODY, by
-from hobbes.show.trace import FullTurn, named_by
+from hobbes.show.trace import FullTurn, beginning, named_by
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -39,7 +39,7 @@ def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Afte
     thoughts = [(other, thought_of(store, run, turn, record, other)[0]) for other in others]
     following = store.turns.of(run, turn + 1, turn + MAX_TURNS)
     return Aftermath(
-        [(other, thought) for other, thought in thoughts if thought],
+        [(other, beginning(thought)) for other, thought in thoughts if thought],
         [
             (logged.turn, " · ".join(_between(run, logged.record, agent, others)) or NOTHING)
             for logged in following

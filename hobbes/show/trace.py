@@ -359,12 +359,15 @@ def _fields(line: str) -> str:
     return json_lines(value) if isinstance(value, Mapping) else line
 
 
-def new_words(was: str | None, now: str) -> list[tuple[str, bool]]:
-    """Return the text of a turn by field, in pieces, each with whether it is new since an earlier one."""
+Pieces: TypeAlias = list[tuple[CHANGE, str]]
+"""A word diff."""
+
+
+def new_words(was: str | None, now: str) -> Pieces:
+    """Return the text of a turn by field, as a word diff from an earlier one without what is gone."""
     if was is None:
-        return [(by_field(now), False)]
-    pieces = whole_word_diff(by_field(was), by_field(now))
-    return [(text, change == "+") for change, text in pieces if change != "-"]
+        return [(" ", by_field(now))]
+    return [piece for piece in whole_word_diff(by_field(was), by_field(now)) if piece[0] != "-"]
 
 
 def sent_to(card: Mapping[str, Any]) -> str:
@@ -391,10 +394,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
     ]
     cost = [] if provider["usd"] is None else [f"${provider['usd']:.6g} by its provider's account"]
     return ", ".join(counts + said + cost)
-
-
-Pieces: TypeAlias = list[tuple[CHANGE, str]]
-"""A word diff."""
 
 
 def all_calls(card: Card) -> list[Card]:
