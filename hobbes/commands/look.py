@@ -91,14 +91,17 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
         ),
     ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="also show all of an agent's turn: prompt, view, answer, tokens")
+    ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
     """Show a run, a turn, one agent's turn, or the diary of agents.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn in full. A diary shows what
-    one, several or all agents thought, said and did. The options choose what a diary shows, that of all
-    if no agent is named.
+    A run is shown turn by turn, a turn agent by agent, and an agent's turn as a card: why, what it did, and
+    what followed. A diary shows what one, several or all agents thought, said and did. The options choose
+    what a diary shows, that of all if no agent is named.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -110,10 +113,14 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     is_filtered = bool(event) or grep is not None or mark is not None
     if turn is not None and is_filtered:
         raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
+    if raw and (turn is None or not agents):
+        raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
         stored = with_turns(store, store.runs.find(run))
-        if turn is not None:
-            shown = trace_text.trace_turn(store, stored, turn, *agents)
+        if turn is not None and agents:
+            shown = trace_text.trace_card(store, stored, turn, *agents, raw=raw)
+        elif turn is not None:
+            shown = trace_text.trace_turn(store, stored, turn)
         elif agents or is_filtered:
             shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
         else:

@@ -78,6 +78,14 @@ class Deed:
         """The words as they follow the label `did`."""
         return self.words.removeprefix("did ")
 
+    @property
+    def written(self) -> dict[Message | None, dict[int, list[str]]]:
+        """Each last message once, and to whom it was that, by how many had been written before it."""
+        written: dict[Message | None, dict[int, list[str]]] = {}
+        for one in self.promised:
+            written.setdefault(one.last, {}).setdefault(one.earlier, []).append(one.to)
+        return written
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -213,6 +221,16 @@ def of_turn(store: Store, run: Run, logged: LoggedTurn) -> dict[str, Entry]:
     return {agent: told.entry(agent) for agent in logged.record.intents}
 
 
+def thought_of(store: Store, run: Run, number: int, record: TurnRecord, agent: str) -> tuple[str, str]:
+    """Return what an agent thought, and where that comes from: its answer, or else the call."""
+    intent: Any = record.intents.get(agent, {})
+    own = intent.get("reflection", {}).get("reasoning")
+    if own:
+        return own, ReasoningSource.ANSWER.value
+    call = deciding(store.calls.attempts(run.id, number, agent).get(agent, []))
+    return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
+
+
 def _keep(written: Written, turn: int, event: Event) -> None:
     """Keep a message as the last one of its agent."""
     if event.type == MESSAGE:
@@ -255,7 +273,7 @@ class _Turn:
         marks |= {**({REJECTED: None} if drops else {}), **({CORRECTED: None} if mends else {})}
         if agent in self.record.intents and not by(self.record.events, agent):
             done = (Deed("", "did nothing"),)
-        thought, source = self._thought(agent)
+        thought, source = thought_of(self.store, self.run, self.number, self.record, agent)
         return Entry(
             self.number,
             agent,
@@ -268,15 +286,6 @@ class _Turn:
             tuple(refused(self.run.world, outcome, [*drops, *mends])),
             tuple(marks),
         )
-
-    def _thought(self, agent: str) -> tuple[str, str]:
-        """Return what an agent thought, and where that comes from: its answer, or else the call."""
-        intent: Any = self.record.intents.get(agent, {})
-        own = intent.get("reflection", {}).get("reasoning")
-        if own:
-            return own, ReasoningSource.ANSWER.value
-        call = deciding(self.store.calls.attempts(self.run.id, self.number, agent).get(agent, []))
-        return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
 
     def _concerns(self, event: Event) -> bool:
         if not self.chosen or self.chosen == (event.agent,):

@@ -20,11 +20,14 @@ from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.dialects import REASONING_TAGS
 from hobbes.nodes.reading import end_of_reasoning
-from hobbes.show.trace import SHORT_SOURCES, Card, FullTurn
+from hobbes.show.trace import REASONING_SOURCES, Card, FullTurn, counts
 from hobbes.store.recorded_run import Run
 
-NOTES = ("previous_turn_summary", "history_summary", "notes")
+NOTES = ("previous_turn_summary", "history_summary", "notes", "keeps_word_report", "aggressor_report")
 """What an agent notes to itself, by the fields of its memory."""
+
+RATINGS = ("who keeps its word, from 1 to 10", "who is aggressive, from 1 to 10")
+"""What the last two of them are about."""
 
 EVERYBODY = "all"
 """Stands for all agents: as the addressee of a message, and as whose diary is shown."""
@@ -87,8 +90,12 @@ def narrative_of(run: Run, full: FullTurn | None, card: Card) -> Narrative:
 
 def _noted(memory: Mapping[str, Any], summary: str) -> list[Noted]:
     """Return what an agent noted to itself; `summary` says what its summary of a turn is about."""
-    words = (summary, "about all turns", "notes")
-    return [(about, memory[name]) for name, about in zip(NOTES, words, strict=True) if memory[name]]
+    words = (summary, "about all turns", "notes", *RATINGS)
+    return [
+        (about, text if isinstance(text, str) else counts(text))
+        for name, about in zip(NOTES, words, strict=True)
+        if (text := memory[name])
+    ]
 
 
 def _before(turn: int) -> str:
@@ -128,7 +135,7 @@ _FIELD = re.compile(r'"reasoning"\s*:\s*"((?:[^"\\]|\\.)*+)', re.DOTALL)
 
 def _why(card: Card) -> tuple[str, str]:
     """Return the reasoning of a card and where it comes from; of a lost answer, what its text has of it."""
-    source = SHORT_SOURCES[card["reasoning_source"]]
+    source = REASONING_SOURCES[card["reasoning_source"]]
     if card["outcome"] in DECISIONS:
         return card["reasoning"], source
     if card["reasoning"]:
@@ -180,7 +187,7 @@ def _sentence(run: Run, full: FullTurn, card: Card) -> str:
         for other in others
         if (to_it := [event for event in by(events, other) if _is_deed_to(event, agent)])
     ]
-    more = f" and {len(meanwhile) - MAX_OTHERS} others too" if len(meanwhile) > MAX_OTHERS else ""
+    more = f" and {counted(len(meanwhile) - MAX_OTHERS, 'other')} too" if len(meanwhile) > MAX_OTHERS else ""
     told = f" Meanwhile {join_names(meanwhile[:MAX_OTHERS])}{more}." if meanwhile else ""
     return f"{begins} {did}.{told}{_change(run, full, agent)}"
 

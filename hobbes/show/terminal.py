@@ -82,7 +82,7 @@ def remark(text: str) -> None:
 
 def next_step(command: str) -> None:
     """Print what to do next on stdout."""
-    OUT.print(Text(f"\nnext: {command}", style="dim"), soft_wrap=True)
+    OUT.print(Text(escape_invisible(f"\nnext: {command}"), style="dim"), soft_wrap=True)
 
 
 def styled_name(name: str, looks: Looks) -> Text:
@@ -295,8 +295,21 @@ def json_text(value: object) -> Text:
     return plain(json_lines(value))
 
 
-def json_lines(value: object) -> str:
-    """Return JSON as text, one line per field of an object."""
-    if not isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False)
-    return "\n".join(f"{key}: {json.dumps(inner, ensure_ascii=False)}" for key, inner in value.items())
+MAX_FIELD = 90
+"""How many characters of JSON stand in one line, if it can be broken."""
+
+
+def json_lines(value: object, indent: str = "") -> str:
+    """Return JSON as text, one line per field of an object; what is long in it has lines of its own."""
+    if isinstance(value, Mapping):
+        return "\n".join(_field_lines(name, inner, indent) for name, inner in value.items())
+    if isinstance(value, list):
+        return "\n".join(f"{indent}- {json.dumps(item, ensure_ascii=False)}" for item in value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _field_lines(name: str, value: object, indent: str) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) > MAX_FIELD and isinstance(value, Mapping | list):
+        return f"{indent}{name}:\n{json_lines(value, f'{indent}  ')}"
+    return f"{indent}{name}: {text}"

@@ -19,7 +19,7 @@ from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
 from hobbes.prove.word_diff import CHANGE, whole_word_diff
-from hobbes.show.terminal import cell_of_json, percent
+from hobbes.show.terminal import cell_of_json, json_lines, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
 from hobbes.store.figures import failures_among
@@ -123,7 +123,7 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
     for agent in agents:
         if agent not in names:
             near = did_you_mean(agent, names, f"choose from: {', '.join(sorted(names))}")
-            raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
+            raise MissingError(f"nobody in run {run.name or run.id} is called {agent!r}{near}")
 
 
 class TurnSoFar(NamedTuple):
@@ -253,7 +253,7 @@ def agent_card(store: Store, run: Run, number: int, agent: str, full: FullTurn |
     if full is None:
         called = _call_card(store, run, number, agent)
         if called is None:
-            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.id}")
+            raise MissingError(f"there is no call of {agent!r} in turn {number} of run {run.name or run.id}")
         return {**called, "drops": [], "mends": []}
     if agent == OBSERVER and (ruled := observer_card(store, run, full)):
         return ruled
@@ -330,12 +330,9 @@ REASONING_SOURCES: Mapping[str, str] = {
     ReasoningSource.NONE: "",
     ReasoningSource.TRACE: "the model's own reasoning",
     ReasoningSource.SUMMARY: "the provider's summary of the model's reasoning",
-    ReasoningSource.ANSWER: "the answer's own field, no reasoning came with it",
+    ReasoningSource.ANSWER: "from the answer",
 }
 """What people are told of where a reasoning comes from."""
-
-SHORT_SOURCES: Mapping[str, str] = {**REASONING_SOURCES, ReasoningSource.ANSWER: "from the answer"}
-"""The same beside a reasoning that is told first."""
 
 
 def beginning(text: str, most: int = MAX_SHOWN) -> str:
@@ -349,10 +346,28 @@ def for_people(card: Card) -> Card:
     return {**card, "answer": beginning(card["answer"]), "reasoning": beginning(card["reasoning"])}
 
 
-def reasoning_title(card: Mapping[str, Any]) -> str:
-    """Return the title of the reasoning of a call, which says where it comes from."""
-    source = REASONING_SOURCES[card["reasoning_source"]]
-    return f"reasoning ({source})" if source else "reasoning"
+def by_field(turn: str) -> str:
+    """Return the text of a turn with its view, which is a line of JSON, in lines of one field each."""
+    return "\n".join(map(_fields, turn.split("\n")))
+
+
+def _fields(line: str) -> str:
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return line
+    return json_lines(value) if isinstance(value, Mapping) else line
+
+
+Pieces: TypeAlias = list[tuple[CHANGE, str]]
+"""A word diff."""
+
+
+def new_words(was: str | None, now: str) -> Pieces:
+    """Return the text of a turn by field, as a word diff from an earlier one without what is gone."""
+    if was is None:
+        return [(" ", by_field(now))]
+    return [piece for piece in whole_word_diff(by_field(was), by_field(now)) if piece[0] != "-"]
 
 
 def sent_to(card: Mapping[str, Any]) -> str:
@@ -379,33 +394,6 @@ def usage_line(card: Mapping[str, Any]) -> str:
     ]
     cost = [] if provider["usd"] is None else [f"${provider['usd']:.6g} by its provider's account"]
     return ", ".join(counts + said + cost)
-
-
-Pieces: TypeAlias = list[tuple[CHANGE, str]]
-"""A word diff."""
-
-
-def memory_diffs(card: Card) -> dict[str, Pieces]:
-    """Return each field of the memory of an agent's card as the word diff of before and after the turn.
-
-    Fields that are empty before and after are left out.
-    """
-    before, after = (
-        {
-            field: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            for field, value in card[memory].items()
-            if value
-        }
-        for memory in ("memory_before", "memory_after")
-    )
-    return {
-        field: whole_word_diff(before.get(field, ""), after.get(field, "")) for field in {**before, **after}
-    }
-
-
-def changed_in_memory(card: Mapping[str, Any]) -> Card:
-    """Return what changed in the memory of an agent's card."""
-    return {key: now for key, now in card["memory_after"].items() if now != card["memory_before"][key]}
 
 
 def all_calls(card: Card) -> list[Card]:

@@ -10,19 +10,19 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.record import JsonObject
+from hobbes.engine.record import MESSAGE, JsonObject
 from hobbes.engine.telling import counted, quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
-from hobbes.show.diary import Entry, First, Promised
-from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, Noted, narrative_of
+from hobbes.show.aftermath import Aftermath, aftermath
+from hobbes.show.diary import Entry, First, Message
+from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
 from hobbes.show.terminal import (
     ERR,
     GAP,
     OUT,
-    UNLIMITED,
     Trimmed,
     card,
     escape_invisible,
@@ -66,22 +66,35 @@ def trace_run(store: Store, run: Run) -> Shown:
     return Shown(lambda: trace.overview(store, run), show)
 
 
-def trace_turn(store: Store, run: Run, number: int, agent: str | None = None) -> Shown:
-    """Return a turn agent by agent and the world after it, or everything about one agent in it."""
+def trace_card(store: Store, run: Run, number: int, agent: str, *, raw: bool = False) -> Shown:
+    """Return everything about one agent in a turn; only if it is `raw`, people are shown all of it."""
     full = trace.full_turn(store, run, number)
-    if agent is not None:
-        card = trace.agent_card(store, run, number, agent, full)
-        shown = trace.for_people(card)
-        return Shown(
-            lambda: card, lambda: show_card(shown, narrative_of(run, full, shown), looks_in(store, run))
-        )
+    data = trace.agent_card(store, run, number, agent, full)
+
+    def show() -> None:
+        looks, shown = looks_in(store, run), trace.for_people(data)
+        title = _title(run, number).append(" (turns count from 0), ").append_text(styled_name(agent, looks))
+        OUT.print(title)
+        narrative, after = narrative_of(run, full, shown), aftermath(store, run, full, agent)
+        show_in_words(_in_words(shown, narrative, after), looks, whole=raw)
+        if raw:
+            OUT.print(card("", _raw_parts(shown, looks)))
+        else:
+            next_step(store.command("trace", run.name or run.id, number, agent, "--raw"))
+
+    return Shown(lambda: data, show)
+
+
+def trace_turn(store: Store, run: Run, number: int) -> Shown:
+    """Return a turn agent by agent and the world after it."""
+    full = trace.full_turn(store, run, number)
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
         looks, board = looks_in(store, run), trace.board_in(run, full)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
-        show_turn(turn, entries, looks)
+        show_turn(_title(run, number), turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
         OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
@@ -225,38 +238,44 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
     if entry.thought:
         yield "thought", plain(trace.beginning(entry.thought))
     for message in entry.said:
-        to = styled_name(message.to, looks) if message.to else EVERYBODY
+        to = styled_name(message.to or EVERYBODY, looks)
         yield "said", Text.assemble("to ", to, ": ", plain(quoted(message.text)))
     for deed in entry.done:
         did = ("by default", deed.words) if entry.lost else ("did", deed.after_did)
         yield did[0], told_text(did[1], looks)
-        for before in map(_written_before, deed.promised):
-            yield "", Text("  ").append_text(told_text(f"({before})", looks))
+        for last, others in deed.written.items():
+            yield "", Text("  ").append_text(told_text(f"({_written_before(last, others)})", looks))
     for refused in entry.refused:
         kind, _, what = refused.partition(": ")
         yield kind, plain(what)
 
 
-def _written_before(promised: Promised) -> str:
-    """Return what an agent had written before to another one to which it did something."""
-    other, last = promised.to, promised.last
+def _written_before(last: Message | None, others: Mapping[int, Sequence[str]]) -> str:
+    """Return what an agent had written before to others to which it did something."""
     if last is None:
-        return f"it had never written to {other}"
-    more = f"; {counted(promised.earlier, 'earlier message')} to {other} or all" if promised.earlier else ""
+        return f"it had never written to {' or '.join(others[0])}"
+    more = "".join(
+        f"; {counted(earlier, 'earlier message')} to {', '.join(to)} or all"
+        for earlier, to in others.items()
+        if earlier
+    )
     return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
 
 
-def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
+def _title(run: Run, number: int) -> Text:
+    return Text(escape_invisible(f"run {run.name or run.id}, turn {number}"), style="bold")
+
+
+def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> None:
     """Print a turn: what each agent thought, said and did, its calls, draws, arithmetic, and ratings.
 
     Before the end of the turn, only its calls are printed.
     """
-    title = f"run {turn['run']}, turn {turn['turn']}"
     if turn["digest"] is None:
-        OUT.print(Text(f"{title} has not finished; its calls so far:", style="bold"))
+        OUT.print(title.append(" has not finished; its calls so far:"))
         OUT.print(_calls("", trace.all_calls(turn), looks))
         return
-    OUT.print(Text(title, style="bold"))
+    OUT.print(title)
     show_entries(entries, None, looks)
     OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
@@ -267,7 +286,6 @@ def show_turn(turn: dict[str, Any], entries: Iterable[Entry], looks: Looks) -> N
     for kind, ratings in turn["reports"].items():
         if ratings:
             OUT.print(matrix(f"\n{kind.replace('_', ' ')}", ratings, looks))
-    OUT.print(Text(f"digest {turn['digest']}", style="dim"))
 
 
 def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
@@ -276,98 +294,93 @@ def _draw_row(draw: Mapping[str, Any]) -> list[Any]:
     return [draw["event"], named, ", ".join(draw["participants"]), draw["winner"]]
 
 
-def details_text(event: Mapping[str, Any], looks: Looks) -> Text:
-    """Return what an event says besides its type and agent."""
-    return told_text(trace.details(event, looks), looks)
+ONLY_WHOLE = ("wanted", "heard", "gained")
+"""The parts of a card that stand only on a whole one: reasoning, deeds and score tell most of them."""
+
+MAX_CELLS = 180
+"""How wide a text of a card is at most in a terminal, if the card is not whole."""
+
+MORE_CELLS = {"why": 720, "did": 720, "memory": 360}
+"""The same of these parts."""
+
+MAX_TEXTS = 5
+"""How many texts a part of a card has at most if it is not whole; all that was done to an agent is told."""
+
+AS_WRITTEN = ("why", "error", "asked", "ruled", "refused", "memory", "wrote down")
+"""The parts of a card that are not words of ours, so that the names in them have no marks."""
 
 
-RAW = "── raw"
-"""The title of all that is raw on a card."""
-
-
-def show_card(data: dict[str, Any], narrative: Narrative, looks: Looks) -> None:
-    """Print one agent's turn in words, and below a rule all that is raw; before the turn's end, its calls."""
-    title = Text(f"run {data['run']}, turn {data['turn']} (turns count from 0), ").append_text(
-        styled_name(data["agent"], looks)
-    )
-    title.stylize("bold")
-    OUT.print(title)
+def show_in_words(parts: Mapping[str, Sequence[str]], looks: Looks, *, whole: bool) -> None:
+    """Print the parts of a card in words, each behind its name."""
     lines = Table.grid(padding=(0, GAP, 0, 0))
     lines.add_column(style="bold", no_wrap=True)
     lines.add_column(overflow="fold")
-    for name, texts in _in_words(data, narrative, looks).items():
-        for place, text in enumerate(texts):
-            lines.add_row("" if place else name, text)
+    for name, words in parts.items():
+        if whole or name not in ONLY_WHOLE:
+            texts = [plain(one) if name in AS_WRITTEN else told_text(one, looks) for one in words]
+            for place, text in enumerate(texts if whole else _in_short(name, texts)):
+                lines.add_row("" if place else name, text)
     OUT.print(Trimmed(lines))
-    line = "" if OUT.width == UNLIMITED else f" {'─' * (OUT.width - len(RAW) - 1)}"
-    OUT.print(card(Text(RAW + line, style="dim"), _raw_parts(data, looks)))
 
 
-def _in_words(data: Mapping[str, Any], narrative: Narrative, looks: Looks) -> dict[str, Sequence[Text]]:
+def _in_short(name: str, texts: Sequence[Text]) -> Iterator[Text]:
+    """Yield the beginnings of the first texts of a part of a card, and how many more there are."""
+    most = len(texts) if name == "done to it" else MAX_TEXTS
+    for text in texts[:most]:
+        text.truncate(MORE_CELLS.get(name, MAX_CELLS), overflow="ellipsis")
+        yield text
+    if more := texts[most:]:
+        yield Text(f"and {len(more)} more", style="dim")
+
+
+def _in_words(data: Mapping[str, Any], narrative: Narrative, after: Aftermath) -> dict[str, Sequence[str]]:
     """Return what a card says in words, by the name of each part."""
-    why = Text.assemble(
-        (f"({narrative.source}) ", "dim") if narrative.source else "", plain(narrative.why or "none")
-    )
-    written = f" in turn {data['turn'] - 1}: "
-    heard = [
-        Text.assemble(
-            styled_name(one.author, looks), "" if one.to else " to all", written, plain(quoted(one.text))
-        )
-        for one in narrative.knew.heard
-    ]
-    befell = [
-        Text.assemble(styled_name(one.by, looks), " ", told_text(one.words, looks))
-        for one in narrative.knew.befell or ()
-    ]
-    if narrative.knew.befell is not None and not befell:
-        befell = [Text(NOTHING_DONE)]
+    knew, last = narrative.knew, data["turn"] - 1
+    source = f"({narrative.source}) " if narrative.source else ""
+    own = [event for event in data.get("events", ()) if event["agent"] == data["agent"]]
+    said = [event for event in own if event["type"] == MESSAGE]
+    rulings = data.get("rulings", {})
+    asked = data["view"]["requests"] if rulings else []
+    befell = [f"{one.by} {one.words}" for one in knew.befell or ()]
     return {
-        "": [told_text(narrative.sentence, looks)],
-        "why": [why],
-        "wanted": [told_text("; ".join(narrative.meant), looks)] if narrative.meant else [],
-        "refused": [plain("; ".join(narrative.refused))] if narrative.refused else [],
-        "heard": heard,
-        "done to it": befell,
-        "gained": [told_text("; ".join(narrative.knew.account), looks)] if narrative.knew.account else [],
-        "noted": [_noted_text(one) for one in narrative.noted],
-        "wrote down": [Text(" · ").join(map(_noted_text, narrative.wrote))] if narrative.wrote else [],
+        "why": [f"{source}{narrative.why or 'none'}"],
+        "did": [narrative.sentence],
+        "error": [data["error"]] if data["error"] else [],
+        "said": [f"to {one.get('to', EVERYBODY)}: {quoted(one['text'])}" for one in said],
+        "wanted": narrative.meant,
+        "asked": [json.dumps(one, ensure_ascii=False) for one in asked],
+        "ruled": [f"{unit}: {json.dumps(one, ensure_ascii=False)}" for unit, one in rulings.items()],
+        "refused": narrative.refused,
+        "heard": [
+            f"{one.author} {'' if one.to else 'to all '}in turn {last}: {quoted(one.text)}"
+            for one in knew.heard
+        ],
+        "done to it": befell if befell or knew.befell is None else [NOTHING_DONE],
+        "gained": knew.account,
+        "meanwhile": [f"{other} thought: {quoted(thought)}" for other, thought in after.thoughts],
+        "and then": [f"turn {turn}: {words}" for turn, words in after.turns],
+        "memory": [f"{about}: {words}" for about, words in narrative.noted],
+        "wrote down": [f"{about}: {words}" for about, words in narrative.wrote],
     }
 
 
-def _noted_text(noted: Noted) -> Text:
-    about, words = noted
-    return Text.assemble((f"{about}: ", "dim"), plain(words))
-
-
 def _raw_parts(data: Mapping[str, Any], looks: Looks) -> list[tuple[str, RenderableType]]:
-    """Return what is raw on a card: prompt, answer, view, intent, and all records about them."""
+    """Return what is raw on a card: prompt, view, answer, and all records about them."""
     data_only, refused = trace.sent_to(data), refused_rows(data["drops"], data["mends"])
     parts: list[tuple[str, RenderableType]] = [
         *([] if data_only else [("system prompt", plain(data["system"] or "none"))]),
         (f"prompt ({data_only})" if data_only else "prompt", plain(data["prompt"])),
+        *([("view", json_text(data["view"]))] if "view" in data else []),
         ("answer", plain(data["answer"])),
         ("outcome", plain(_outcome(data))),
         ("attempts", _calls("", data["attempts"], looks)),
-        (trace.reasoning_title(data), plain(data["reasoning"] or "none")),
         ("rejections and corrections", table("", REFUSED, refused) if refused else Text("none")),
     ]
-    if "view" in data:
-        parts.append(("view", json_text(data["view"])))
-    if "rulings" in data:
-        parts.append(("rulings", json_text(data["rulings"])))
     if "intent" in data:
-        changed = trace.changed_in_memory(data)
-        events = [
-            Text.assemble(
-                event["type"], " ", styled_name(event["agent"], looks), " ", details_text(event, looks)
-            )
-            for event in data["events"]
-        ]
+        events = [f"{one['type']} {one['agent']} {trace.details(one, looks)}" for one in data["events"]]
         parts += [
-            ("intent", json_text(data["intent"])),
-            ("events", Text("\n").join(events) if events else Text("none")),
+            ("events", told_text("\n".join(events) or "none", looks)),
             ("arithmetic", table("", ("figure", "arithmetic"), list(data["arithmetic"].items()))),
-            ("changes in memory", json_text(changed) if changed else Text("none")),
         ]
     return parts
 

@@ -29,18 +29,21 @@ KINDS = ("prompt", "answer", "reasoning", "message", "memory")
 """The kinds of texts."""
 
 TEXTS = """
-select 'prompt' as kind, run, turn, agent, '' as "to", '' as source, texts.text
+select 'prompt' as kind, run, turn, agent, '' as "to", '' as source, texts.text, false as repeats
   from new join runs.calls using (run, turn) join runs.texts on hash in (system, prompt)
-union all select 'answer', run, turn, agent, '', '', answer from new join runs.calls using (run, turn)
-union all select 'reasoning', run, turn, agent, '', reasoning_source, reasoning
-  from new join runs.calls using (run, turn)
-union all select 'message', run, turn, sender, group_concat(receiver, ', '), '', text
+union all select 'answer', run, turn, agent, '', '', answer, false from new join runs.calls using (run, turn)
+union all select 'reasoning', run, turn, agent, '', reasoning_source, reasoning,
+  ifnull(instr(answer, reasoning), 0) from new join runs.calls using (run, turn)
+union all select 'message', run, turn, sender, group_concat(receiver, ', '), '', text, false
   from new join runs.messages using (run, turn) group by run, turn, sender, text
-union all select 'memory', run, turn, agent, '', '', field.value
+union all select 'memory', run, turn, agent, '', '', field.value, false
   from new join runs.memories using (run, turn), json_each(iif(json_valid(memory), memory, '{}')) as field
   where field.key in ('notes', 'previous_turn_summary', 'history_summary')
 """
-"""SQL for the texts of the turns that are new, with what a hit says of them."""
+"""SQL for the texts of the turns that are new, with what a hit says of them.
+
+A reasoning repeats its answer if it stands there word for word.
+"""
 
 MAX_TURNS = 100
 """How many turns are indexed in one transaction."""
@@ -108,9 +111,10 @@ class Found:
 def find_texts(store: Store, query: str, filters: Filters, first: int, most: int) -> Found:
     """Return what a query finds: `most` texts from the first, from 0.
 
-    A word finds what begins with it, a phrase in quotes only itself, and all of them must be in a text. Turns
-    that are not in the index yet are added to it; no run is played again for this. Raise HobbesError if the
-    index cannot be read or written.
+    A word finds what begins with it, a phrase in quotes only itself, and all of them must be in a text. A
+    reasoning that repeats its answer is found only where the kind of texts is chosen. Turns that are not in
+    the index yet are added to it; no run is played again for this. Raise HobbesError if the index cannot be
+    read or written.
     """
     path = store.folder / NAME
     try:
@@ -139,7 +143,8 @@ def _find(store: Store, query: str, filters: Filters, first: int, most: int) -> 
         while _add_turns(db):
             pass
         values: dict[str, Any] = {name: value for name, value in filters._asdict().items() if value}
-        where = " and ".join(["true", *(f"places.{name} = :{name}" for name in values)])
+        own = "true" if filters.kind else "not places.repeats"
+        where = " and ".join([own, *(f"places.{name} = :{name}" for name in values)])
         values["query"] = _as_fts5_reads_it(query)
         hits = _hits(db, where, values | {"first": first, "most": most})
         return Found(_total(db, where, values), hits, _runs_without_texts(db))
@@ -155,7 +160,7 @@ def _create(db: Database) -> None:
             # Without triggers: with them, FTS5 writes to the file after each text.
             db.table("texts").enable_fts(["text"], tokenize="unicode61 remove_diacritics 2")
             place = {"text": int, "kind": str, "run": str, "turn": int, "agent": str}
-            db.table("places").create({**place, "to": str, "source": str}, pk=tuple(place))
+            db.table("places").create({**place, "to": str, "source": str, "repeats": bool}, pk=tuple(place))
             db.table("indexed").create({"row": int, "run": str, "turn": int}, pk="row")
 
 
@@ -186,13 +191,14 @@ def _add(db: Database, first: int, last: int) -> None:
     db.execute(
         "create temp table found as"
         " with new as (select run, turn from runs.turns where rowid between ? and ?)"
-        ' select kind, run, turn, agent, "to", source, spaced(text) as text, sha256(spaced(text)) as hash'
+        ' select kind, run, turn, agent, "to", source, repeats, spaced(text) as text,'
+        " sha256(spaced(text)) as hash"
         f" from ({TEXTS}) where typeof(text) = 'text' and trim(text) != ''",
         [first, last],
     )
     db.execute("insert or ignore into texts (hash, text) select hash, text from found")
     db.execute(
-        'insert or ignore into places select id, kind, run, turn, agent, "to", source'
+        'insert or ignore into places select id, kind, run, turn, agent, "to", source, repeats'
         " from found join texts using (hash)"
     )
     db.execute("insert into texts_fts (rowid, text) select id, text from texts where id > ?", [indexed])

@@ -199,7 +199,10 @@ def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_ans
     assert card["view"]["requests"][0]["unit"] == "unit-b"
     reasons = [meanings(run.world)[found["code"]] for found in (*card["drops"], *card["mends"])]
     assert reasons
-    assert "You are the observer" in cli("trace", run.id, "0", "observer").stdout
+    shown = cli("trace", run.id, "0", "observer", "--raw").stdout
+    assert "You are the observer" in shown
+    words = " ".join(shown.partition("\n\n")[0].split())
+    assert all(f"{request['unit']}: {{" in words for request in card["view"]["requests"])
     turn = cli("trace", run.id, "0").stdout
     assert all(reason in turn for reason in reasons)
     never = cli("trace", played(opened, game("never")).id, "0", "observer")

@@ -7,9 +7,12 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from hobbes.nodes.prompting import view_in
 from hobbes.play.start import RunOptions
+from hobbes.show.trace import by_field
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
+from tests.conftest import Cli
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
 from tests.show.conftest import Replies
 from tests.small_runs import mining, played
@@ -57,29 +60,52 @@ def test_links_lead_to_other_agents_and_turns(opened: Store, pages: TestClient, 
     assert "the agent before, in this turn" not in links(pages.get("/last/4/AgentA").text)
 
 
-def test_what_changed_in_the_memory_is_marked(opened: Store, pages: TestClient, replies: Replies) -> None:
-    said = {"history_summary": "We met B & C.", "reasoning": "so"}
-    nations(
-        opened, replies, {(0, "AgentA"): said, (1, "AgentA"): {**said, "history_summary": "We fought C."}}
-    )
-    card = pages.get("/last/1/AgentA").text
-    assert "<del>met B &amp;</del><ins>fought</ins>" in card
+def test_a_card_has_the_memory_of_its_agent_and_what_it_wrote_there(
+    opened: Store, pages: TestClient, cli: Cli, replies: Replies
+) -> None:
+    """Ratings are part of it; what was written again is not quoted again."""
+    said = {"history_summary": "We met B & C.", "keeps_word_report": {"AgentB": 9}}
+    then = {**said, "history_summary": "We fought C.", "aggressor_report": {"AgentC": 8, "AgentB": 1}}
+    nations(opened, replies, {(0, "AgentA"): said, (1, "AgentA"): then})
+    card = " ".join(re.sub("<[^>]+>", " ", unescape(pages.get("/last/1/AgentA").text)).split())
+    wrote = card.partition("Wrote to its memory ")[2].partition(" What it knew")[0]
+    same = "who keeps its word, from 1 to 10: the same words as before"
+    assert wrote.startswith(f"about all turns: We fought C. {same}")
+    assert "who is aggressive, from 1 to 10: AgentB 1, AgentC 8" in wrote.replace("■ ", "").replace("▲ ", "")
+    memory = "about all turns: We met B & C. who keeps its word, from 1 to 10: AgentB 9"
+    assert f"In its memory {memory}" in card
+    told = " ".join(cli("trace", "last", "1", "AgentA").stdout.split())
+    assert f"memory {memory} wrote down about all turns: We fought C." in told
 
 
-def test_what_changed_since_the_last_turn_is_marked_in_the_whole_prompt(
+def test_what_was_sent_stands_field_by_field_with_new_words_marked_and_as_it_was(
     opened: Store, pages: TestClient
 ) -> None:
-    """The prompt of a chat model is text; that of a policy is a view, which is not compared."""
     with answering(lambda _: SECOND):
         run = played(opened, request(rounds=2))
     page = pages.get("/last/1/miner-01").text
     (call,) = opened.calls.of_turn(run.id, 1, "miner-01")
-    whole = page.partition("prompt, what changed since turn 0 marked")[2].partition("</details>")[0]
-    assert "<ins>" in whole
-    assert "<del>" in whole
-    there = re.sub(r"<del>.*?</del>|<[^>]+>", "", whole.partition("<pre")[2], flags=re.DOTALL)
-    assert call.prompt.turn in unescape(there)
+    sent = page.partition("What was sent, new words since turn 0 marked")[2].partition("<h2>")[0]
+    as_sent = sent.partition("as sent")[2].partition("<pre>")[2].partition("</pre>")[0]
+    assert unescape(as_sent) == call.prompt.turn
+    assert f"<pre>{call.prompt.system}</pre>" in unescape(sent)
+    view = view_in(call.prompt.turn)
+    assert view is not None
+    told = unescape(re.sub(r"<[^>]+>", "", sent))
+    assert all(f"\n{field}:" in told for field in view)
+    assert "turn: <ins>1</ins>\n" in sent
+    assert '\nyou: "miner-01"\n' in unescape(sent)
+    assert "<del>" not in sent
     assert "since turn" not in pages.get("/last/0/miner-01").text
+
+
+def test_a_view_is_told_by_field_whatever_its_texts_hold() -> None:
+    """Python, but not JSON, ends a line at U+2028; what is long is broken, but not within an item."""
+    assert by_field('Now.\n{"turn": 1, "notes": "a\u2028b"}\n[1]') == 'Now.\nturn: 1\nnotes: "a\u2028b"\n[1]'
+    text = "long " * 20
+    told = ["heard:", f'  - {{"from": "a", "text": "{text}"}}', "  - {}", "memory:", f'  notes: "{text}"']
+    view = {"heard": [{"from": "a", "text": text}, {}], "memory": {"notes": text}}
+    assert by_field(json.dumps(view)).split("\n") == told
 
 
 def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: TestClient) -> None:

@@ -142,7 +142,8 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch
     assert "refused" in told
     assert "I'm sorry" in told
     assert isinstance(cli("trace", "last", "2").exception, HobbesError)
-    card = cli("trace", "last", "1", "miner-01").stdout
+    assert "error I'm sorry" in " ".join(cli("trace", "last", "1", "miner-01").stdout.split())
+    card = cli("trace", "last", "1", "miner-01", "--raw").stdout
     assert "refused, found as none" in card
     assert '"you":"miner-01"' in card.partition("prompt")[2]
 
@@ -155,7 +156,7 @@ def test_failed_calls_are_printed_by_every_command(
     assert "failed" in cli("trace", run.id).stdout
     turn = cli("trace", run.id, "1").stdout
     assert "refused" in turn.partition("calls")[2]
-    card = cli("trace", run.id, "0", "miner-01").stdout
+    card = cli("trace", run.id, "0", "miner-01", "--raw").stdout
     assert "unreadable" in card.partition("attempts")[2]
 
 

@@ -69,14 +69,17 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
 def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom_it_was_done(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
-    """AgentA wrote to AgentB, but not to AgentC, before it attacked both; AgentC never wrote to AgentA."""
+    """AgentA wrote to AgentB, but not to AgentC, before it attacked both; AgentC never wrote to AgentA.
+
+    What AgentA had last written to all is told once, of both whom it attacked.
+    """
     said: dict[str, dict[str, Any]] = {
         "0/AgentA": {"messages": {"AgentB": "Peace."}},
         "1/AgentA": {"messages": {"AgentB": "Peace, still."}},
         "2/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
         "2/AgentC": {"attacks": {"AgentA": 1}},
         "3/AgentA": {"messages": {"all": "Peace with all."}},
-        "4/AgentA": {"attacks": {"AgentB": 1}},
+        "4/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
     }
     with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
         run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 5}))
@@ -89,7 +92,9 @@ def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom
         f"4 ●AgentA ({of_all}; 2 earlier messages to ■AgentB or all)",
     ]
     page = unescape(pages.get("/last/diary").text)
-    assert f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">2 earlier messages</a>' in page
+    with_whom = f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">■ AgentB</a>'
+    assert f"2 earlier messages to {with_whom} or all" in re.sub("</?b[^>]*>", "", page).replace("\xa0", " ")
+    assert page.count("“Peace with all.”</p>") + page.count("“Peace with all.”; 2 earlier") == 2, "said, told"
     assert "it had never written to ▲AgentC" in shown(page).replace("▲ ", "▲")
 
 

@@ -48,42 +48,93 @@ def war(opened: Store, replies: Replies) -> None:
 
 
 def in_words(cli: Cli, *words: str, columns: int = 1000) -> list[str]:
-    """Return the lines of a card before anything raw, with single spaces."""
-    told, _, raw = cli("trace", "last", *words, env={"COLUMNS": str(columns)}).stdout.partition("── raw")
-    assert "─ prompt" in raw
+    """Return the lines of a card in words, with single spaces."""
+    told = cli("trace", "last", *words, env={"COLUMNS": str(columns)}).stdout.partition("\n\n")[0]
     return [" ".join(line.split()) for line in told.splitlines()]
 
 
 @pytest.mark.usefixtures("war")
-def test_a_card_says_what_was_done_why_what_was_known_and_what_was_wanted(cli: Cli) -> None:
-    _, *told = in_words(cli, "1", "AgentA")
-    did, meanwhile, score = told[0].split(". ")
-    assert did == "●AgentA attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)"
+def test_a_card_says_why_what_was_done_what_came_of_it_and_what_changed_in_the_memory(cli: Cli) -> None:
+    _, why, did, *told = in_words(cli, "1", "AgentA")
+    assert why == "why (the model's own reasoning) It must pay."
+    did, meanwhile, score = did.split(". ")
+    assert did == "did ●AgentA attacked ■AgentB with 3 mils (15 damage, 2 of its own fell)"
     assert meanwhile == "Meanwhile ▲AgentC granted 9 to ●AgentA"
     assert score == "Its score: 34 → 82 (+48)."
-    gained, *now = told[7].split("; ")
-    assert gained == "gained 34 welfare in the last turn, 14 of it from grants"
-    assert now[0] == "34 in all"
-    assert now[-1] == "now 5 territories and 10 mils"
-    assert told[1:7] + told[8:] == [
-        "why (the model's own reasoning) It must pay.",
-        "wanted attack ■AgentB with 3 mils; write to all: “B began.”; 1 more part was rejected",
+    assert told == [
+        "said to all: “B began.”",
         'refused rejected: attacks {"AgentZ": 1}: the entry names an unknown agent',
-        "heard ■AgentB in turn 0: “Never.”",
         "done to it ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
-        "noted about all turns: I offered peace.",
-        "wrote down about turn 0: B attacked me. · about all turns: the same words as before",
+        "meanwhile ■AgentB thought: “It must pay.”",
+        "memory about all turns: I offered peace.",
+        "wrote down about turn 0: B attacked me.",
+        "about all turns: the same words as before",
     ]
 
 
 @pytest.mark.usefixtures("war")
+def test_a_whole_card_also_says_what_was_wanted_heard_and_gained_and_has_all_that_is_raw(cli: Cli) -> None:
+    whole = in_words(cli, "1", "AgentA", "--raw")
+    assert whole[4:8] == [
+        "wanted attack ■AgentB with 3 mils",
+        "write to all: “B began.”",
+        "1 more part was rejected",
+        'refused rejected: attacks {"AgentZ": 1}: the entry names an unknown agent',
+    ]
+    assert "heard ■AgentB in turn 0: “Never.”" in whole
+    assert "gained 34 welfare in the last turn, 14 of it from grants; 34 in all" in " ".join(whole)
+    raw = cli("trace", "last", "1", "AgentA", "--raw").stdout
+    parts = re.findall("^╭─ ([^─]+) ─", raw, re.MULTILINE)
+    assert parts[2:7] == ["view", "answer", "outcome", "attempts", "rejections and corrections"]
+    assert raw.count('"B began."') == 2, "in the answer, and in what became of it"
+    assert cli("trace", "last", "1", "AgentA").stdout.endswith(" 1 AgentA --raw\n")
+
+
+@pytest.mark.parametrize("words", [["1", "--raw"], ["AgentA", "--raw"], ["--raw"]])
+@pytest.mark.usefixtures("war")
+def test_only_the_turn_of_one_agent_is_shown_whole(cli: Cli, words: list[str]) -> None:
+    assert "name the turn and the agent" in str(cli("trace", "last", *words).exception)
+
+
+def test_a_card_says_what_came_next_between_its_agent_and_those_on_whom_it_acted(
+    opened: Store, cli: Cli, pages: TestClient, replies: Replies
+) -> None:
+    """AgentB grants and buys as well, which is nothing between it and AgentA; in turn 3, nobody does."""
+    long = "Never again, " * 20
+    said: dict[tuple[int, str], dict[str, Any]] = {
+        (0, "AgentA"): {"attacks": {"AgentB": 1}},
+        (0, "AgentB"): {"reasoning": "A is a friend."},
+        (0, "AgentC"): {"reasoning": "They quarrel."},
+        (1, "AgentB"): {"attacks": {"AgentA": 2}, "money_grants": {"AgentC": 1}, "purchase_mils": 1},
+        (2, "AgentA"): {"messages": {"AgentB": "Peace?", "AgentC": "Help me."}},
+        (2, "AgentB"): {"messages": {"all": long}},
+        (4, "AgentA"): {"attacks": {"AgentB": 1}},
+    }
+    replies(lambda at: said.get((at.turn, at.agent), {}))
+    played(opened, RunOptions("nations", 3, values={"rounds": 5}))
+    told = in_words(cli, "0", "AgentA")
+    first = told.index("meanwhile ■AgentB thought: “A is a friend.”")
+    assert told[first + 1 : first + 4] == [
+        "and then turn 1: ■AgentB attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
+        f"turn 2: ■AgentB wrote to all: “{long[:60]}…” · ●AgentA wrote to ■AgentB: “Peace?”",
+        "turn 3: nothing between them",
+    ]
+    assert not any(line.startswith("turn 4") for line in told)
+    page = pages.get("/last/0/AgentA").text
+    text = " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).replace("\xa0", " ").split())
+    assert "What others thought meanwhile ■ AgentB A is a friend. And then turn 1 : ■ AgentB attacked" in text
+    assert "They quarrel." not in text
+    assert "and then" not in " ".join(in_words(cli, "0", "AgentB")), "it did nothing to anybody"
+
+
+@pytest.mark.usefixtures("war")
 def test_who_did_nothing_else_is_told_to_have_written(cli: Cli) -> None:
-    assert in_words(cli, "0", "AgentA")[1].startswith("●AgentA did nothing but write to ■AgentB. ")
+    assert in_words(cli, "0", "AgentA")[2].startswith("did ●AgentA did nothing but write to ■AgentB. ")
 
 
-def test_every_raid_on_an_agent_and_every_message_is_told(opened: Store, cli: Cli, replies: Replies) -> None:
-    """In turn 1, nine miners raid miner-01; all write at length."""
+def test_every_raid_on_an_agent_is_told(opened: Store, cli: Cli, replies: Replies) -> None:
+    """In turn 1, nine miners raid miner-01, which has lost draws, too; all write at length."""
 
     def reply(address: Address) -> dict[str, Any]:
         place = int(address.agent[-2:])
@@ -96,10 +147,9 @@ def test_every_raid_on_an_agent_and_every_message_is_told(opened: Store, cli: Cl
     replies(reply)
     values: dict[str, Any] = {"rounds": 3, "rows": 10, "cols": 11, "communication": True}
     played(opened, RunOptions("mining", 10, values=values))
-    told = " ".join(in_words(cli, "2", "miner-01", columns=80))
+    told = in_words(cli, "2", "miner-01")
     for raider in range(2, 11):
-        assert any(f"miner-{raider:02} {did} [0,1] " in told for did in ("took", "raided"))
-        assert f"miner-{raider:02} to all in turn 1: “miner-{raider:02} writes much." in told
+        assert any(f"miner-{raider:02} {did} [0,1] " in line for line in told for did in ("took", "raided"))
 
 
 @pytest.mark.usefixtures("war")
@@ -110,13 +160,13 @@ def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
         "AgentA attacked",
         "Its score: 34 → 82 (+48).",
         "It must pay. the model's own reasoning",
+        "What others thought meanwhile",
         "What it wanted attack",
         "rejected: ",
-        "Wrote down about turn 0: B attacked me.",
-        "What it knew",
-        "Never.",
+        "Wrote to its memory about turn 0: B attacked me.",
+        "What it knew In its memory about all turns: I offered peace.",
+        "Heard ■ AgentB in turn 0 Never.",
         "granted 7 to",
-        "I offered peace.",
         "As it was recorded",
         "raw answer",
         "system prompt",
@@ -129,19 +179,49 @@ def test_what_a_unit_knew_is_what_it_saw_and_readers_are_told_the_truth(opened: 
     """Its high five missed; the other one saw an attack, and nobody told it otherwise."""
     values: dict[str, Any] = {"rounds": 2, "miss": 100}
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
-    assert in_words(cli, "0", "unit-a")[1].startswith(
-        "●unit-a meant to high five ■unit-b, but missed: it came out as an attack. "
+    assert in_words(cli, "0", "unit-a")[2].startswith(
+        "did ●unit-a meant to high five ■unit-b, but missed: it came out as an attack. "
     )
     missed = "■unit-b attacked ●unit-a (in truth a missed high five; it was not told)"
     assert f"done to it {missed}" in in_words(cli, "1", "unit-a")
 
 
+def test_long_texts_are_cut_short_unless_a_card_is_shown_whole(
+    opened: Store, cli: Cli, replies: Replies
+) -> None:
+    """Everybody writes at length to all, raids others and fails to spell some of it."""
+
+    def reply(address: Address) -> dict[str, Any]:
+        long = f"{address.agent} has much to say in turn {address.turn}. " * 40
+        texts = dict.fromkeys(("reasoning", "notes", "summary_last_turn", "history_summary", "message"), long)
+        raids = [[row, col] for row in range(4) for col in range(4)]
+        return {**texts, "claim": raids[:4], "raid": raids, "defend": ["x", 1]}
+
+    replies(reply)
+    values: dict[str, Any] = {"rounds": 3, "rows": 4, "cols": 4, "communication": True, "stamina": 20}
+    played(opened, RunOptions("mining", 8, values=values))
+    told = in_words(cli, "2", "miner-01", columns=100)
+    assert any(line.endswith("…") for line in told)
+    assert {line.split()[0] for line in told if line} >= {
+        "why",
+        "did",
+        "said",
+        "meanwhile",
+        "memory",
+        "wrote",
+    }
+    whole = " ".join(in_words(cli, "2", "miner-01", "--raw", columns=100))
+    reasoning = " ".join(["miner-01 has much to say in turn 2."] * 40)
+    assert f"why (from the answer) {reasoning} did " in whole
+    assert reasoning not in " ".join(told)
+
+
 def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, replies: Replies) -> None:
     replies(lambda _: "I would rather not.")
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    _, told, why, wanted, *_ = in_words(cli, "0", "miner-01")
-    assert told == (
-        "The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
+    _, why, did, wanted, *_ = in_words(cli, "0", "miner-01", "--raw")
+    assert did == (
+        "did The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
         " By default, it did nothing. Its gold: 0, unchanged."
     )
     assert why == "why none"
@@ -180,11 +260,11 @@ def test_a_card_shows_the_beginning_of_a_long_answer_and_how_much_more_there_is(
 ) -> None:
     replies(lambda _: Reply("answer " * MAX_SHOWN, "model", "reason " * MAX_SHOWN))
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    card = cli("trace", "last", "0", "miner-01").output
+    card = cli("trace", "last", "0", "miner-01", "--raw").output
     for text in (card, pages.get("/last/0/miner-01").text):
         assert text.count(f"… and {6 * MAX_SHOWN:,} more characters; --json prints all") >= 2
         assert MAX_SHOWN // 7 <= text.count("answer ") < MAX_SHOWN
-        assert MAX_SHOWN // 7 <= text.count("reason ") < MAX_SHOWN
+        assert MAX_SHOWN // 7 <= len(re.findall(r"\breason\b", text)) < MAX_SHOWN
     assert cli("trace", "last", "0").output.count("reason ") < MAX_SHOWN
     assert pages.get("/last/0").text.count("reason ") < MAX_SHOWN
     assert len(json.loads(cli("trace", "last", "0", "miner-01", "--json").output)["answer"]) == 7 * MAX_SHOWN
@@ -202,19 +282,16 @@ def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
 
     replies(reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    _, told, why, *_ = in_words(cli, "0", "miner-01")
-    assert told.startswith(
-        "The orders of ●miner-01 were not read: the answer was cut off at its greatest length. By default, "
+    _, why, did, *_ = in_words(cli, "0", "miner-01")
+    assert did.startswith(
+        "did The orders of ●miner-01 were not read: the answer was cut off at its greatest length. By def"
     )
     assert why == "why (from the answer that was discarded) Peace is over, so I"
-    assert in_words(cli, "0", "miner-02")[2] == (
+    assert in_words(cli, "0", "miner-02")[1] == (
         "why (the model's own reasoning; the answer was discarded) I refuse."
     )
     page = " ".join(pages.get("/last/0/miner-01").text.split())
-    assert (
-        '<blockquote>Peace is over, so I</blockquote> <p class="about" title="reasoning">from the answer that'
-        in page
-    )
+    assert '<blockquote>Peace is over, so I</blockquote> <p class="about">from the answer that' in page
 
 
 def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
@@ -222,11 +299,11 @@ def test_a_card_of_a_policy_says_that_it_was_sent_no_prompt(
 ) -> None:
     played(opened, RunOptions("mining", 2, models="policy:defend-then-mine", values={"rounds": 1}))
     sent = "a scripted policy: it was sent only its view, no words of a prompt"
-    raw = cli("trace", "last", "0", "miner-01").stdout
+    raw = cli("trace", "last", "0", "miner-01", "--raw").stdout
     assert f"─ prompt ({sent}) ─" in raw
     assert "system prompt" not in raw
     page = pages.get("/last/0/miner-01").text
-    assert f"<summary>prompt ({sent})</summary>" in page
+    assert f"<summary>What was sent ({sent})</summary>" in page
     assert "system prompt" not in page
     rendered = cli("prompts", "render", "mining", "--run", "last", "--agent", "miner-01")
     assert rendered.stderr.startswith(f"in the run, miner-01 was played by {sent}\n")

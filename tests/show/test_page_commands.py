@@ -79,12 +79,12 @@ def test_each_page_says_the_command_that_shows_the_same(
     also = mining(opened)
     commands = {
         "/": "runs",
-        f"/{run.id}": f"trace {run.id}",
-        f"/{run.id}/1.html": f"trace {run.id} 1",
-        f"/{run.id}/1/AgentA": f"trace {run.id} 1 AgentA",
-        f"/{run.id}/diary": f"trace {run.id} all",
+        f"/{run.id}": "trace war",
+        f"/{run.id}/1.html": "trace war 1",
+        f"/{run.id}/1/AgentA": "trace war 1 AgentA",
+        f"/{run.id}/diary": "trace war all",
         f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession&words=I+am": (
-            f"trace {run.id} AgentA AgentB --mark cession --grep '(?i)I\\ am'"
+            "trace war AgentA AgentB --mark cession --grep '(?i)I\\ am'"
         ),
         f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
     }

@@ -58,8 +58,8 @@ def test_a_card_that_goes_to_a_file_has_no_frames(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mining(opened)
-    assert "│" in cli("trace", "last", "1", "miner-01").stdout
+    assert "│" in cli("trace", "last", "1", "miner-01", "--raw").stdout
     monkeypatch.setattr("hobbes.show.terminal.OUT._width", UNLIMITED)
-    shown = cli("trace", "last", "1", "miner-01").stdout
+    shown = cli("trace", "last", "1", "miner-01", "--raw").stdout
     assert "│" not in shown
     assert "--- view\n" in shown

@@ -143,6 +143,23 @@ def test_a_text_that_stands_in_many_places_is_listed_once(spoken: Path, page_of:
     assert texts == different < places
 
 
+def test_a_reasoning_that_stands_in_its_answer_is_listed_once(
+    opened: Store, cli: Cli, replies: Replies
+) -> None:
+    """Without a filter the answer is listed, and with one the reasoning."""
+    own, other = {"reasoning": "Spare the newts."}, "Eat the newts."
+    replies(lambda at: own if at.agent == "AgentA" else Reply("{}", "model", reasoning=other))
+    played(opened, RunOptions("nations", 2, values={"rounds": 1}))
+
+    def found(*words: str) -> list[tuple[str, str]]:
+        listed = json.loads(cli("search", "newts", *words, "--json").stdout)
+        assert listed["total"] == len(listed["hits"])
+        return sorted((hit["kind"], hit["agent"]) for hit in listed["hits"])
+
+    assert found() == [("answer", "AgentA"), ("reasoning", "AgentB")]
+    assert found("--in", "reasoning") == [("reasoning", "AgentA"), ("reasoning", "AgentB")]
+
+
 def test_filters_name_run_and_agent(
     opened: Store, pages: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

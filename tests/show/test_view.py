@@ -143,7 +143,7 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) ->
     assert re.search('href="/[^"]*/0/miner-02"', page)
     card = pages.get("/last/0/miner-02").text
     assert "✗ provider-error" in card
-    assert "miner-02" in card.partition("<summary>prompt</summary>")[2]
+    assert "miner-02" in card.partition("<summary>What was sent</summary>")[2]
 
 
 def test_reports_of_the_second_run_are_shown_if_the_first_has_none(opened: Store, pages: TestClient) -> None:

@@ -36,7 +36,7 @@ from hobbes.show.terminal import (
     shade_of,
     tokens_text,
 )
-from hobbes.show.trace import beginning, counts, details, reasoning_title, usage_line
+from hobbes.show.trace import beginning, counts, details, usage_line
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -113,7 +113,6 @@ def environment() -> Environment:
         "ratees_of": ratees_of,
         "shade_of": shade_of,
         "columns_and_rows": columns_and_rows,
-        "reasoning_title": reasoning_title,
         "beginning": beginning,
         "nothing_done": NOTHING_DONE,
         "usage_line": usage_line,

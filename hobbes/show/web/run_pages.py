@@ -15,8 +15,8 @@ from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
-from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import trace
+from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, board_svg, parts, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
 from hobbes.show.judgements import judgements
@@ -74,7 +74,7 @@ class RunPages(Pages):
 
     def _of_run(self, name: str, *words: object, **values: object) -> str:
         """Return a page about the run, with the command that traces what the words name."""
-        command = self.command("trace", self.run.id, *words)
+        command = self.command("trace", self.run.name or self.run.id, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
     def at_a_turn(self, first: int | None = None) -> str:
@@ -169,7 +169,7 @@ class RunPages(Pages):
             players=players_of(run.at(number), self.looks),
             drops=Counter(drop.agent for drop in record.drops) if record else {},
             looks=self.looks,
-            command=self.command("trace", run.id, number),
+            command=self.command("trace", run.name or run.id, number),
             commands=self._commands(number),
             note=self.store.notes.at(Place(run.id, number)),
             others=[one for one in notes if one.place != Place(run.id, number)],
@@ -204,7 +204,7 @@ class RunPages(Pages):
             agent,
             card=card,
             narrative=narrative_of(run, full, card),
-            reasoning_title=trace.reasoning_title(card),
+            aftermath=aftermath(self.store, run, full, agent),
             sent_to=trace.sent_to(card),
             board=board_svg(seen, self._cards(number, beside)),
             before=before,
@@ -214,8 +214,7 @@ class RunPages(Pages):
             columns=trace.REFUSED,
             refused=trace.refused_rows(card["drops"], card["mends"]),
             now=now,
-            prompt=whole_word_diff(was, now) if was is not None and card["system"] else [],
-            memory=trace.memory_diffs(card) if "intent" in card else {},
+            sent=trace.new_words(was, now),
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
             with_whom=self._with_whom(card),
             own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
