@@ -22,8 +22,8 @@ import openai
 from hobbes.loop import play_out
 from hobbes.nodes.chat import ChatPlayer
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, play_runs
 from hobbes.play.start import RunOptions, begin

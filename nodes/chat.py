@@ -58,10 +58,10 @@ from hobbes.nodes.journal import (
     ReasoningSource,
     Reply,
 )
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import OPENAI, ModelSettings, server_address
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import PromptSet, approximate_tokens, turn_text
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.reading import read
 from hobbes.nodes.responses import completion_of, responses_request
 from hobbes.nodes.secrecy import MAX_SEARCHED_ANSWER, MAX_STORED_LENGTH, safe_line, storable

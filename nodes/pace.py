@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from hobbes.nodes.call_failures import Pause, TryFailedError
-from hobbes.nodes.limits import Limits, Place, RateLimiter
 from hobbes.nodes.models import ModelSettings
+from hobbes.nodes.rate_limits import Limits, Place, RateLimiter
 
 LOOK_AGAIN = 0.02
 """How many seconds a request waits before it looks whether one of another run has ended."""

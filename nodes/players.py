@@ -28,10 +28,10 @@ from hobbes.nodes.journal import (
     is_program,
     policy_model,
 )
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.rng_name import without_rng
 from hobbes.nodes.turn_cache import Made
 

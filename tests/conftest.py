@@ -25,7 +25,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from hobbes.cli import app
-from hobbes.experiment import processes
+from hobbes.experiment import worker_processes
 from hobbes.nodes import call_failures
 from hobbes.show.terminal import ERR, OUT
 from hobbes.show.web.server import site
@@ -237,7 +237,7 @@ def pages(home: Path) -> Iterator[TestClient]:
 def _forks_have_imported_the_command() -> Iterator[None]:
     """The process whose forks play experiments is also that whose forks are commands."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(processes, "GAMES", forking.__name__)
+        patched.setattr(worker_processes, "GAMES", forking.__name__)
         yield
 
 

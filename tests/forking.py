@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from hobbes import cli
-from hobbes.experiment import games, processes  # noqa: F401  it is imported before the first fork
-from hobbes.experiment.processes import CONTEXT
+from hobbes.experiment import games, worker_processes  # noqa: F401  it is imported before the first fork
+from hobbes.experiment.worker_processes import CONTEXT
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,7 +24,7 @@ class Command:
     """A running command, with what tests use of `subprocess.Popen`."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        processes.get_ready()
+        worker_processes.get_ready()
         reader, writer = CONTEXT.Pipe(duplex=False)
         with NamedTemporaryFile(delete=False) as file:
             self._errors = Path(file.name)

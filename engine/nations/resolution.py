@@ -11,7 +11,7 @@ from hobbes.engine.nations.accounts import Account
 from hobbes.engine.nations.actions import RESOURCES
 from hobbes.engine.nations.arithmetic import arithmetic
 from hobbes.engine.nations.ledgers import Income, TurnLedgers
-from hobbes.engine.nations.phases import play_phases, resource_lines
+from hobbes.engine.nations.rules import play_phases, resource_lines
 from hobbes.engine.nations.state import Pairs, State, list_transfers
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event, Json, message

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.board import join_names
-from hobbes.engine.nations import phases, validation
+from hobbes.engine.nations import rules, validation
 from hobbes.engine.nations.actions import EVERYBODY
 from hobbes.engine.nations.resolution import EVENTS
 from hobbes.engine.nations.validation import Intent
@@ -108,7 +108,7 @@ def meant(intent: Intent) -> list[str]:
 
 TELLING = Telling(
     events=EVENTS,
-    codes={**validation.CODES, **phases.CODES, **WORD_LIMIT_CODES},
+    codes={**validation.CODES, **rules.CODES, **WORD_LIMIT_CODES},
     deeds={
         "attack": attacked,
         "cede": ceded,

@@ -88,7 +88,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
     Example: hobbes experiment experiments/mining-protection.toml --dry-run
     """
     from hobbes.engine.telling import counted
-    from hobbes.experiment.processes import get_ready
+    from hobbes.experiment.worker_processes import get_ready
 
     if not dry_run and not on and (jobs or os.cpu_count()) != 1:
         get_ready()  # while this process imports the same

@@ -184,7 +184,7 @@ def prompts_diff(
     Example: hobbes prompts diff mining unguided guided
     """
     from hobbes.play.render import prompts_for
-    from hobbes.prove.difference import diff_of
+    from hobbes.prove.record_difference import diff_of
     from hobbes.show.terminal import print_json, say
 
     ours, theirs = (prompts_for(options.find_world(world), variant, lang) for variant in (one, other))

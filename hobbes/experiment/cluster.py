@@ -25,7 +25,7 @@ from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.experiment.games import Ways, play_policies, runs_of
 from hobbes.experiment.plan import Cell
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
-from hobbes.nodes.limits import RateLimiter
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.secrecy import safe_line
 from hobbes.play.playthrough import Shared
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs

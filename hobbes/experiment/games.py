@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from hobbes.errors import HaltedRunError
 from hobbes.experiment.frozen import freeze
 from hobbes.experiment.plan import Cell, Plan
-from hobbes.experiment.processes import in_processes
+from hobbes.experiment.worker_processes import in_processes
 from hobbes.loop import play_out
 from hobbes.nodes.caps import NO_CAPS, Budget, Caps, Spent
-from hobbes.nodes.limits import RateLimiter
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.fork import write_fork
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import Progress, most_at_once, play_runs

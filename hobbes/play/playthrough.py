@@ -20,9 +20,9 @@ from hobbes.graphs.run import (
 from hobbes.nodes.caps import Budget, Meter
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Reply
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import Models, server_address
 from hobbes.nodes.players import RunPlayers
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_state import TurnState, first_state, state_at
 from hobbes.play.start import Clock, chats_of, check_players_can_be_asked, is_late, late_by, specs_of, utc
 from hobbes.store.history import StoredHistory, load_state, past_turns, stored_turn

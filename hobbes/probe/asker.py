@@ -15,9 +15,9 @@ from hobbes.nodes.caps import Caps, Meter, Spent
 from hobbes.nodes.follow_up import follow_up_prompt
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import TURN_QUESTION, Address, Call, Logged, Prompt, Reply
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.players import Player, RunPlayers
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.turn_cache import TurnCache
 from hobbes.nodes.turn_state import state_at
 from hobbes.play.side_by_side import play_side_by_side

@@ -36,7 +36,6 @@ from hobbes.nodes.journal import (
 from hobbes.nodes.prompting import PromptSet, system_text, turn_text
 from hobbes.nodes.turn_state import TurnState, state_at
 from hobbes.play.render import prompts_for
-from hobbes.prove.difference import first_differing_part
 from hobbes.prove.pins import (
     Answer,
     Before,
@@ -48,6 +47,7 @@ from hobbes.prove.pins import (
     kept_variant,
     variant_kept,
 )
+from hobbes.prove.record_difference import first_differing_part
 from hobbes.prove.replay import DivergedError, JournalWithoutCalls, no_answer
 from hobbes.prove.verification import last_calls
 from hobbes.prove.word_diff import CHANGE, word_diff

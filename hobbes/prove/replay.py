@@ -24,7 +24,7 @@ from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
 from hobbes.nodes.turn_state import TurnState, first_state, memories_from, state_at
-from hobbes.prove.difference import diff_of, first_differing_part
+from hobbes.prove.record_difference import diff_of, first_differing_part
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 

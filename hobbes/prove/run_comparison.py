@@ -17,7 +17,7 @@ from hobbes.engine.world import OBSERVER
 from hobbes.errors import UsageError
 from hobbes.nodes.journal import TURN_QUESTION, Call
 from hobbes.nodes.reading import deciding
-from hobbes.prove.difference import Difference, diff_of, first_differing_part
+from hobbes.prove.record_difference import Difference, diff_of, first_differing_part
 from hobbes.prove.word_diff import CHANGE, lines_of, word_diff
 from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store

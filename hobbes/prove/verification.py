@@ -25,7 +25,7 @@ from hobbes.nodes.journal import FOLLOW_UP_QUESTION, TURN_QUESTION, Address, Cal
 from hobbes.nodes.prompt_templates import PromptError
 from hobbes.nodes.prompting import content_hash, system_text, turn_text, view_in
 from hobbes.nodes.reading import read
-from hobbes.prove.difference import first_differing_part
+from hobbes.prove.record_difference import first_differing_part
 from hobbes.store.calls import is_changed
 from hobbes.store.figures import columns_of
 from hobbes.store.history import StoredHistory, first_of

@@ -9,7 +9,7 @@ from hobbes.engine.telling import counted
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.loop import play_out
 from hobbes.prove.changed_decisions import reread
-from hobbes.prove.difference import diff_of, json_text
+from hobbes.prove.record_difference import diff_of, json_text
 from hobbes.prove.replay import replay_run
 from hobbes.show.terminal import OUT, plain, say
 from hobbes.store.home import Store

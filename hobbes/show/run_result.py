@@ -8,7 +8,7 @@ import typer
 
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.loop import play_out
-from hobbes.nodes.limits import RateLimiter
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.people import open_questions, people_in
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import most_at_once, play_runs

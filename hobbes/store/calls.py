@@ -24,7 +24,7 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.reading import deciding
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import with_time_zone
 from hobbes.store.row_hashes import CALL_COLUMNS, call_hash

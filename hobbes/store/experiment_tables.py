@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # pydantic refuses typing.TypedDict bef
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import sha256
 from hobbes.errors import DamagedError, MissingError
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.home import Store
 from hobbes.store.runs import now
 

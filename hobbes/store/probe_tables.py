@@ -11,7 +11,7 @@ from hobbes.errors import DamagedError, MissingError
 from hobbes.nodes.journal import Call
 from hobbes.nodes.models import ModelSettings
 from hobbes.store.calls import CALL_JSON, CALL_TYPES
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import HOBBES
 from hobbes.store.run_journal import columns_of_call

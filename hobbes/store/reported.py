@@ -15,7 +15,7 @@ from hobbes.engine.measures import Measure, PlayedTurn, WorkedOut, work_out
 from hobbes.engine.record import canonical, compact
 from hobbes.engine.world import AnyWorld, won
 from hobbes.errors import DamagedError, HobbesError
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.history import StoredHistory, state_before

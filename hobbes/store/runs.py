@@ -24,7 +24,7 @@ from hobbes.files import CASSETTE_SUFFIX
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.models import Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, bound
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.command_line import command
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import HOBBES, PersonQuestion, Run, Stretch, Versions

@@ -12,7 +12,7 @@ from sqlite_utils import Database
 from hobbes.engine.memory import Memory
 from hobbes.engine.record import Json, canonical, sha256
 from hobbes.engine.turn import TurnRecord, views
-from hobbes.store.columns import Table
+from hobbes.store.checked_rows import Table
 from hobbes.store.damage import damage_error
 from hobbes.store.recorded_run import Run
 from hobbes.store.row_hashes import TURN_COLUMNS, turn_hash

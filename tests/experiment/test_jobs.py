@@ -13,7 +13,7 @@ import pytest
 from hobbes.errors import HaltedRunError, HobbesError, UsageError
 from hobbes.experiment.experiment_file import read_experiment_file
 from hobbes.experiment.games import play_experiment
-from hobbes.experiment.processes import in_processes
+from hobbes.experiment.worker_processes import in_processes
 from hobbes.nodes.caps import Budget, Caps, Spent
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run

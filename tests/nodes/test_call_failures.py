@@ -31,11 +31,11 @@ from hobbes.nodes.chat import ChatPlayer, PlainClient
 from hobbes.nodes.dialects import outcome_of_finish
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import Address, Prompt
-from hobbes.nodes.limits import Limits, RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.players import PolicyPlayer, parse_spec, with_rng
 from hobbes.nodes.prompting import PromptSet
+from hobbes.nodes.rate_limits import Limits, RateLimiter
 from hobbes.nodes.secrecy import MAX_LINE_LENGTH, MAX_SEARCHED_LENGTH, SECRETS, safe_line
 from tests.soak import examples
 

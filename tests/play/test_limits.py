@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from hobbes.graphs import run as graphs_run
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import ON_THE_WAY, Limits, RateLimiter, Window
+from hobbes.nodes.rate_limits import ON_THE_WAY, Limits, RateLimiter, Window
 from hobbes.play.playthrough import Shared
 from hobbes.play.side_by_side import most_at_once, play_runs
 from hobbes.play.start import RunOptions, begin
@@ -95,7 +95,7 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
 ) -> None:
     """Calls are made at all times: 60 that reach the server late, then 60 that do not, and so on."""
     clock = 0.0
-    monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: clock)
+    monkeypatch.setattr("hobbes.nodes.rate_limits.time.monotonic", lambda: clock)
     limiter, limits = RateLimiter(), Limits(20, 60)
     seen, under_way = list[float](), list[tuple[float, int]]()
     for number in range(400):

@@ -22,10 +22,10 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.nodes import call_failures
 from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.nodes.limits import RateLimiter
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
 from hobbes.nodes.prompting import schema_of
+from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.models_file import VALUES, read_models
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin, recap
@@ -229,7 +229,7 @@ def test_the_calls_at_once_are_the_models_own(opened: Store) -> None:
 
 def ask(limits: ModelSettings, tokens: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make requests of so many tokens, one after the other, all of them at second 0."""
-    monkeypatch.setattr("hobbes.nodes.limits.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("hobbes.nodes.rate_limits.time.monotonic", lambda: 0.0)
 
     async def asking() -> None:
         pace = Pace(RateLimiter(), "m", limits, call_failures.wait.get())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hobbes.engine.chance import RngStream
 from hobbes.engine.nations.land import by_number
-from hobbes.engine.nations.phases import in_proportion
+from hobbes.engine.nations.rules import in_proportion
 from hobbes.engine.nations.state import State, exact_fraction
 from hobbes.engine.nations.validation import validate
 from hobbes.engine.nations.world import NATIONS

@@ -6,9 +6,9 @@ from dataclasses import fields
 from inspect import get_annotations
 from typing import Any
 
-from hobbes.engine.nations import phases
+from hobbes.engine.nations import rules
 from hobbes.engine.nations.ledgers import TurnLedgers
-from hobbes.engine.nations.phases import in_proportion
+from hobbes.engine.nations.rules import in_proportion
 from hobbes.engine.nations.state import State
 from hobbes.engine.nations.validation import Intent
 from tests.engine.nations.stage import A, B, C, D, Turn, board, turn
@@ -99,15 +99,15 @@ def test_phase_8_at_most_the_mils_that_are_there_are_dismissed_bought_ones_inclu
 
 
 PHASES: tuple[Callable[..., object], ...] = (
-    phases.take_orders,
-    phases.earn,
-    phases.allocate,
-    phases.take_damage,
-    phases.pay_upkeep,
-    phases.purchase,
-    phases.fight,
-    phases.transfer,
-    phases.end_turn,
+    rules.take_orders,
+    rules.earn,
+    rules.allocate,
+    rules.take_damage,
+    rules.pay_upkeep,
+    rules.purchase,
+    rules.fight,
+    rules.transfer,
+    rules.end_turn,
 )
 
 
