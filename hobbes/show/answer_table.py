@@ -8,10 +8,11 @@ from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
-from hobbes.engine.telling import counted
+from hobbes.engine.telling import all_of, counted
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
+from hobbes.experiment.frozen import FrozenPlan
 from hobbes.experiment.report import Report, measures_of, stored_file
 from hobbes.experiment.sentences import cautions, compares, is_same, short, verdict_in_words
 from hobbes.experiment.statistics import means_of
@@ -72,7 +73,23 @@ def _asked_of(store: Store, report: Report) -> ExperimentFile:
 
 def what_was_asked(store: Store, report: Report) -> Section:
     """Return what was asked: the hypotheses and the plan."""
-    return Section("What was asked", list(_question_in_words(report, _asked_of(store, report))))
+    words = list(_question_in_words(report, _asked_of(store, report)))
+    rows = list(_plan(report.plan)) if report.plan else []
+    return Section("What was asked", words, ("what was planned", "value") if rows else (), rows)
+
+
+def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
+    """Yield what the frozen plan says beside hypotheses and measures, and why it was amended."""
+    file = plan.file
+    yield "hash", plan.kept.hash
+    yield "seeds", ", ".join(map(str, file.seeds))
+    yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
+    sizes = (f"{name} {short(size)}" for name, size in file.smallest.items())
+    yield "smallest that matters", ", ".join(sizes) or "none"
+    for arm, prompts in plan.kept.plan["prompts"].items():
+        yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
+    for amended in plan.amendments:
+        yield f"amended {amended.kept}", str(amended.why)
 
 
 def what_was_measured(store: Store, report: Report, charts: Sequence[Picture]) -> Section:
@@ -95,8 +112,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
         return
     changes = report.plan.changes
     since = f"Since then: {'; '.join(changes)}" if changes else "Nothing in it has changed since"
-    kept = report.plan.kept
-    yield f"The plan was frozen at {kept.kept}, with the hash {kept.hash[:12]}. {since}."
+    yield f"The plan was frozen at {report.plan.kept.kept}. {since}."
 
 
 @dataclass(frozen=True, slots=True)

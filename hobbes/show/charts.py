@@ -192,8 +192,8 @@ def _from_the_middle() -> Iterator[int]:
         yield (place + 1) // 2 * (1 if place % 2 else -1)
 
 
-SIDE = 10
-"""How many characters an estimate has on each side of 0."""
+SIDE = 7
+"""How many characters an estimate has on each side of 0: few, so that a table fits into 80 columns."""
 
 BAR, BAR_HIGH = 240, 24
 """The width and the height of the picture of an estimate."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from hobbes.engine.telling import all_of
 from hobbes.experiment.arm_comparison import Compared
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import (
@@ -75,7 +74,6 @@ def _methods(report: Report) -> Iterator[Section]:
         words = ["All arms fork the same recorded runs, whose numbers stand in place of seeds."]
         words += (f"Left out: {line}." for line in report.origin.left_out)
         yield Section("Where it begins", words, ("number", "run", "forked at turn"), bases)
-    yield Section("The plan", columns=("what", "value"), rows=list(_plan(report)))
     yield Section("How it was computed", list(_rules(report)))
 
 
@@ -122,26 +120,6 @@ def _failing(report: Report) -> Section:
     ]
     columns = ("arm", "games", "with failed calls", *outcomes, "failed", "p (Holm)")
     return Section("Failed calls", words, columns, rows)
-
-
-def _plan(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield what the frozen plan says beside questions and measures, and why it was amended."""
-    plan = report.plan
-    if plan is None:
-        yield "frozen", "no plan was kept before the first game"
-        return
-    file = plan.file
-    yield "hash", plan.kept.hash
-    yield "seeds", ", ".join(map(str, file.seeds))
-    yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
-    yield (
-        "smallest that matters",
-        ", ".join(f"{name} {short(of)}" for name, of in file.smallest.items()) or "none",
-    )
-    for arm, prompts in plan.kept.plan["prompts"].items():
-        yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
-    for amended in plan.amendments:
-        yield f"amended {amended.kept}", str(amended.why)
 
 
 def _rules(report: Report) -> Iterator[str]:

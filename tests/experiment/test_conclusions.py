@@ -13,6 +13,7 @@ from hobbes.experiment.experiment_file import Hypothesis
 from hobbes.experiment.report import report
 from hobbes.experiment.sentences import cautions, compares, verdict_in_words
 from hobbes.show.answer_table import answers, exploratory, explored
+from hobbes.show.documents import Picture
 from hobbes.show.report_text import report_document
 from hobbes.store.experiment_tables import experiment_file, keep_experiment
 from hobbes.store.home import Store
@@ -270,6 +271,58 @@ def test_a_hypothesis_is_supported_or_not_or_no_larger_than_the_margin_or_nobody
     planned(opened, smallest={"output": 9.0})
     now = report(opened, "made")
     assert verdict_in_words(now, now.hypotheses[3]).startswith("no larger than 9, p 0.")
+
+
+HEADLINES: dict[str, tuple[dict[str, list[float | None]], str]] = {
+    "claims that are supported, not supported and neither": (
+        {"base": [0.0] * 8, "up": UP, "two": MIXED, "three": MIXED},
+        "2 claims: 1 supported, 1 not supported. 2 other comparisons: 2 cannot tell.",
+    ),
+    "two pairs": (
+        {"base": [1.0, 2.0], "up": [3.0, 5.0]},
+        "Nothing can be concluded from 2 pairs: the test needs 7 or more.",
+    ),
+    "one game": (
+        {"base": [1.0] * 6, "up": [1.0] * 6},
+        (
+            "All 12 games are one game: each measure is the same in all of them, whatever the arm and the "
+            "seed. More seeds tell nothing."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "told"), HEADLINES.values(), ids=HEADLINES)
+def test_a_report_begins_with_what_can_be_said_in_short(
+    values: dict[str, list[float | None]], told: str, opened: Store, cli: Cli
+) -> None:
+    made_up(opened, values)
+    planned(opened, hypothesis=[hypothesis("up"), hypothesis("up", "lower")])
+    assert report_document(opened, report(opened, "made")).first[0].texts[0] == told
+    text = cli("report", "made", "--format", "md").stdout
+    assert text.index("## Answers") < text.index(told) < text.index("| claim |")
+
+
+def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Store) -> None:
+    """The seeds differ, so they are not one game, and nothing is said of further seeds."""
+    made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
+    with opened.db.conn:
+        opened.db.conn.execute("update runs set digest = seed")
+    first = report_document(opened, report(opened, "made")).first[0].texts[0]
+    assert (
+        first == "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
+    )
+
+
+def test_rows_of_one_measure_have_one_axis_and_each_has_0_in_its_middle(opened: Store) -> None:
+    """0 is the eighth of fifteen characters. The widest row of a measure fills its axis."""
+    made_up(opened, {"base": [0.0] * 8, "up": UP, "half": [(v or 0) / 2 for v in UP]})
+    planned(opened, smallest={"output": 3.0})
+    rows = report_document(opened, report(opened, "made")).first[0].rows
+    drawn = [cell.characters for row in rows for cell in row if isinstance(cell, Picture)]
+    assert drawn == ["·····┊·│·┊····●", "·····┊·│·┊●┤···"]
+    colours = [cell.svg().count("#0072B2") for row in rows for cell in row if isinstance(cell, Picture)]
+    assert colours == [2, 2]
 
 
 def test_a_difference_that_is_found_may_still_be_too_small_to_matter(opened: Store) -> None:

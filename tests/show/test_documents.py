@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from hobbes.show.documents import Document, Link, Picture, Section, in_html, printed
+from hobbes.show.documents import Cell, Document, Link, Picture, Section, in_html, printed
 
 
 def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table() -> None:
@@ -43,7 +43,7 @@ def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
 
 def test_a_picture_in_a_cell_is_drawn_on_a_page_and_typed_elsewhere_and_a_link_is_its_words() -> None:
     picture = Picture("1 (0 to 2)", lambda: "<svg/>", characters="├─●─┤")
-    row = ["✓ supported", picture, Link("seed 1", "/compare?a=1&b=2")]
+    row: list[Cell] = ["✓ supported", picture, Link("seed 1", "/compare?a=1&b=2")]
     section = Section("Part", (), ("verdict", "around 0", "a pair"), [row])
     assert "| ✓ supported | `├─●─┤` | [seed 1](/compare?a=1&b=2) |" in section.markdown()
     page = in_html(section, Picture.url)
