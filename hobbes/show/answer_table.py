@@ -265,11 +265,6 @@ class Answer:
         known = (of.mean.mean, of.mean.low, of.mean.high, of.margin)
         return max((abs(figure) for figure in known if figure is not None), default=0.0)
 
-    def runs(self, report: Report) -> list[PlayedCell]:
-        """Return the runs to look at: those with the seed nearest the mean difference."""
-        seed = self.one.judged.nearest()
-        return [] if seed is None else runs_compared(report, self.one.judged, seed)
-
     def figures(self, report: Report) -> str:
         """Return the difference with its interval and its unit, as a share, and the number of pairs."""
         mean, unit = self.one.difference.mean, unit_of(report, self.measure)
@@ -279,9 +274,11 @@ class Answer:
         share = [] if self.share is None else [f"{self.share:+.0%}"]
         return "; ".join([words, *share, counted(mean.n, "pair")])
 
-    def row(self, report: Report, reach: float, link: To | None = None) -> tuple[Cell, ...]:
-        """Return its cells. Its picture reaches so far to both sides of 0; `link` returns addresses."""
-        difference, runs, figures = self.one.difference, self.runs(report), self.figures(report)
+    def row(
+        self, report: Report, reach: float, runs: Sequence[PlayedCell], link: To | None
+    ) -> tuple[Cell, ...]:
+        """Return its cells, with the runs to look at. Its picture reaches so far to both sides of 0."""
+        difference, figures = self.one.difference, self.figures(report)
         sign = "○" if self.one.exploratory else SIGNS_OF_VERDICTS[self.one.verdict()]
         margins = [] if difference.margin is None else [-difference.margin, difference.margin]
         axis = difference.mean, margins, reach
@@ -348,14 +345,20 @@ def _share(report: Report, one: Compared | Tested, measure: str, arm: str) -> fl
     return mean / of_arm.mean if mean is not None and of_arm.mean and least and least > 0 else None
 
 
-def runs_compared(report: Report, judged: Judged, seed: int) -> list[PlayedCell]:
-    """Return the runs with a seed that a comparison is about, the baseline's first; none of a trend.
+Runs: TypeAlias = Callable[[Judged, int | None], list[PlayedCell]]
+"""Returns the runs with a seed that a comparison is about, the baseline's first; none of a trend."""
 
-    Of an arm with several wordings, it is that with the first one.
-    """
-    names = [report.shown[arm] for arm in reversed(judged.sample.arms)]
-    played = {cell.arm: cell for cell in report.cells if cell.seed == seed}
-    return [played[name] for name in names] if len(names) <= 2 and {*names} <= played.keys() else []  # noqa: PLR2004
+
+def runs_compared(report: Report) -> Runs:
+    """Return what returns the runs of a comparison. Of several wordings, they are those with the first."""
+    played = {(cell.arm, cell.seed): cell for cell in report.cells}
+
+    def runs(judged: Judged, seed: int | None) -> list[PlayedCell]:
+        arms = judged.sample.arms[::-1] if len(judged.sample.arms) <= 2 else ()  # noqa: PLR2004  no trend
+        found = [played.get((report.shown[arm], seed or 0)) for arm in arms]
+        return [cell for cell in found if cell] if all(found) else []
+
+    return runs
 
 
 def table_of_answers(store: Store, report: Report, link: To | None = None) -> tuple[Section, list[Section]]:
@@ -372,10 +375,11 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
         )
     if shown:
         words.append(AXIS_IN_WORDS)
-    runs = (one.runs(report) for one in shown if not one.one.judged.all_equal)
-    if not link and (pair := next((pair for pair in runs if len(pair) > 1), None)):
+    runs = runs_compared(report)
+    near = (runs(judged, judged.nearest()) for judged in (one.one.judged for one in shown) if judged.differs)
+    if not link and (pair := next((pair for pair in near if len(pair) > 1), None)):
         command = store.command("compare", *(cell.run for cell in pair))
-        words.append(f"This shows where the first of the pairs below begins to differ: {command}")
+        words.append(f"This shows where the runs of the first pair that differs do so: {command}")
     title = "Answers" if report.plan else "Exploratory answers"
     return _beginning(Section(title, words, COLUMNS, _rows(report, shown, link)))
 
@@ -385,7 +389,11 @@ def _rows(report: Report, shown: Sequence[Answer], link: To | None = None) -> li
     reach: dict[str, float] = {}
     for one in shown:
         reach[one.measure] = max(one.reach, reach.get(one.measure, 0.0))
-    return [one.row(report, reach[one.measure], link) for one in shown]
+    runs = runs_compared(report)
+    near = [runs(one.one.judged, one.one.judged.nearest()) for one in shown]
+    return [
+        one.row(report, reach[one.measure], of_pair, link) for one, of_pair in zip(shown, near, strict=True)
+    ]
 
 
 def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:

@@ -178,7 +178,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
     """Yield a chart of the differences by each measure. With `link`, its dots lead to comparisons."""
-    looks = looks_of_arms(report)
+    looks, runs = looks_of_arms(report), runs_compared(report)
     for measure in report.measures:
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}
         if not compared:
@@ -192,7 +192,7 @@ def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Pi
         smallest = report.rules.margins.get(measure)
 
         def address(arm: str, seed: int, compared: Mapping[str, Compared] = compared) -> str:
-            return link(runs_compared(report, compared[arm].judged, seed)) if link else ""
+            return link(runs(compared[arm].judged, seed)) if link else ""
 
         draw = partial(draw_differences, label, axis, arms, smallest, address)
         yield Picture(label, draw, measure)
