@@ -22,7 +22,7 @@ from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field
 from hobbes.show.charts import draw_estimate, type_estimate
 from hobbes.show.curves import definition_of, interval, unit_of
-from hobbes.show.documents import Cell, Link, Picture, Section
+from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section
 from hobbes.store.experiment_tables import PlayedCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -40,11 +40,8 @@ SIGNS_OF_VERDICTS = {
 }
 """What stands before a verdict; before one that was not planned stands a circle."""
 
-INKS, GREY = {"✓": "#0072B2", "↑": "#0072B2", "↓": "#0072B2", "✗": "#D55E00"}, "#808080"
-"""The colours of differences that were found, which colour-blind people can tell apart, and of others."""
-
-IN_SHORT = {"no larger than": "no larger than what matters"}
-"""How verdicts are counted, if not by their names."""
+INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
+"""The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
 
 COLUMNS = ("claim", "difference", "around 0", "verdict", "a pair")
 """The columns of the table of answers."""
@@ -282,7 +279,7 @@ class Answer:
         sign = "○" if self.one.exploratory else SIGNS_OF_VERDICTS[self.one.verdict()]
         margins = [] if difference.margin is None else [-difference.margin, difference.margin]
         axis = difference.mean, margins, reach
-        draw = partial(draw_estimate, *axis, INKS.get(sign, GREY))
+        draw = partial(draw_estimate, *axis, INKS[SIGNS[sign]])
         picture = Picture(figures, draw, characters=type_estimate(*axis)) if difference.mean.n else ""
         verdict = f"{sign} {verdict_in_words(report, self.one)}"
         pair = Link(f"seed {runs[0].seed}", link(runs) if link else "") if runs else "-"
@@ -376,10 +373,12 @@ def table_of_answers(store: Store, report: Report, link: To | None = None) -> tu
     if shown:
         words.append(AXIS_IN_WORDS)
     runs = runs_compared(report)
-    near = (runs(judged, judged.nearest()) for judged in (one.one.judged for one in shown) if judged.differs)
-    if not link and (pair := next((pair for pair in near if len(pair) > 1), None)):
-        command = store.command("compare", *(cell.run for cell in pair))
-        words.append(f"This shows where the runs of the first pair that differs do so: {command}")
+    for one in shown:
+        pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())
+        if len(pair) > 1 and not link:
+            command = store.command("compare", *(cell.run for cell in pair))
+            words.append(f"Where the pair of “{one.claim}” begins to differ: {command}")
+            break
     title = "Answers" if report.plan else "Exploratory answers"
     return _beginning(Section(title, words, COLUMNS, _rows(report, shown, link)))
 
@@ -425,7 +424,9 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
 def _tally(verdicts: Sequence[str]) -> str:
     """Return how many verdicts of each kind there are."""
     counts = ((verdicts.count(verdict), verdict) for verdict in (*SIGNS_OF_VERDICTS, "exploratory"))
-    return ", ".join(f"{n} {IN_SHORT.get(verdict, verdict)}" for n, verdict in counts if n)
+    return ", ".join(
+        f"{n} {verdict}{' what matters' * verdict.endswith('than')}" for n, verdict in counts if n
+    )
 
 
 def exploratory(report: Report) -> Iterator[Section]:

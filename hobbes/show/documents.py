@@ -27,16 +27,11 @@ GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 """How a word diff marks what was taken out and what is new."""
 
 
-SIGNS: Mapping[str, tuple[str, str]] = {
-    "✓": ("good", "bold blue"),
-    "✗": ("bad", "bold red"),
-    "↑": ("good", "bold blue"),
-    "↓": ("good", "bold blue"),
-    "≈": ("even", "bold"),
-    "?": ("open", "dim"),
-    "○": ("open", "dim"),
-}
-"""The class on a page, and the style in a terminal, of a cell that begins with a sign and a space."""
+SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even", "?": "even", "○": "even"}
+"""What a cell of a table says that begins with a sign and a space: it is the class of the cell on a page."""
+
+STYLES = {"good": "bold blue", "bad": "bold red", "even": "default"}
+"""The style of such a cell in a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +172,8 @@ class _Table(TableElement):
         heads = self.header.row.cells if self.header and self.header.row else []
         rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
         for content in chain.from_iterable(rows):
-            if style := SIGNS.get(content.plain[:1]) if content.plain[1:2] == " " else None:
-                content.stylize(style[1])
+            if content.plain[:1] in SIGNS and content.plain[1:2] == " ":
+                content.stylize(STYLES[SIGNS[content.plain[0]]])
         yield table("", [head.content.plain for head in heads], rows)
 
 
@@ -260,7 +255,7 @@ def _name_cells(tokens: Iterable[Token]) -> None:
         elif token.type == "td_open":
             token.attrSet("data-label", names[column])
             if inside.content[1:2] == " " and inside.content[0] in SIGNS:
-                token.attrSet("class", SIGNS[inside.content[0]][0])
+                token.attrSet("class", SIGNS[inside.content[0]])
             column += 1
 
 

@@ -123,17 +123,14 @@ def _failing(report: Report) -> Section:
 
 
 def _rules(report: Report) -> Iterator[str]:
-    """Yield how the figures were computed."""
+    """Yield how the figures were computed. docs/experiments.md says more."""
     yield (
         "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
-        "measure is undefined is left out, so n may be smaller than the number of seeds."
-    )
-    yield (
-        "A 95% interval is Student's, made longer on the side of the longer tail by Johnson's correction "
-        "for skewness. p is the larger one of two: that of the permutation test that flips signs, which "
-        f"counts all flips up to {MAX_EXACT} pairs and {RANDOM_FLIPS:,} random ones of more, and that at "
-        "which the interval ends at 0. docs/calibration.md says how often both are right: intervals of few "
-        "skewed values, and of a measure of 0 or 1 that is seldom 1 or seldom 0, hold less often than 95%."
+        "measure is undefined is left out. A 95% interval is Student's, made longer on the side of the "
+        "longer tail by Johnson's correction for skewness. p is the larger one of two: that of the "
+        f"permutation test that flips signs, which counts all flips up to {MAX_EXACT} pairs and "
+        f"{RANDOM_FLIPS:,} random ones of more, and that at which the interval ends at 0. "
+        "docs/calibration.md says how often both are right."
     )
     yield (
         "Holm's method corrects p for all arms and measures that are compared, and for the planned "
@@ -147,20 +144,13 @@ def _rules(report: Report) -> Iterator[str]:
         yield (
             "Wordings are a sample of those that might have been used. Where an arm has several, the "
             "interval is the widest of three, and p the largest: over games, over wordings, and over both "
-            "(Clark's min F'). The difference with each wording alone, and the figures of an arm by itself, "
-            "have intervals over games."
+            "(Clark's min F')."
         )
     if report.rules.margins:
         yield (
             "A difference is called no larger than the margin, the smallest difference that matters, if two "
             "one-sided tests at 0.05, corrected by Holm's method, say so (TOST) and there are as many pairs "
             "as are needed to find a difference, which are not all equal."
-        )
-    if report.hypotheses:
-        yield (
-            "A hypothesis is supported if the difference has the expected direction and its p is below "
-            "0.05 after Holm's correction, and not supported if such a difference has the opposite "
-            "direction. What the frozen plan does not name is exploratory and is never supported."
         )
 
 

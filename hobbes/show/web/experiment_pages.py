@@ -33,7 +33,6 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     document = _document(store, full_report, link) if full_report else Document(name, ())
     played = any(one.status == "unfinished" and store.is_played(one.run) for one in cells.values())
     done = sum(cells[key].status == "finished" for key in planned if key in cells)
-
     digest = _digest(full_report) if full_report else ""
     _pictures(digest, document)
 
@@ -49,7 +48,6 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
-        "baseline": file.baseline,
         "cells": cells,
         "measures": measures,
         "values": full_report.values if full_report else {},
