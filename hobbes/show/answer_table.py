@@ -348,11 +348,11 @@ Runs: TypeAlias = Callable[[Judged, int | None], list[PlayedCell]]
 
 def runs_compared(report: Report) -> Runs:
     """Return what returns the runs of a comparison. Of several wordings, they are those with the first."""
-    played = {(cell.arm, cell.seed): cell for cell in report.cells}
+    played: dict[tuple[str, int | None], PlayedCell] = {(one.arm, one.seed): one for one in report.cells}
 
     def runs(judged: Judged, seed: int | None) -> list[PlayedCell]:
-        arms = judged.sample.arms[::-1] if len(judged.sample.arms) <= 2 else ()  # noqa: PLR2004  no trend
-        found = [played.get((report.shown[arm], seed or 0)) for arm in arms]
+        arms = judged.sample.arms[::-1] if seed is not None and len(judged.sample.arms) <= 2 else ()  # noqa: PLR2004
+        found = [played.get((report.shown.get(arm, arm), seed)) for arm in arms]
         return [cell for cell in found if cell] if all(found) else []
 
     return runs
@@ -399,23 +399,23 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
     """Yield what the answers are in short; before it, whether nothing can be concluded."""
     judged = [one.one.judged for one in shown]
     games = [report.values[cell.arm, cell.seed] for cell in report.cells]
-    if len(games) > 1 and all(one == games[0] for one in games):
+    arms = {*report.arms} - {report.baseline, NULL}
+    if is_one_game := len(games) > 1 and all(one == games[0] for one in games):
         yield (
-            f"All {len(games)} games are one game: each measure is the same in all of them, whatever the arm "
-            "and the seed. More seeds tell nothing."
+            f"Nothing can be concluded: all {len(games)} games are one game. Each measure is the same in all "
+            "of them, whatever the arm and the seed, so more seeds tell nothing."
         )
-    elif (arms := {*report.arms} - {report.baseline, NULL}) and all(is_same(report, arm) for arm in arms):
+    elif arms and all(is_same(report, arm) for arm in arms):
         yield "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
-    elif judged and all(one.difference.mean.n < one.fewest for one in judged):
+    if judged and not is_one_game and all(one.difference.mean.n < one.fewest for one in judged):
         most = max(one.difference.mean.n for one in judged)
         fewest = min(one.fewest for one in judged)
         yield f"Nothing can be concluded from {counted(most, 'pair')}: the test needs {fewest} or more."
     claims = [one.one.verdict() for one in shown if isinstance(one.one, Tested)]
     compared = [one.one.verdict() for one in shown if isinstance(one.one, Compared)]
-    other = "other " * bool(claims)
-    counts = [f"{counted(len(claims), 'claim')}: {_tally(claims)}."] * bool(claims)
-    counts += [f"{counted(len(compared), f'{other}comparison')}: {_tally(compared)}."] * bool(compared)
-    if counts:
+    kinds = (("claim", claims), ("other comparison" if claims else "comparison", compared))
+    counts = (f"{counted(len(found), kind)}: {_tally(found)}." for kind, found in kinds if found)
+    if shown:
         yield " ".join(counts)
     if report.plan is None:
         yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
@@ -431,8 +431,5 @@ def _tally(verdicts: Sequence[str]) -> str:
 
 def exploratory(report: Report) -> Iterator[Section]:
     """Yield what an experiment shows beside its plan, which is never a conclusion, if there is anything."""
-    changes = report.plan.changes if report.plan else ()
-    words = [f"Since the plan was frozen: {'; '.join(changes)}."] if changes else []
-    rows = _rows(report, explored(report)) if report.plan else []
-    if words or rows:
-        yield Section("Exploratory", words, COLUMNS if rows else (), rows)
+    if report.plan and (rows := _rows(report, explored(report))):
+        yield Section("Exploratory", (), COLUMNS, rows)

@@ -285,8 +285,8 @@ HEADLINES: dict[str, tuple[dict[str, list[float | None]], str]] = {
     "one game": (
         {"base": [1.0] * 6, "up": [1.0] * 6},
         (
-            "All 12 games are one game: each measure is the same in all of them, whatever the arm and the "
-            "seed. More seeds tell nothing."
+            "Nothing can be concluded: all 12 games are one game. Each measure is the same in all of them, "
+            "whatever the arm and the seed, so more seeds tell nothing."
         ),
     ),
 }
@@ -312,6 +312,14 @@ def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Sto
     assert (
         first == "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
     )
+
+
+def test_a_hypothesis_about_an_arm_that_was_removed_is_still_answered(opened: Store) -> None:
+    made_up(opened, {"base": [0.0] * 8, "up": UP, "two": MIXED})
+    planned(opened, hypothesis=[hypothesis("up")])
+    changed(opened, arms={"base": {}, "two": {}}, hypothesis=[])
+    (row, *_) = report_document(opened, report(opened, "made")).first[0].rows
+    assert (row[0], str(row[3]).partition(",")[0]) == ("up is higher", "✓ supported")
 
 
 def test_rows_of_one_measure_have_one_axis_and_each_has_0_in_its_middle(opened: Store) -> None:
@@ -362,7 +370,8 @@ def test_a_measure_that_was_dropped_or_added_after_the_game_is_told(opened: Stor
     assert [one.verdict() for one in found.hypotheses] == ["supported"]
     assert said(opened) == "up is higher: supported, p 0.00781"
     (section,) = exploratory(found)
-    assert "measures changed" in section.texts[0]
+    (frozen,) = [line for line in report_document(opened, found).markdown().splitlines() if "Since" in line]
+    assert "measures changed" in frozen
     assert [(row[0], row[3]) for row in section.rows] == [("raid_rate, up minus base", "○ higher, p 0.00781")]
 
 
