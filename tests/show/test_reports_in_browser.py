@@ -98,3 +98,28 @@ def test_unfolded_methods_can_be_used_by_everybody(
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
     assert axe_findings(page) == []
+
+
+def test_the_pictures_of_the_methods_are_loaded_when_they_are_opened(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    shown = """[...document.querySelectorAll("details img")].map((one) => one.naturalWidth > 0)"""
+    page.set_viewport_size(ViewportSize(width=1400, height=4000))
+    page.goto(addresses[0], wait_until="networkidle")
+    assert not any(page.evaluate(shown))
+    page.get_by_text("Methods").click()
+    page.wait_for_function(f"{shown}.every((one) => one)")
+    assert page.evaluate(shown)
+
+
+def test_a_picture_leads_to_itself_in_the_colours_of_the_page_and_its_points_to_pairs(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(addresses[0])
+    page.locator("a.wide").first.click()
+    assert page.url.partition("?")[0].endswith("/experiments/three/efficiency.svg")
+    ink = page.evaluate("getComputedStyle(document.documentElement).color")
+    assert ink == "rgb(230, 230, 230)", "the policy lets its style sheet be"
+    page.locator("svg a").last.click()
+    assert "/compare?a=" in page.url
