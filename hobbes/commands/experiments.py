@@ -344,8 +344,9 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
     elif to is None:
         _write(document.markdown(), None)
     else:
-        _write(document.markdown(to.stem), to)
-        for name, picture in document.pictures(to.stem).items():
+        text, pictures = document.files(to.stem)
+        _write(text, to)
+        for name, picture in pictures.items():
             _write(picture, to.with_name(name))
 
 

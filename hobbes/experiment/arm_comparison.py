@@ -136,6 +136,11 @@ class Judged:
         """The wordings over which the difference is one, by the arms that share them; none with one each."""
         return [wordings_of(one.arms, one.crossed) for one in self.sample.tables]
 
+    def nearest(self) -> int | None:
+        """Return the seed whose pair is nearest the mean difference, None without pairs."""
+        pairs, mean = self.sample.pairs, self.difference.mean.mean or 0.0
+        return min(pairs, key=lambda seed: abs(pairs[seed] - mean), default=None)
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures as plain JSON."""
         of = self.difference
@@ -299,17 +304,6 @@ class Compared:
             "verdict": self.verdict(),
             "exploratory": self.exploratory,
         }
-
-    def nearest(self) -> int | None:
-        """Return the seed whose pair is nearest the mean difference, None without pairs."""
-        return min(self.pairs, key=self._distance, default=None)
-
-    def farthest(self) -> int | None:
-        """Return the seed whose pair is farthest from the mean difference, None without pairs."""
-        return max(self.pairs, key=self._distance, default=None)
-
-    def _distance(self, seed: int) -> float:
-        return abs(self.pairs[seed] - (self.difference.mean.mean or 0.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,11 @@ def cautions(report: Report) -> Iterator[str]:
     yield from (
         f"{arm}: this claim is about one wording. `paraphrases` makes it one about several."
         for arm in report.about_one
-        if not _is_same(report, arm)
+        if not is_same(report, arm)
     )
 
 
-def _is_same(report: Report, arm: str) -> bool:
+def is_same(report: Report, arm: str) -> bool:
     """Return whether the runs of each pair of an arm with the baseline have the same digest."""
     digests = {(cell.arm, cell.seed): cell.digest for cell in report.cells}
     pairs = [(digests[arm, s], digests.get((report.baseline, s))) for a, s in digests if a == arm]
@@ -89,7 +89,7 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         yield f"smaller than {short(one.difference.margin)}, the smallest that matters"
     if verdict == "cannot tell" and one.difference.mean.n < judged.fewest and not judged.all_equal:
         yield f"the test needs {judged.fewest} pairs or more"
-    if isinstance(one, Compared) and _is_same(report, one.arm):
+    if isinstance(one, Compared) and is_same(report, one.arm):
         yield "no turn differs"
     for wordings in judged.wordings:
         yield f"about {len(wordings.each)} wordings of {' and '.join(wordings.arms)}"

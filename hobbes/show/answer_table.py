@@ -1,30 +1,58 @@
 """What a report begins with: what was asked, what was changed, and one table of answers."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
-from hobbes.engine.telling import counted
+from hobbes.engine.telling import all_of, counted
 from hobbes.errors import HobbesError
-from hobbes.experiment.arm_comparison import Compared, Tested
+from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
+from hobbes.experiment.frozen import FrozenPlan
 from hobbes.experiment.report import Report, measures_of, stored_file
-from hobbes.experiment.sentences import cautions, compares, short, verdict_in_words
+from hobbes.experiment.sentences import cautions, compares, is_same, short, verdict_in_words
 from hobbes.experiment.statistics import means_of
 from hobbes.nodes.prompting import is_path, system_text
 from hobbes.prove.run_comparison import settings_that_differ
 from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field
+from hobbes.show.charts import draw_estimate, type_estimate
 from hobbes.show.curves import definition_of, interval, unit_of
-from hobbes.show.documents import Section
+from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section
+from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
 MAX_ROWS = 20
-"""How many rows the tables before the details have at most. Of more, the details have all."""
+"""How many rows the tables before the methods have at most. Of more, the methods have all."""
+
+SIGNS_OF_VERDICTS = {
+    "supported": "✓",
+    "not supported": "✗",
+    "higher": "↑",
+    "lower": "↓",
+    "no larger than": "≈",
+    "cannot tell": "?",
+}
+"""What stands before a verdict; before one that was not planned stands a circle."""
+
+INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
+"""The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
+
+COLUMNS = ("claim", "difference", "around 0", "verdict", "a pair")
+"""The columns of the table of answers."""
+
+AXIS_IN_WORDS = (
+    "Around 0: the line in the middle is 0, the dot the difference, the bar its 95% interval; dotted lines "
+    "are the smallest difference that matters, where one is named. Each measure has a scale of its own."
+)
+
+To: TypeAlias = Callable[[Sequence[BegunCell]], str]
+"""Returns the address at which two runs are compared, or one is shown."""
 
 MAX_DIFFS = 3
 """How many word diffs of prompts are shown."""
@@ -41,20 +69,35 @@ def _asked_of(store: Store, report: Report) -> ExperimentFile:
 
 
 def what_was_asked(store: Store, report: Report) -> Section:
-    """Return what was asked: the question, the hypotheses, the plan, and what the measures are."""
+    """Return what was asked: the hypotheses and the plan."""
+    words = list(_question_in_words(report, _asked_of(store, report)))
+    rows = list(_plan(report.plan)) if report.plan else []
+    return Section("What was asked", words, ("what was planned", "value") if rows else (), rows)
+
+
+def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
+    """Yield what the frozen plan says beside hypotheses and measures, and why it was amended."""
+    file = plan.file
+    yield "hash", plan.kept.hash
+    yield "seeds", ", ".join(map(str, file.seeds))
+    yield "stopping rule", f"none: judged once, after {all_of(len(file.seeds), 'seed')}"
+    sizes = (f"{name} {short(size)}" for name, size in file.smallest.items())
+    yield "smallest that matters", ", ".join(sizes) or "none"
+    for arm, prompts in plan.kept.plan["prompts"].items():
+        yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
+    for amended in plan.amendments:
+        yield f"amended {amended.kept}", str(amended.why)
+
+
+def what_was_measured(store: Store, report: Report, charts: Sequence[Picture]) -> Section:
+    """Return what each measure is, with a chart of its differences."""
     file = _asked_of(store, report)
-    measures = list(dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)]))
-    return Section(
-        "What was asked",
-        list(_question_in_words(report, file)),
-        ("measure", "unit", "what it is"),
-        [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures],
-    )
+    measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
+    rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
+    return Section("What was measured", (), ("measure", "unit", "what it is"), rows, charts)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
-    if file.question:
-        yield file.question
     for one in report.hypotheses:
         if not one.exploratory:
             about = f"{one.hypothesis.measure}, {compares(report, one)}, is {one.hypothesis.direction}"
@@ -66,8 +109,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
         return
     changes = report.plan.changes
     since = f"Since then: {'; '.join(changes)}" if changes else "Nothing in it has changed since"
-    kept = report.plan.kept
-    yield f"The plan was frozen at {kept.kept}, with the hash {kept.hash[:12]}. {since}."
+    yield f"The plan was frozen at {report.plan.kept.kept}. {since}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +123,7 @@ class Changed:
 
 
 def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Section]]:
-    """Return what was changed, and the parts of it that are left to the details."""
+    """Return what was changed, and the parts of it that are left to the methods."""
     arms = list(_changes(store, report))
     rows = [(one.arm, *row) for one in arms for row in one.settings]
     columns = ("arm", "setting", f"in {report.baseline}", "in the arm")
@@ -90,12 +132,12 @@ def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Sectio
 
 
 def _beginning(whole: Section) -> tuple[Section, list[Section]]:
-    """Return a section with the first rows of its table, and if it has more, one for the details with all."""
+    """Return a section with the first rows of its table, and if it has more, one for the methods with all."""
     shown = whole.rows[:MAX_ROWS]
     columns = whole.columns if shown else ()
     if len(shown) == len(whole.rows):
         return replace(whole, columns=columns), []
-    more = f"These are the first {MAX_ROWS} of {len(whole.rows)} rows; the details have all."
+    more = f"These are the first {MAX_ROWS} of {len(whole.rows)} rows; the methods have all."
     first = replace(whole, texts=[*whole.texts, more], rows=shown)
     return first, [Section(f"{whole.title}: all rows", (), columns, whole.rows)]
 
@@ -208,21 +250,40 @@ class Answer:
     share: float | None
     """The difference as a share of the mean of what it is compared with; None if that may be 0 or below."""
 
-    def row(self, report: Report) -> tuple[str, ...]:
-        """Return its cells."""
-        mean, unit = self.one.difference.mean, unit_of(report, measure_of(self.one))
-        figure = short(mean.mean) + (f" {unit}" if unit and mean.mean is not None else "")
-        share = "-" if self.share is None else f"{self.share:+.0%}"
-        return self.claim, figure, share, interval(mean), str(mean.n), verdict_in_words(report, self.one)
+    @property
+    def measure(self) -> str:
+        """The measure that it is about."""
+        return self.one.measure if isinstance(self.one, Compared) else self.one.hypothesis.measure
 
+    @property
+    def reach(self) -> float:
+        """How far its figures are from 0 at most."""
+        of = self.one.difference
+        known = (of.mean.mean, of.mean.low, of.mean.high, of.margin)
+        return max((abs(figure) for figure in known if figure is not None), default=0.0)
 
-def measure_of(one: Compared | Tested) -> str:
-    """Return the measure of a comparison."""
-    return one.measure if isinstance(one, Compared) else one.hypothesis.measure
+    def figures(self, report: Report) -> str:
+        """Return the difference with its interval and its unit, as a share, and the number of pairs."""
+        mean, unit = self.one.difference.mean, unit_of(report, self.measure)
+        words = f"{self.measure} " * isinstance(self.one, Tested) + short(mean.mean)
+        words += f" ({interval(mean)})" if mean.low is not None else ""
+        words += f" {unit}" if unit and mean.mean is not None else ""
+        share = [] if self.share is None else [f"{self.share:+.0%}"]
+        return "; ".join([words, *share, counted(mean.n, "pair")])
 
-
-COLUMNS = ("claim", "difference", "of the baseline", "95% interval", "n", "verdict")
-"""The columns of the table of answers."""
+    def row(
+        self, report: Report, reach: float, runs: Sequence[BegunCell], link: To | None
+    ) -> tuple[Cell, ...]:
+        """Return its cells, with the runs to look at. Its picture reaches so far to both sides of 0."""
+        difference, figures = self.one.difference, self.figures(report)
+        sign = "○" if self.one.exploratory else SIGNS_OF_VERDICTS[self.one.verdict()]
+        margins = [] if difference.margin is None else [-difference.margin, difference.margin]
+        axis = difference.mean, margins, reach
+        draw = partial(draw_estimate, *axis, INKS[SIGNS[sign]])
+        picture = Picture(figures, draw, characters=type_estimate(*axis)) if difference.mean.n else ""
+        verdict = f"{sign} {verdict_in_words(report, self.one)}"
+        pair = Link(f"seed {runs[0].seed}", link(runs) if link else "") if runs else "-"
+        return self.claim, figures, picture, verdict, pair
 
 
 def answers(report: Report) -> list[Answer]:
@@ -255,28 +316,24 @@ def explored(report: Report) -> list[Answer]:
 
 
 def _answer(report: Report, one: Compared | Tested) -> Answer:
-    if isinstance(one, Tested):
-        return Answer(one.hypothesis.text.rstrip("."), one, _share_of_tested(report, one))
-    claim = f"{one.measure}, {one.arm} minus {report.baseline}"
-    return Answer(claim, one, _share(report, one, report.baseline))
+    if isinstance(one, Compared):
+        claim = f"{one.measure}, {one.arm} minus {report.baseline}"
+        return Answer(claim, one, _share(report, one, one.measure, report.baseline))
+    asked = one.hypothesis
+    of_arm = asked.test == "baseline"
+    share = _share(report, one, asked.measure, asked.against or report.baseline) if of_arm else None
+    return Answer(asked.text.rstrip("."), one, share)
 
 
-def _share_of_tested(report: Report, one: Tested) -> float | None:
-    """Return the difference of a hypothesis as a share of the arm with which it compares another one."""
-    if one.hypothesis.test != "baseline":
-        return None
-    return _share(report, one, one.hypothesis.against or report.baseline)
-
-
-def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
+def _share(report: Report, one: Compared | Tested, measure: str, arm: str) -> float | None:
     """Return a difference as a share of an arm's mean over the same seeds.
 
     It is None unless the interval of that mean lies above 0; without an interval, the mean itself.
     """
-    place, by_seed = ("run", measure_of(one)), dict[int, list[float]]()
+    by_seed = dict[int, list[float]]()
     for (name, seed), measures in report.values.items():
         if parts_of(name)[0] == arm and seed in one.judged.sample.pairs:
-            if (value := measures.get(place)) is None:
+            if (value := measures.get(("run", measure))) is None:
                 return None
             by_seed.setdefault(seed, []).append(value)
     (of_arm,) = means_of([[fsum(of) / len(of) for of in by_seed.values()]])
@@ -285,24 +342,94 @@ def _share(report: Report, one: Compared | Tested, arm: str) -> float | None:
     return mean / of_arm.mean if mean is not None and of_arm.mean and least and least > 0 else None
 
 
-def table_of_answers(report: Report) -> tuple[Section, list[Section]]:
-    """Return the table of answers, and the part of it that is left to the details."""
-    rows = [one.row(report) for one in answers(report)]
-    words = list(cautions(report))
-    if others := explored(report):
+Runs: TypeAlias = Callable[[Judged, int | None], list[BegunCell]]
+"""Returns the runs with a seed that a comparison is about, the baseline's first; none of a trend."""
+
+
+def runs_compared(report: Report) -> Runs:
+    """Return what returns the runs of a comparison. Of several wordings, they are those with the first."""
+    played: dict[tuple[str, int | None], BegunCell] = {(one.arm, one.seed): one for one in report.cells}
+
+    def runs(judged: Judged, seed: int | None) -> list[BegunCell]:
+        arms = judged.sample.arms[::-1] if seed is not None and len(judged.sample.arms) <= 2 else ()  # noqa: PLR2004
+        found = [played.get((report.shown.get(arm, arm), seed)) for arm in arms]
+        return [cell for cell in found if cell] if all(found) else []
+
+    return runs
+
+
+def table_of_answers(store: Store, report: Report, link: To | None = None) -> tuple[Section, list[Section]]:
+    """Return the table of answers, and the part of it that is left to the methods.
+
+    Without a plan it has what the experiment shows, which is called exploratory.
+    """
+    shown = answers(report) if report.plan else explored(report)
+    question = _asked_of(store, report).question
+    words = [*_in_short(report, shown), *([question] if question else []), *cautions(report)]
+    if report.plan and (others := explored(report)):
         words.append(
-            f"Not in the plan: {len(others)} comparisons, which are under Exploratory in the details."
+            f"Not in the plan: {counted(len(others), 'comparison')}, under Exploratory in the methods."
         )
-    return _beginning(Section("Answers", words, COLUMNS, rows))
+    if shown:
+        words.append(AXIS_IN_WORDS)
+    runs = runs_compared(report)
+    for one in shown:
+        pair = [] if one.one.judged.all_equal else runs(one.one.judged, one.one.judged.nearest())
+        if len(pair) > 1 and not link:
+            command = store.command("compare", *(cell.run for cell in pair))
+            words.append(f"Where the pair of “{one.claim}” begins to differ: {command}")
+            break
+    title = "Answers" if report.plan else "Exploratory answers"
+    return _beginning(Section(title, words, COLUMNS, _rows(report, shown, link)))
+
+
+def _rows(report: Report, shown: Sequence[Answer], link: To | None = None) -> list[tuple[Cell, ...]]:
+    """Return the rows of answers. Those of one measure have one axis."""
+    reach: dict[str, float] = {}
+    for one in shown:
+        reach[one.measure] = max(one.reach, reach.get(one.measure, 0.0))
+    runs = runs_compared(report)
+    near = [runs(one.one.judged, one.one.judged.nearest()) for one in shown]
+    return [
+        one.row(report, reach[one.measure], of_pair, link) for one, of_pair in zip(shown, near, strict=True)
+    ]
+
+
+def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
+    """Yield what the answers are in short; before it, whether nothing can be concluded."""
+    judged = [one.one.judged for one in shown]
+    games = [report.values[cell.arm, cell.seed] for cell in report.cells]
+    arms = {*report.arms} - {report.baseline, NULL}
+    if is_one_game := len(games) > 1 and all(one == games[0] for one in games):
+        yield (
+            f"Nothing can be concluded: all {len(games)} games are one game. Each measure is the same in all "
+            "of them, whatever the arm and the seed, so more seeds tell nothing."
+        )
+    elif arms and all(is_same(report, arm) for arm in arms):
+        yield "Each game is the baseline's with the same seed: what was changed reaches nobody who plays."
+    if judged and not is_one_game and all(one.difference.mean.n < one.fewest for one in judged):
+        most = max(one.difference.mean.n for one in judged)
+        fewest = min(one.fewest for one in judged)
+        yield f"Nothing can be concluded from {counted(most, 'pair')}: the test needs {fewest} or more."
+    claims = [one.one.verdict() for one in shown if isinstance(one.one, Tested)]
+    compared = [one.one.verdict() for one in shown if isinstance(one.one, Compared)]
+    kinds = (("claim", claims), ("other comparison" if claims else "comparison", compared))
+    counts = (f"{counted(len(found), kind)}: {_tally(found)}." for kind, found in kinds if found)
+    if shown:
+        yield " ".join(counts)
+    if report.plan is None:
+        yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
+
+
+def _tally(verdicts: Sequence[str]) -> str:
+    """Return how many verdicts of each kind there are."""
+    counts = ((verdicts.count(verdict), verdict) for verdict in (*SIGNS_OF_VERDICTS, "exploratory"))
+    return ", ".join(
+        f"{n} {verdict}{' what matters' * verdict.endswith('than')}" for n, verdict in counts if n
+    )
 
 
 def exploratory(report: Report) -> Iterator[Section]:
-    """Yield what the experiment shows beside its plan, which is never a conclusion, if there is anything."""
-    words = []
-    if report.plan is None:
-        words.append("No plan was kept before the first game, so nothing here was planned for certain.")
-    elif report.plan.changes:
-        words.append(f"Since the plan was frozen: {'; '.join(report.plan.changes)}.")
-    rows = [one.row(report) for one in explored(report)]
-    if words or rows:
-        yield Section("Exploratory", words, COLUMNS if rows else (), rows)
+    """Yield what an experiment shows beside its plan, which is never a conclusion, if there is anything."""
+    if report.plan and (rows := _rows(report, explored(report))):
+        yield Section("Exploratory", (), COLUMNS, rows)

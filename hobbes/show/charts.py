@@ -11,6 +11,7 @@ from html import escape
 from itertools import count, groupby
 from typing import TypeAlias
 
+from hobbes.experiment.statistics import Mean
 from hobbes.show.palette import COLOURS, MARKS
 
 WIDTH = 640
@@ -22,8 +23,11 @@ LETTER = 7
 LINE = 15
 """How high a line of text is."""
 
-STYLE = "svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#e6e6e6}}"
-"""The colour of an image that stands in a file of its own."""
+STYLE = (
+    "svg{color:#1b1b1b;color-scheme:light dark}"
+    "@media screen and (prefers-color-scheme:dark){svg{color:#e6e6e6}}"
+)
+"""The colours of an image that stands in a file of its own."""
 
 AXIS = 'fill="none" stroke="currentColor"'
 
@@ -56,11 +60,8 @@ class Pairs:
 
     name: str
     values: Mapping[int, float]
-    mean: float
-    low: float | None
-    high: float | None
-    look: int | None
-    """None for an arm that has no line in the pictures of its report, since there are too many arms."""
+    mean: Mean
+    look: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ class _Scale:
             yield f"{n * step:.6g}", self(n * step)
 
 
-def _colour(look: int | None) -> str:
-    return "currentColor" if look is None else COLOURS[look % len(COLOURS)]
+def _colour(look: int) -> str:
+    return COLOURS[look % len(COLOURS)]
 
 
 def _text(words: str, x: object, y: object, anchor: str = "start", short: int = 0) -> str:
@@ -115,40 +116,42 @@ MAX_NAME = 30
 """How many letters of an arm's name are shown."""
 
 
-def draw_differences(title: str, axis: str, arms: Sequence[Pairs]) -> str:
-    """Return a chart of the differences of arms from the baseline by one measure, below its title."""
-    lines = textwrap.wrap(title, WIDTH // LETTER - 2)
-    words = [_text(line, 4, LINE * (place + 1)) for place, line in enumerate(lines)]
-    rows, height = rows_of_differences(axis, arms)
-    above = LINE * len(lines) + 8
-    return _image([*words, f'<g transform="translate(0 {above})">', *rows, "</g>"], WIDTH, above + height)
-
-
-def rows_of_differences(
-    axis: str, arms: Sequence[Pairs], link: Callable[[str, int], str] | None = None
-) -> tuple[list[str], float]:
-    """Return the parts of a chart of differences without its title, and their height.
+def draw_differences(
+    title: str,
+    axis: str,
+    arms: Sequence[Pairs],
+    smallest: float | None = None,
+    link: Callable[[str, int], str] = lambda *_: "",
+) -> str:
+    """Return a chart of the differences of arms from the baseline by one measure, below its title.
 
     Each arm has a row: its pairs as dots, of which equal ones stand above each other, and below them their
-    mean with its interval. With `link`, from an arm and a seed to an address, a dot leads to its pair.
+    mean with its interval. Dotted lines are the smallest difference that matters. With `link`, from an arm
+    and a seed to an address, a dot leads to its pair.
     """
+    lines = textwrap.wrap(title, WIDTH // LETTER - 2)
+    words = [_text(line, 4, LINE * (place + 1)) for place, line in enumerate(lines)]
+    matters = [] if smallest is None else [-smallest, smallest]
     figures = [
-        v for one in arms for v in (*one.values.values(), one.mean, one.low, one.high) if v is not None
+        *matters,
+        *(v for one in arms for v in (*one.values.values(), one.mean.low, one.mean.high) if v is not None),
     ]
     left = 12 + LETTER * min(MAX_NAME, max(len(one.name) for one in arms))
     scale = _Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
-    bottom = ROW * len(arms)
-    drawn = [f'<path {AXIS} stroke-dasharray="2 3" d="M{scale(0)} 0V{bottom}"/>']
+    above, bottom = LINE * len(lines) + 8, ROW * len(arms)
+    drawn = [f'<path {AXIS} d="M{scale(0)} 0V{bottom}"/>']
+    drawn += (f'<path {AXIS} stroke-dasharray="2 3" d="M{scale(v)} 0V{bottom}"/>' for v in matters)
     for place, one in enumerate(arms):
         drawn += _row(one, ROW * (place + 0.5), left, scale, link)
     drawn.append(f'<path {AXIS} d="M{left} {bottom}H{WIDTH - 8}"/>')
     drawn += (_text(words, x, bottom + LINE, "middle") for words, x in scale.ticks())
     drawn.append(_text(axis, (left + WIDTH) / 2, bottom + 2 * LINE + 2, "middle"))
-    return drawn, bottom + 2 * LINE + 10
+    inside = [*words, f'<g transform="translate(0 {above})">', *drawn, "</g>"]
+    return _image(inside, WIDTH, above + bottom + 2 * LINE + 10)
 
 
 def _row(
-    one: Pairs, middle: float, left: float, scale: _Scale, link: Callable[[str, int], str] | None
+    one: Pairs, middle: float, left: float, scale: _Scale, link: Callable[[str, int], str]
 ) -> Iterator[str]:
     """Yield the dots of an arm, and its mean with its interval."""
     ink, of_mean = _colour(one.look), middle + ROW * 0.4
@@ -161,11 +164,12 @@ def _row(
             f'<circle cx="{scale(value)}" cy="{middle - step * row:.1f}" r="{DOT}" fill="{ink}" '
             f'fill-opacity=".6" stroke="currentColor" stroke-width=".7"><title>{words}</title></circle>'
         )
-        yield f'<a href="{escape(link(one.name, seed))}" aria-label="{words}">{dot}</a>' if link else dot
-    if one.low is not None and one.high is not None:
-        ends = f"M{scale(one.low)} {of_mean:.1f}H{scale(one.high)}"
+        address = link(one.name, seed)
+        yield f'<a href="{escape(address)}" aria-label="{words}">{dot}</a>' if address else dot
+    if one.mean.low is not None and one.mean.high is not None:
+        ends = f"M{scale(one.mean.low)} {of_mean:.1f}H{scale(one.mean.high)}"
         yield f'<path stroke="{ink}" stroke-width="3" d="{ends}"/>'
-    yield _text("◆", scale(one.mean), f"{of_mean + 4:.1f}", "middle")
+    yield _text("◆", scale(one.mean.mean or 0.0), f"{of_mean + 4:.1f}", "middle")
 
 
 def rows_of_points(values: Sequence[float], width: float) -> list[int]:
@@ -186,6 +190,47 @@ def _from_the_middle() -> Iterator[int]:
     """Yield the rows, the middle one first."""
     for place in count():
         yield (place + 1) // 2 * (1 if place % 2 else -1)
+
+
+SIDE = 7
+"""How many characters an estimate has on each side of 0: few, so that a table fits into 80 columns."""
+
+BAR, BAR_HIGH = 240, 24
+"""The width and the height of the picture of an estimate."""
+
+
+def type_estimate(mean: Mean, margins: Sequence[float], reach: float) -> str:
+    """Return a mean in characters: a dot, and its interval from ├ to ┤, on an axis with 0 and the margins.
+
+    The axis reaches so far to both sides of 0.
+    """
+
+    def at(value: float) -> int:
+        return SIDE + round(SIDE * value / (reach or 1))
+
+    drawn = ["·"] * (2 * SIDE + 1)
+    for value in margins:
+        drawn[at(value)] = "┊"
+    drawn[SIDE] = "│"
+    if mean.low is not None and mean.high is not None:
+        first, last = at(mean.low), at(mean.high)
+        drawn[first : last + 1] = ["─" if mark == "·" else "┼" for mark in drawn[first : last + 1]]
+        drawn[first], drawn[last] = "├", "┤"
+    drawn[at(mean.mean or 0.0)] = "●"
+    return "".join(drawn)
+
+
+def draw_estimate(mean: Mean, margins: Sequence[float], reach: float, ink: str) -> str:
+    """Return the same as a small picture."""
+    at, middle = _Scale(-(reach or 1), reach or 1, DOT + 2, BAR - DOT - 2), BAR_HIGH / 2
+    drawn = [f'<path {AXIS} d="M{at(0)} 0V{BAR_HIGH}"/>']
+    dashed = f'{AXIS} stroke-dasharray="2 3"'
+    drawn += (f'<path {dashed} d="M{at(value)} 0V{BAR_HIGH}"/>' for value in margins)
+    if mean.low is not None and mean.high is not None:
+        ends = f"M{at(mean.low)} {middle}H{at(mean.high)}"
+        drawn.append(f'<path stroke="{ink}" stroke-width="3" d="{ends}"/>')
+    drawn.append(f'<circle cx="{at(mean.mean or 0.0)}" cy="{middle}" r="{DOT + 1}" fill="{ink}"/>')
+    return _image(drawn, BAR, BAR_HIGH)
 
 
 PANEL, HIGH = 320, 220

@@ -15,12 +15,6 @@ from hobbes.show.documents import Picture, Section
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.worlds import world_named
 
-MAX_LINES = 8
-"""How many lines a picture has at most: as many as differ in colour and in mark.
-
-Of more arms, some are drawn, evenly spread; the tables have them all.
-"""
-
 TOLD = 5
 """How many points of a curve over time a table has."""
 
@@ -129,23 +123,14 @@ C = TypeVar("C", TimeCurve, RatingCurve)
 
 
 def _of_arms(report: Report, curves: Sequence[C], points: "Callable[[C], list[Point]]") -> list[Line]:
-    """Return the curves of the arms that are drawn as lines."""
+    """Return the curves of arms as lines."""
     looks = looks_of_arms(report)
-    return [Line(one.arm, points(one), looks[one.arm]) for one in curves if one.arm in looks]
+    return [Line(one.arm, points(one), looks[one.arm]) for one in curves]
 
 
 def looks_of_arms(report: Report) -> Mapping[str, int]:
-    """Return the looks of the arms that are drawn: all, or some, evenly spread, first and last included."""
-    arms = list(report.arms)
-    count = min(len(arms), MAX_LINES)
-    return {arms[k * (len(arms) - 1) // max(count - 1, 1)]: k for k in range(count)}
-
-
-def _words(report: Report, words: str) -> list[str]:
-    """Return what stands above curves; if there are too many arms, also that some of them are drawn."""
-    arms = len(report.arms)
-    few = [f"Drawn are {MAX_LINES} of {arms} arms; the table has them all."] * (arms > MAX_LINES)
-    return [words, *few]
+    """Return the look of each arm: its place among them."""
+    return {arm: place for place, arm in enumerate(report.arms)}
 
 
 def _points(means: Iterable[tuple[float, Mean]]) -> list[Point]:
@@ -170,10 +155,10 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
         "quarters, and of the last. A game that has ended is left out from then on."
     )
     columns = ("arm", "measure", "first", "1/4", "1/2", "3/4", "last")
-    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels))
+    picture = Picture(f"{title}, with 95% bands", partial(draw_curves, panels), title)
     measures = dict.fromkeys(curve.measure for curve in curves)
     definitions = [f"{measure}: {definition_of(report, measure)}" for measure in measures]
-    return Section(title, [*definitions, *_words(report, words)], columns, rows, lambda: [picture])
+    return Section(title, [*definitions, words], columns, rows, [picture])
 
 
 def _points_of_ratings(curve: RatingCurve) -> list[Point]:
@@ -202,5 +187,6 @@ def _ratings(report: Report, world: AnyWorld) -> Section:
     ]
     words = " ".join(f"{kind.replace('_', ' ').capitalize()}: {truths[kind]}." for kind in kinds)
     columns = ("arm", "report", "rating", "given", "n", "truth", "95% interval")
-    picture = Picture(label, partial(draw_curves, panels))
-    return Section("Ratings beside the truth", _words(report, words), columns, rows, lambda: [picture])
+    title = "Ratings beside the truth"
+    picture = Picture(label, partial(draw_curves, panels), title)
+    return Section(title, [words], columns, rows, [picture])

@@ -5,12 +5,12 @@ What it is made of may be foreign text, so all of it is escaped: it adds no mark
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
-from itertools import chain, count, pairwise
-from typing import ClassVar
+from itertools import chain, pairwise
+from typing import Any, ClassVar, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -27,17 +27,43 @@ GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 """How a word diff marks what was taken out and what is new."""
 
 
+SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even", "?": "even", "○": "even"}
+"""What a cell of a table says that begins with a sign and a space: it is the class of the cell on a page."""
+
+STYLES = {"good": "bold blue", "bad": "bold red", "even": "default"}
+"""The style of such a cell in a terminal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture, and what it shows in words."""
+    """A picture, and what it shows in words. Its name is its own in a document.
+
+    One that has `characters` stands in a cell of a table. They show the same where there are no pictures.
+    """
 
     label: str
     svg: Callable[[], str]
     """Draws it as an SVG image."""
+    name: str = ""
+    characters: str = ""
 
     def url(self) -> str:
         """Return the picture as a data URL."""
         return f"data:image/svg+xml;base64,{b64encode(self.svg().encode()).decode()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Words that lead to an address, where there is one."""
+
+    words: str
+    address: str = ""
+
+
+Cell: TypeAlias = str | Link | Picture
+
+Place: TypeAlias = Callable[[Picture], str]
+"""Returns where a picture is, empty if its characters stand in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,61 +73,64 @@ class Section:
     title: str
     texts: Sequence[str] = ()
     columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    pictures: Callable[[], Iterable[Picture]] = tuple
-    """Makes the pictures, for a document that shows them: a board has to be looked up in its run."""
-    own: bool = False
-    """Whether the page of an experiment has charts of its own in place of the pictures."""
+    rows: Sequence[Sequence[Cell]] = ()
+    pictures: Sequence[Picture] = ()
     diffs: Sequence[tuple[str, Pieces]] = ()
     """Word diffs, each below what it is of."""
 
-    def words(self) -> str:
-        """Return the texts in Markdown."""
-        return "".join(f"{_paragraph(text)}\n\n" for text in self.texts)
-
-    def figures(self) -> str:
-        """Return the table and the word diffs in Markdown."""
+    def markdown(self, place: Place | None = None) -> str:
+        """Return the texts, the pictures, the table and the word diffs in Markdown."""
+        parts = [f"{_paragraph(text)}\n\n" for text in self.texts]
+        if place and self.pictures:
+            parts += (f"![{escape_markdown(one.label)}]({place(one)})\n" for one in self.pictures)
+            parts.append("\n")
         rows = chain([self.columns, ["---"] * len(self.columns)], self.rows) if self.columns else ()
-        table = "".join(f"| {' | '.join(map(escape_markdown, row))} |\n" for row in rows)
-        return f"{table}\n" * bool(table) + "".join(
+        parts += (f"| {' | '.join(_cell(cell, place) for cell in row)} |\n" for row in rows)
+        parts += ["\n"] * bool(self.columns)
+        parts += (
             f"{_paragraph(label)}\n\n{_fence(word_diff_text(pieces).plain.rstrip())}\n\n"
             for label, pieces in self.diffs
         )
+        return "".join(parts)
+
+
+def _cell(cell: Cell, place: Place | None) -> str:
+    """Return a cell of a table in Markdown."""
+    if isinstance(cell, Picture):
+        address = place(cell) if place else ""
+        return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
+    if isinstance(cell, Link):
+        return f"[{escape_markdown(cell.words)}]({cell.address})" if cell.address else cell.words
+    return escape_markdown(cell)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title, sections, and the details below them."""
+    """A title, sections, and below them the methods: all that explains and checks them."""
 
     title: str
     first: Sequence[Section]
-    details: Sequence[Section] = ()
+    methods: Sequence[Section] = ()
 
-    def markdown(self, name: str = "") -> str:
-        """Return the document in Markdown. With a name, it shows the `pictures` of this name."""
-        files = _files(name) if name else None
+    def markdown(self, place: Place | None = None) -> str:
+        """Return the document in Markdown."""
         parts = [f"# {escape_markdown(self.title)}\n\n"]
-        parts += (_in_markdown(section, "##", files) for section in self.first)
-        parts += ["## Details\n\n"] * bool(self.details)
-        parts += (_in_markdown(section, "###", files) for section in self.details)
+        parts += (f"## {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.first)
+        parts += ["## Methods\n\n"] * bool(self.methods)
+        parts += (f"### {escape_markdown(one.title)}\n\n{one.markdown(place)}" for one in self.methods)
         return "".join(parts)
 
-    def pictures(self, name: str) -> dict[str, str]:
-        """Return the pictures as SVG images, by the names of their files."""
-        drawn = (picture for section in (*self.first, *self.details) for picture in section.pictures())
-        return {file: picture.svg() for picture, file in zip(drawn, _files(name), strict=False)}
+    def files(self, name: str) -> tuple[str, dict[str, str]]:
+        """Return the document in Markdown, and its pictures as SVG images by the names of their files."""
+        drawn: dict[str, str] = {}
 
+        def place(picture: Picture) -> str:
+            if picture.characters:
+                return ""
+            drawn[file := f"{name}-{len(drawn) + 1}.svg"] = picture.svg()
+            return file
 
-def _files(name: str) -> Iterator[str]:
-    """Yield the names of the files of pictures."""
-    return (f"{name}-{number}.svg" for number in count(1))
-
-
-def _in_markdown(section: Section, heading: str, files: Iterator[str] | None) -> str:
-    """Return a section in Markdown, with the next of the files for each of its pictures."""
-    drawn = zip(section.pictures(), files, strict=False) if files else ()
-    pictures = "".join(f"![{escape_markdown(one.label)}]({file})\n\n" for one, file in drawn)
-    return f"{heading} {escape_markdown(section.title)}\n\n{section.words()}{pictures}{section.figures()}"
+        return self.markdown(place), drawn
 
 
 def escape_markdown(text: str) -> str:
@@ -142,6 +171,9 @@ class _Table(TableElement):
         """Yield a table that loses no character where it is narrow."""
         heads = self.header.row.cells if self.header and self.header.row else []
         rows = [[cell.content for cell in row.cells] for row in (self.body.rows if self.body else ())]
+        for content in chain.from_iterable(rows):
+            if content.plain[:1] in SIGNS and content.plain[1:2] == " ":
+                content.stylize(STYLES[SIGNS[content.plain[0]]])
         yield table("", [head.content.plain for head in heads], rows)
 
 
@@ -159,14 +191,28 @@ def printed(document: Document) -> RenderableType:
     return _Printed(document.markdown(), justify="default")
 
 
-def in_html(markdown: str, *, script: bool = True, stacked: bool = False) -> Markup:
-    """Return Markdown as HTML. Where no script runs, what is wide can be scrolled by keys.
+def in_html(
+    section: Section, place: Place | None = None, *, script: bool = True, stacked: bool = False
+) -> Markup:
+    """Return a section as HTML. Where no script runs, what is wide can be scrolled by keys.
 
-    The rows of a `stacked` table become lists where the page is narrow.
+    The rows of a `stacked` table become lists where the page is narrow. A picture that has an address is
+    loaded when it comes into sight, and leads to itself.
     """
     wide, of_table = "" if script else ' tabindex="0"', ' class="stacked"' if stacked else ""
-    env = {"table": f'<div class="wide"{wide}><table{of_table}>'}
-    tokens = _reader().parse(markdown, env)
+    shown: list[Picture] = []
+
+    def number(picture: Picture) -> str:
+        shown.append(picture)
+        return str(len(shown) - 1)
+
+    env = {
+        "table": f'<div class="wide"{wide}><table{of_table}>',
+        "shown": shown,
+        "place": place,
+        "wide": wide,
+    }
+    tokens = _reader().parse(section.markdown(number if place else None), env)
     _name_cells(tokens)
     return Markup(_reader().renderer.render(tokens, _reader().options, env))  # noqa: S704  HTML was escaped
 
@@ -178,11 +224,24 @@ def _reader() -> MarkdownIt:
     reader.add_render_rule("table_open", lambda *given: given[-1]["table"])
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     reader.add_render_rule("fence", lambda _, tokens, place, *__: _diff_in_html(tokens[place].content))
+    reader.add_render_rule("image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]))
     return reader
 
 
+def _image_in_html(image: Token, env: Mapping[str, Any]) -> str:
+    """Return a picture as HTML. Beside text, it is as small as a word."""
+    picture = env["shown"][int(str(image.attrs["src"]))]
+    address = env["place"](picture)
+    img = f'<img loading="lazy" src="{escape(address)}" alt="{escape(picture.label)}">'
+    if picture.characters:
+        return img
+    if address.startswith("data:"):
+        return f'<span class="wide"{env["wide"]}>{img}</span>'
+    return f'<a class="wide" href="{escape(address)}">{img}</a>'
+
+
 def _name_cells(tokens: Iterable[Token]) -> None:
-    """Give each cell of a table the name of its column, which stands before it where a page is narrow."""
+    """Give each cell the name of its column, which stands before it where a page is narrow, and its class."""
     names: list[str] = []
     column = 0
     for token, inside in pairwise(tokens):
@@ -195,6 +254,8 @@ def _name_cells(tokens: Iterable[Token]) -> None:
             token.attrSet("scope", "col")
         elif token.type == "td_open":
             token.attrSet("data-label", names[column])
+            if inside.content[1:2] == " " and inside.content[0] in SIGNS:
+                token.attrSet("class", SIGNS[inside.content[0]])
             column += 1
 
 

@@ -81,18 +81,7 @@ def sentences(told: ProbeResult) -> Iterator[str]:
         return
     for column in (one.column for one in told.columns if told.against(one.column)):
         found = [one for one in told.differences if one.column == column.name and one.is_found]
-        for one in found:
-            low, high = map(points, (one.difference.low, one.difference.high))
-            over = (
-                "situations of this kind"
-                if one.situations >= MIN_SITUATIONS
-                else "the answers of these situations"
-            )
-            yield (
-                f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "
-                f"{one.against}. This is {points(one.difference.mean)} points, p {p_in_words(one.p_holm)} "
-                f"(Holm) in these situations; the 95% interval over {over} is {low} to {high}."
-            )
+        yield from map(difference_in_words, found)
         if not found:
             rows = any(one.column == column.name for one in told.differences)
             why = f": no p (Holm) is below {ALPHA}" * rows
@@ -104,6 +93,19 @@ def sentences(told: ProbeResult) -> Iterator[str]:
         )
     if len(told.columns) == 1:
         yield f"There is only the column {told.columns[0].column.name}, so {NOTHING_COMPARED}."
+
+
+def difference_in_words(one: Difference) -> str:
+    """Return a difference that was found, and whether it is shown for other situations of the kind."""
+    difference, many = one.difference, one.situations >= MIN_SITUATIONS
+    is_shown = many and (difference.low > 0 or difference.high < 0)
+    p, others = p_in_words(one.p_holm), "" if is_shown else "; not shown for others"
+    over = "situations of this kind" if many else "the answers"
+    return (
+        f"{one.column}: {one.act} in {one.now:.0%} of the answers, against {one.before:.0%} in "
+        f"{one.against}. {points(difference.mean)} points in these situations (p {p}, Holm){others}. The "
+        f"95% interval over {over} is {points(difference.low)} to {points(difference.high)}."
+    )
 
 
 def points(share: float) -> str:

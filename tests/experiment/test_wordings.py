@@ -68,9 +68,9 @@ def test_a_report_says_over_which_wordings_a_claim_is_and_which_claim_is_about_o
 ) -> None:
     with open_store(home) as store:
         play_all(store, worded(tmp_path))
-    printed = " ".join(cli("report", "small").stdout.split())
-    assert "once: this claim is about one wording." not in printed  # all its pairs are alike
-    assert "; about 3 wordings of advised" in printed
+    text = cli("report", "small", "--format", "md").stdout
+    assert "once: this claim is about one wording." not in text  # all its pairs are alike
+    assert "; about 3 wordings of advised" in text
     file = tmp_path / "small.toml"
     file.write_text(
         file.read_text(encoding="utf-8").replace("[arms.once]", "[arms.once]\nset = { immunity = 3 }")

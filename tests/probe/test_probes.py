@@ -16,10 +16,11 @@ from hobbes.nodes.caps import NO_CAPS, Caps, Spent
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.start import RunOptions, begin
 from hobbes.probe.asker import asking, kept_calls, missing
+from hobbes.probe.column_comparison import Interval
 from hobbes.probe.probe_plan import Column, cost, plan
 from hobbes.probe.situations import ProbeFile, Situation, add, pick, read_probe_file
-from hobbes.probe.table import Answer, CellAnswers, ColumnResult, ProbeResult, read_probe
-from hobbes.show.probe_reports import sections, sentences
+from hobbes.probe.table import Answer, CellAnswers, ColumnResult, Difference, ProbeResult, read_probe
+from hobbes.show.probe_reports import difference_in_words, sections, sentences
 from hobbes.show.web.server import link
 from hobbes.store.home import Store
 from hobbes.wire.recorder import environment, in_thread
@@ -227,7 +228,7 @@ def test_the_run_itself_is_a_column_whose_recorded_decision_is_marked(
     recorded = [opened.runs.find("duel").world.telling.acts(intent) for intent in intents(opened)]
     assert list(told.recorded) == recorded
     assert told.differences == ()
-    shown = "\n".join(" ".join(row) for section in sections(told) for row in section.rows)
+    shown = "\n".join(" ".join(map(str, row)) for section in sections(told) for row in section.rows)
     assert shown.count("●") == sum(act in told.acts for acts in recorded for act in acts)
     first, second = (one.column for one in both.columns)
     assert (both.against(first), both.against(second)) == (None, first.name)
@@ -513,3 +514,25 @@ def test_without_acts_nothing_is_counted(
     with heeding():
         told = asked(opened, name="p", situation=five[:1], times=1)
     assert [*sentences(told)] == ["No answer has an act that is counted."]
+
+
+@pytest.mark.parametrize(
+    ("situations", "ends", "told"),
+    [
+        (2, (-0.45, -0.12), "; not shown for others. The 95% interval over the answers is -45 to -12."),
+        (
+            7,
+            (-0.76, 0.19),
+            "; not shown for others. The 95% interval over situations of this kind is -76 to +19.",
+        ),
+        (7, (-0.5, -0.1), ". The 95% interval over situations of this kind is -50 to -10."),
+    ],
+)
+def test_a_difference_says_whether_it_is_shown_for_other_situations(
+    situations: int, ends: tuple[float, float], told: str
+) -> None:
+    found = Difference("new", "old", "raid", situations, 0.43, 0.14, Interval(-0.29, *ends), 0.016, 0.016)
+    words = (
+        "new: raid in 14% of the answers, against 43% in old. -29 points in these situations (p 0.016, Holm)"
+    )
+    assert difference_in_words(found) == f"{words}{told}"

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from hobbes.show.documents import Document, Section, in_html, printed
+from hobbes.show.documents import Cell, Document, Link, Picture, Section, in_html, printed
 
 
 def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table() -> None:
@@ -26,10 +26,8 @@ def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert [line.strip() for line in shown.splitlines()][2:6] == ["Part", "", *FOREIGN.splitlines()[:2]]
     assert FOREIGN.splitlines()[2] in shown
-    page = in_html(document.markdown())
+    page = in_html(document.first[0])
     assert {*re.findall(r"<(\w+)", page)} == {
-        "h1",
-        "h2",
         "p",
         "br",
         "div",
@@ -41,3 +39,24 @@ def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
         "td",
     }
     assert FOREIGN.splitlines()[2] in unescape(page)
+
+
+def test_a_picture_in_a_cell_is_drawn_on_a_page_and_typed_elsewhere_and_a_link_is_its_words() -> None:
+    picture = Picture("1 (0 to 2)", lambda: "<svg/>", characters="├─●─┤")
+    row: list[Cell] = ["✓ supported", picture, Link("seed 1", "/compare?a=1&b=2")]
+    section = Section("Part", (), ("verdict", "around 0", "a pair"), [row])
+    assert "| ✓ supported | `├─●─┤` | [seed 1](/compare?a=1&b=2) |" in section.markdown()
+    page = in_html(section, Picture.url)
+    assert '<td data-label="verdict" class="good">✓ supported</td>' in page
+    assert re.search(
+        r'<td data-label="around 0"><img loading="lazy" src="data:[^"]*" alt="1 \(0 to 2\)"></td>', page
+    )
+    assert '<a href="/compare?a=1&amp;b=2">seed 1</a>' in page
+
+
+def test_a_picture_that_has_an_address_is_loaded_when_it_comes_into_sight_and_leads_to_itself() -> None:
+    section = Section("Part", pictures=[Picture('"b" & c', lambda: "<svg/>", "one")])
+    page = in_html(section, lambda picture: f"/{picture.name}.svg")
+    img = '<img loading="lazy" src="/one.svg" alt="&quot;b&quot; &amp; c">'
+    assert f'<a class="wide" href="/one.svg">{img}</a>' in page
+    assert "![" not in section.markdown()

@@ -61,7 +61,8 @@ def test_the_pages_are_read_only(opened: Store, pages: TestClient, home: Path) -
     run = mining(opened)
     before = (home / "runs.db").read_bytes()
     for address in (*PAGES, "/{run}/{turn}"):
-        there = re.sub(r"{turn[^}]*}", str(TURN), address).format(run=run.id, agent=AGENT, name="small")
+        names = {"run": run.id, "agent": AGENT, "name": "small", "picture": "Payoffs"}
+        there = re.sub(r"{turn[^}]*}", str(TURN), address).format(**names)
         pages.get(there)
         for send in (pages.post, pages.put, pages.delete):
             assert send(there).status_code == 405, there

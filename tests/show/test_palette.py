@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from hobbes.engine.world import AnyWorld
+from hobbes.experiment.statistics import Mean
 from hobbes.play.start import RunOptions
 from hobbes.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.show.exports import export
@@ -140,7 +141,7 @@ def test_an_agent_keeps_its_look_among_more_agents(world: AnyWorld) -> None:
 
 
 def draw(title: str, arm: str) -> str:
-    return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, 1.5, 0.5, 2.5, look=0)])
+    return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, Mean(2, 1.5, 0.5, 2.5), 0)])
 
 
 def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:

@@ -1,4 +1,4 @@
-"""A report in Chromium: what is to be seen before the details, and the details unfolded."""
+"""A report in Chromium: what is to be seen before the methods, and the methods unfolded."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ direction = "lower"
 """
 
 MAX_HEIGHT = 2_500
-"""Pixels: how much may stand before the details where the page is 1,400 pixels wide."""
+"""Pixels: how much may stand before the methods where the page is 1,400 pixels wide."""
 
 
 @pytest.fixture(scope="module")
@@ -67,33 +67,59 @@ def page(addresses: tuple[str, ...]) -> Iterator[Page]:
         yield browser.new_page()
 
 
-TOP_OF_DETAILS = "document.querySelector('#details').getBoundingClientRect().top + scrollY"
+TOP_OF_METHODS = "document.querySelector('details').getBoundingClientRect().top + scrollY"
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["served", "as a file"])
-def test_the_answers_stand_before_the_details_on_few_pixels(
+def test_the_answers_stand_first_and_the_methods_below_few_pixels(
     page: Page, addresses: tuple[str, ...], place: int
 ) -> None:
     page.set_viewport_size(ViewportSize(width=1400, height=900))
     page.goto(addresses[place])
-    assert 500 < page.evaluate(TOP_OF_DETAILS) <= MAX_HEIGHT
+    assert 500 < page.evaluate(TOP_OF_METHODS) <= MAX_HEIGHT
     assert page.locator("details[open]").count() == 0
     for words in ("Immunity lowers raids", "mine_cap", "# Advice", "raid_rate, unadvised minus open"):
         assert page.get_by_text(words).first.is_visible()
     assert not page.get_by_text("Holm's method corrects").is_visible()
-    page.get_by_text("How it was computed").click()
+    page.get_by_text("Methods").click()
     assert page.get_by_text("Holm's method corrects").is_visible()
 
 
 @pytest.mark.parametrize(("place", "dark"), [(0, True), (1, False)], ids=["served", "as a file"])
-def test_unfolded_details_can_be_used_by_everybody(
+def test_unfolded_methods_can_be_used_by_everybody(
     page: Page, addresses: tuple[str, ...], place: int, *, dark: bool
 ) -> None:
     page.emulate_media(color_scheme="dark" if dark else "light")
     page.goto(addresses[place])
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.wait_for_function("[...document.images].every((one) => one.complete)")
+    page.evaluate("[...document.images].forEach((one) => { one.loading = 'eager'; })")
+    page.wait_for_function("[...document.images].every((one) => one.complete && one.naturalWidth)")
     for width in (1000, 400):
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
     assert axe_findings(page) == []
+
+
+def test_the_pictures_of_the_methods_are_loaded_when_they_are_opened(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    shown = """[...document.querySelectorAll("details img")].map((one) => one.naturalWidth > 0)"""
+    page.set_viewport_size(ViewportSize(width=1400, height=4000))
+    page.goto(addresses[0], wait_until="networkidle")
+    assert not any(page.evaluate(shown))
+    page.get_by_text("Methods").click()
+    page.wait_for_function(f"{shown}.every((one) => one)")
+    assert page.evaluate(shown)
+
+
+def test_a_picture_leads_to_itself_in_the_colours_of_the_page_and_its_points_to_pairs(
+    page: Page, addresses: tuple[str, ...]
+) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(addresses[0])
+    page.locator("a.wide").first.click()
+    assert page.url.partition("?")[0].endswith("/experiments/three/efficiency.svg")
+    ink = page.evaluate("getComputedStyle(document.documentElement).color")
+    assert ink == "rgb(230, 230, 230)", "the policy lets its style sheet be"
+    page.locator("svg a").last.click()
+    assert "/compare?a=" in page.url

@@ -1,24 +1,17 @@
 """`/experiments/NAME` of `hobbes view`: how far an experiment is, and what it found."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
-from hobbes.errors import HobbesError
+from hobbes.engine.record import sha256
+from hobbes.errors import HobbesError, MissingError
 from hobbes.experiment import report as results
 from hobbes.experiment.sentences import short
-from hobbes.show.charts import WIDTH, rows_of_differences
-from hobbes.show.curves import MAX_LINES, definition_of, with_unit
-from hobbes.show.documents import Document
-from hobbes.show.report_text import pairs_of, report_document
+from hobbes.show.documents import Document, Picture
+from hobbes.show.report_text import report_document
 from hobbes.store.experiment_tables import BegunCell, cells_of
 from hobbes.store.home import Store
-
-
-def _is_played(store: Store, cells: Iterable[BegunCell]) -> bool:
-    """Return whether one of these cells is being played now."""
-    return any(cell.status == "unfinished" and store.is_played(cell.id) for cell in cells)
 
 
 def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, Any]:
@@ -37,61 +30,75 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
         full_report, problem = results.report(store, name), ""
     except HobbesError as error:  # the libraries of statistics are missing
         full_report, problem = None, str(error)
-    values = _values(full_report, measures)
-    played = _is_played(store, cells.values())
+    document = _document(store, full_report, link) if full_report else Document(name, ())
+    played = any(one.status == "unfinished" and store.is_played(one.id) for one in cells.values())
     done = sum(cells[key].finished for key in planned if key in cells)
+    digest = _digest(full_report) if full_report else ""
+    _pictures(digest, document)
+
+    def place(picture: Picture) -> str:
+        """Return the address of a picture; one in a cell of a table is in the page."""
+        file = f"{picture.name}.svg"
+        return picture.url() if picture.characters else link("experiments", name, file, of=digest)
+
     return {
         "experiment": name,
-        "document": report_document(store, full_report) if full_report else Document(name, ()),
+        "document": document,
+        "place": place,
         "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
-        "baseline": file.baseline,
         "cells": cells,
         "measures": measures,
-        "values": values,
+        "values": full_report.values if full_report else {},
         "short": short,
         "done": done,
         "planned": len(planned),
         "unfinished": done < len(planned),
-        "plots": list(_plots(full_report, cells, link)) if full_report else [],
         "played": played,
-        "drawn": not played and len(arms) <= MAX_LINES,
-        "draw": store.command("report", name, "--format", "html", "--to", f"{name}.html"),
     }
 
 
-Values = Mapping[tuple[str, int], Mapping[str, float | None]]
-"""The measures of each cell that has been played, by arm and seed."""
+def _document(store: Store, full_report: results.Report, link: Callable[..., str]) -> Document:
+    """Return a report whose pairs lead to their comparisons, and single runs to their pages."""
+
+    def to(runs: Sequence[BegunCell]) -> str:
+        return link("compare", a=runs[0].id, b=runs[1].id) if len(runs) > 1 else link(runs[0].id)
+
+    return report_document(store, full_report, to)
 
 
-def _values(full_report: results.Report | None, measures: Sequence[str]) -> Values:
-    return {
-        cell: {measure: of_cell.get(("run", measure)) for measure in measures}
-        for cell, of_cell in (full_report.values.items() if full_report else ())
-    }
+MAX_KEPT = 16
+"""The pictures of how many reports are kept."""
+
+kept: dict[str, dict[str, str]] = {}
+"""The pictures of reports as SVG images, by the digest of their report and by their names."""
 
 
-def _plots(
-    full_report: results.Report, cells: Mapping[tuple[str, int], BegunCell], link: Callable[..., str]
-) -> Iterator[dict[str, Any]]:
-    """Yield, for each measure in which there are pairs, its differences from the baseline as a chart.
+def _digest(full_report: results.Report) -> str:
+    """Return the digest of a report and of the addresses of its runs."""
+    return sha256(json.dumps([full_report.to_json(), [cell.id for cell in full_report.cells]]))[:16]
 
-    A dot leads to the comparison of its pair of runs.
+
+def _pictures(digest: str, document: Document) -> dict[str, str]:
+    """Return the pictures of the report with a digest, which are drawn once."""
+    if (pictures := kept.get(digest)) is None:
+        sections = (*document.first, *document.methods)
+        pictures = kept[digest] = {one.name: one.svg() for part in sections for one in part.pictures}
+        for oldest in [*kept][:-MAX_KEPT]:
+            kept.pop(oldest, None)
+    return pictures
+
+
+def picture(store: Store, name: str, shown: str, digest: str, link: Callable[..., str]) -> str:
+    """Return a picture of the report with a digest, or of the present one if that is not kept.
+
+    Raise MissingError if there is no such experiment or picture.
     """
-    shown = full_report.shown
-
-    def pair(arm: str, seed: int) -> str:
-        return link("compare", a=cells[shown[full_report.baseline], seed].id, b=cells[shown[arm], seed].id)
-
-    for measure in full_report.measures:
-        if arms := pairs_of(full_report, measure):
-            axis = f"difference in {with_unit(full_report, measure)}"
-            parts, height = rows_of_differences(axis, arms, pair)
-            yield {
-                "measure": measure,
-                "definition": definition_of(full_report, measure),
-                "parts": Markup("\n".join(parts)),  # noqa: S704  charts escape what they are given
-                "width": WIDTH,
-                "height": height,
-            }
+    pictures = kept.get(digest)
+    if pictures is None:
+        full_report = results.report(store, name)
+        pictures = _pictures(_digest(full_report), _document(store, full_report, link))
+    if shown not in pictures:
+        raise MissingError(f"the report of {name} has no picture {shown!r}; its page shows those that it has")
+    return pictures[shown]

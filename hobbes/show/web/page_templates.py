@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
+from hobbes.show import charts
 from hobbes.show.boards import Cards
 from hobbes.show.diary import found_in
 from hobbes.show.documents import in_html
@@ -61,13 +62,15 @@ SCRIPT_FILE = "hobbes.js"
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
 """The script of all pages, which is served or exported as a file."""
 
-_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+_STYLE_HASH, _CHART_STYLE_HASH = (
+    base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in (STYLE, charts.STYLE)
+)
 _POLICY = {
     "default-src": "'none'",
     "script-src": "'self'",
     "connect-src": "'self'",
-    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
-    "img-src": "data:",
+    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}' 'sha256-{_CHART_STYLE_HASH}'",
+    "img-src": "'self' data:",
     "form-action": "'self'",
     "base-uri": "'none'",
 }
