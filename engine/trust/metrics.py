@@ -566,6 +566,7 @@ MEASURES: Measures[State, Intent] = Measures(
     score="sats",
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
+    cooperation="cooperation",
     shares=("cooperation", "aggression"),
     durations=("end_of_cooperation",),
     arithmetic=arithmetic,

@@ -309,14 +309,6 @@ def _landmarks(world: AnyWorld, done: Done) -> list[str]:
     return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
 
 
-def landmarks_of(world: AnyWorld, record: TurnRecord) -> Iterator[tuple[str, str]]:
-    """Yield each agent that did a landmark in a turn, and what it did."""
-    for agent in dict.fromkeys(event.agent for event in record.events):
-        for done in world.telling.deeds_told(by(record.events, agent), record.events):
-            if _landmarks(world, done):
-                yield agent, done.words
-
-
 def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
     """Return where somebody could first reply to a landmark of an entry: the turn, and to whom it was done.
 

@@ -1,17 +1,16 @@
 """Ratings and deeds on the page of a run: how agents rate each other, beside what they did to each other."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import Looks
+from hobbes.show.story import Story
 from hobbes.show.trace import named_by
-from hobbes.store.history import events_until, reports, stored_turn
+from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -68,31 +67,19 @@ def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[st
     return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
 
 
-def without_effects(world: AnyWorld, events: Sequence[Event]) -> list[Event]:
-    """Return the events of a turn without those of which another one is the cause: that one tells both."""
-    causes = world.telling.causes
-    caused = {(event.agent, causes[event.type]) for event in events if event.type in causes}
-    return [event for event in events if (event.agent, event.type) not in caused]
-
-
 def shade(total: int, most: int) -> int:
     """Return how dark a sum is shown, from 0; the largest is the darkest."""
     return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
 
 
-def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
+def judgements(store: Store, run: Run, looks: Looks, story: Story, turn: int | None) -> dict[str, Any]:
     """Return what is shown of ratings and deeds after this turn, or after the last one.
 
     Raise MissingError if there is no such turn.
     """
     number = run.turns - 1 if turn is None else turn
-    happened = events_until(store, run, number)
-    told = (
-        event
-        for _, of_turn in groupby(happened, itemgetter(0))
-        for event in without_effects(run.world, [event for _, event in of_turn])
-    )
-    deeds = deeds_by_type(run.world, told, looks)
+    events = (Event.from_json(event) for at, event in story.between if at <= number)
+    deeds = deeds_by_type(run.world, events, looks)
     named = {name for one in deeds for agent, others in one.done.items() for name in (agent, *others)}
     return {
         "turn": number,

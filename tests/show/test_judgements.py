@@ -68,7 +68,7 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     ]
     assert cells(page, "message: how often the row wrote to the column")[0] == ["●AgentA", "·", "2", "·", "2"]
     assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
-    earlier = pages.get(f"/{run.id}", params={"first": 1}).text
+    earlier = pages.get(f"/{run.id}", params={"turn": 1}).text
     assert cells(earlier, "attack: mils that the row sent against the column")[0] == [
         "●AgentA",
         "·",

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from time import monotonic
@@ -22,20 +22,21 @@ from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_
 from hobbes.show.judgements import judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
-from hobbes.show.timeline import marks_drawn, timeline
+from hobbes.show.story import REFUSED, Line, Story, story_of
+from hobbes.show.timeline import timeline
 from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
-from hobbes.store.marked_turns import Marks
+from hobbes.store.marked_turns import marks_in
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
 
-MAX_TURNS = 50
-"""How many turns the page of a run lists."""
+MAX_LINES = 500
+"""How many lines of its story the page of a run has at most."""
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:
@@ -55,9 +56,9 @@ class RunPages(Pages):
         return looks_in(self.store, self.run)
 
     @cached_property
-    def marks(self) -> Marks:
-        """What the timeline shows of the turns."""
-        return marks_drawn(self.store, self.run)
+    def story(self) -> Story:
+        """What happened in the turns."""
+        return story_of(self.store, self.run, self.looks)
 
     @cached_property
     def _turns(self) -> Mapping[str, list[int]]:
@@ -77,17 +78,19 @@ class RunPages(Pages):
         command = self.command("trace", self.run.id, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
-    def at_a_turn(self, first: int | None = None) -> str:
-        """Return the page of the run: its last turn, or the `first` one listed, the timeline, and the rest.
+    def at_a_turn(self, turn: int | None = None) -> str:
+        """Return the page of the run at a turn, with its story, the timeline, and the rest.
 
-        Raise MissingError if there is no such turn.
+        By default, it is the first key moment or, while the run is played, the last turn. Raise MissingError
+        if there is no such turn.
         """
         began, run = monotonic(), self.run
-        if first is not None:
-            stored_turn(self.store, run, first)
+        if turn is not None:
+            stored_turn(self.store, run, turn)
         is_played = run.status not in AT_REST and self.store.is_played(run.id)
-        reloads = self.live and first is None and is_played
-        shown = run.turns - 1 if first is None else first
+        reloads = self.live and turn is None and is_played
+        first = run.turns - 1 if is_played else next(iter(self.story.moments), 0)
+        shown = first if turn is None else turn
         row = self.store.runs.row(run.id)
         return self._of_run(
             "run.html",
@@ -96,16 +99,18 @@ class RunPages(Pages):
             error=row["error"],
             people={one.agent: self.command("answer", run.id, "--agent", one.agent) for one in run.questions},
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
-            timeline=timeline(self.store, run, self.looks, self.marks),
+            story=self.story,
+            story_lines=self._lines(shown),
+            timeline=timeline(self.store, run, self.looks, self.story),
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
             players=players_of(run, self.looks),
-            **self._results(first),
+            **self._results(turn),
             now=now_in(self.store, run) if reloads else None,
             reload=reload_after(monotonic() - began) if reloads else None,
-            unfinished=self._unfinished() if first is None and not is_played else "",
+            unfinished=self._unfinished() if turn is None and not is_played else "",
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
         )
@@ -116,32 +121,28 @@ class RunPages(Pages):
         has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
         return Markup(self.moment(run.turns) if has_calls else "")  # noqa: S704  a template's
 
-    def _results(self, first: int | None) -> dict[str, Any]:
-        """Return what stands below the timeline of the run: its results, turns, and measures.
+    def _lines(self, turn: int) -> Sequence[Line]:
+        """Return the lines of the story that the page has: all, or of a long one those around a turn."""
+        lines = [line for line in self.story.lines if line.words]
+        at = next((place for place, line in enumerate(lines) if line.last >= turn), 0)
+        first = max(0, min(at - MAX_LINES // 2, len(lines) - MAX_LINES))
+        return lines[first : first + MAX_LINES]
 
-        Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
-        """
+    def _results(self, turn: int | None) -> dict[str, Any]:
+        """Return what stands below the timeline of the run: its failed calls, measures and settings."""
         run = self.run
-        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
-        turns = trace.overview(
-            self.store,
-            run,
-            first=last_ones if first is None else first,
-            most=None if first is None else MAX_TURNS,
-        )
-        measures = self.store.figures.measures_with_counts(run.id)
-        kinds = {kind for turn in turns for kind in turn["events"]}
+        counts, measures = self.store.figures.counts, self.store.figures.measures_with_counts(run.id)
+        columns = 4 if any(failed for *_, failed in measures) else 2  # else nobody needs to know of how many
         return {
-            "judged": judgements(self.store, run, self.looks, first) if run.turns else None,
+            "judged": judgements(self.store, run, self.looks, self.story, turn) if run.turns else None,
             "of_two": lambda one, other: self._diary(DiaryQuery(one, other)),
-            "result": self.store.figures.result(run),
+            "failures": self.store.calls.failures(run.id) if any(self.story.failed.values()) else None,
+            "refused": {what: counts(run.id, table, "code") for table, what in REFUSED.items()},
+            "usd": self.store.figures.spent(run).usd,
             "config": run.setting.config.model_dump(mode="json"),
-            "turns": turns,
             "no_prompts": no_prompts(run.models.values()),
-            "counted_twice": trace.counted_twice(run.world, kinds),
-            "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
-            "most_turns": MAX_TURNS,
-            "measures": measures,
+            "columns": columns,
+            "measures": [row[:columns] for row in measures],
             "meanings": {
                 name: meaning_of_measure(run.world, name)
                 for name, *_ in measures
@@ -231,7 +232,7 @@ class RunPages(Pages):
             "diary.html",
             *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, self.run, query, self.marks, self.looks),
+            **diary_page(self.store, self.run, query, marks_in(self.store, self.run), self.looks),
             address=self._diary,
         )
 

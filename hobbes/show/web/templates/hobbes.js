@@ -20,6 +20,17 @@
     return text;
   }
 
+  // Mark the line of the story with this turn, and scroll to it there; the page stays where it is.
+  function tell(turn) {
+    for (const line of all("[data-first]")) {
+      const here = Number(line.dataset.first) <= turn && turn <= Number(line.dataset.last);
+      if (here) line.setAttribute("aria-current", "true");
+      else line.removeAttribute("aria-current");
+      const list = here && line.closest("ol");
+      if (list) list.scrollTop = line.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    }
+  }
+
   // Move through the turns of a run; return whether the last one is seen, so that the page may be loaded again.
   function timeline(section) {
     const main = document.querySelector("main");
@@ -38,6 +49,7 @@
       main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
       main.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
       for (const plot of all(".graph", section)) plot.dataset.turn = wanted;
+      tell(wanted);
       range.value = wanted;
     }
 
@@ -61,7 +73,7 @@
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
       }
       busy = false;
-      const hash = wanted === turns - 1 ? "" : `#${wanted}`;
+      const hash = wanted === from ? "" : `#${wanted}`;
       history.replaceState(null, "", hash || location.pathname + location.search);
     }
 
@@ -93,6 +105,21 @@
       if (found !== undefined) go(found);
     }
 
+    function nextMoment() {
+      const moments = all(".moments [data-first]").map((one) => Number(one.dataset.first));
+      go(moments.find((turn) => turn > wanted) ?? moments[0]);
+    }
+
+    document.addEventListener("keydown", (event) => {
+      const types = event.target.closest("select, textarea, input:not([type=range], [type=radio])");
+      if (event.key === "n" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) nextMoment();
+    });
+    document.addEventListener("click", (event) => {
+      const line = event.target.closest("[data-first]");
+      if (!line || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(Number(line.dataset.first));
+    });
     for (const plot of all("[data-drag]", section)) {
       const goThere = (event) => {
         const box = plot.getBoundingClientRect();
