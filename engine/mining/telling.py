@@ -201,7 +201,7 @@ def _ordered(kind: str, actions: Sequence[Action]) -> str:
 def in_short(counts: Counts, first: PlayedTurn[State, Intent], now: State) -> list[str]:
     """Tell how many raids succeeded, and who owns what."""
     raids, captures = counts["raid"], counts["capture"]
-    succeeded = f"{ {0: 'none', raids: 'all'}.get(captures, captures) } succeeded"
+    succeeded = f"{ {0: 'none', raids: 'all'}.get(captures, f'{captures:,}') } succeeded"
     if raids == 1:
         succeeded = "which succeeded" if captures else "which failed"
     return [f"{counted(raids, 'raid')}, {succeeded}." if raids else "No raids.", _owned(first, now)]
@@ -212,7 +212,8 @@ def _owned(first: PlayedTurn[State, Intent], now: State) -> str:
     owned = {plot: owner for plot, owner in now.owner.items() if owner}
     if not owned:
         return "Nobody owns a plot."
-    if owned == {tuple(draw.subject): draw.winner for draw in first.draws if draw.event == "claim"}:
+    draws: list[tuple[Any, str]] = [(one.subject, one.winner) for one in first.draws if one.event == "claim"]
+    if owned == {(row, column): winner for (row, column), winner in draws}:
         return "The draws of turn 0 decided who owns what."
     if now.owner == first.after.owner:
         return "Each plot has the owner that it had after turn 0."

@@ -5,7 +5,7 @@ world can say stands in `World.telling`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from hobbes.engine.telling import counted, few, in_numbers, several
 from hobbes.engine.world import AnyWorld
 from hobbes.show.diary import REJECTED, firsts
 from hobbes.show.narrative import by
-from hobbes.show.trace import counts
+from hobbes.show.trace import counts, named_in
 from hobbes.store.history import first_of, load_state, played_turn, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import (
@@ -33,6 +33,9 @@ AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
 
 MAX_DEEDS, MAX_DEEDS_OF_TURN = 500, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
+
+MAX_LINES = 200
+"""How many lines of its story the page of a run has at most."""
 
 MAX_SCORES = 4
 """How many different scores are told; of more, the highest, and between what the others lie."""
@@ -66,8 +69,7 @@ class Story:
     """The story of a run as far as it is played, with what it was told from.
 
     `moments` has what a reader should look at, by turn. `marks`, `scores` and `failed` calls are those of
-    each turn, `between` are the events that name two agents, each with its turn, an effect and its cause as
-    one. `happened` has the number of events by type.
+    each turn. `happened` has the number of events by type.
     """
 
     sentences: Sequence[str]
@@ -76,23 +78,33 @@ class Story:
     marks: Marks
     scores: Mapping[int, Mapping[str, int]]
     failed: Mapping[int, Mapping[str, int]]
-    between: Sequence[tuple[int, PlainRecord]]
     happened: Mapping[str, int]
 
 
-def story_of(store: Store, run: Run, names: Collection[str]) -> Story:
-    """Return the story of a run, in which `names` act. Raise DamagedError at a damaged turn."""
+def story_of(
+    store: Store,
+    run: Run,
+    names: Collection[str],
+    read: Callable[[int, Sequence[PlainRecord]], object] = lambda _turn, _mutual: None,
+) -> Story:
+    """Return the story of a run, in which `names` act.
+
+    Of each turn, `read` is given the events in which one names another, an effect and its cause as one.
+    Raise DamagedError at a damaged turn.
+    """
     world, marks, scores = run.world, no_marks(run.world), dict[int, Mapping[str, int]]()
-    texts, between, happened = list[_TurnText](), list[tuple[int, PlainRecord]](), Counter[str]()
+    texts, happened = list[_TurnText](), Counter[str]()
     most = max(1, min(MAX_DEEDS_OF_TURN, MAX_DEEDS // max(run.turns, 1)))
     before: JsonObject = world.state.to_json(first_of(run))
     for turn, record in plain_records(store, run):
-        marks.add(world, turn, record)
+        landmarks = [*landmarks_among(world, record["events"])]
+        marks.add(turn, record, landmarks)
         scores[turn] = world.scores(load_state(run, turn, record["state"]))
         happened.update(event["type"] for event in record["events"])
-        mutual = [event for event in without_effects(world, record["events"]) if any(_others(event, names))]
-        between += [(turn, event) for event in mutual]
-        texts.append(_turn_text(world, names, mutual, before, record, most))
+        mutual = [event for event in without_effects(world, record["events"]) if any(named_in(event, names))]
+        read(turn, mutual)
+        to_others = [event for event in mutual if event["type"] != MESSAGE]
+        texts.append(_turn_text(world, [event for _, event in landmarks], to_others, before, record, most))
         before = record["state"]
     failed = _failed(store, run)
     moments = _key_moments(store, run, names, marks, scores)
@@ -103,7 +115,6 @@ def story_of(store: Store, run: Run, names: Collection[str]) -> Story:
         marks,
         scores,
         failed,
-        between,
         happened,
     )
 
@@ -224,35 +235,25 @@ REFUSED = {"drops": "rejection", "mends": "correction"}
 
 def _turn_text(  # noqa: PLR0913, PLR0917  what is known of a turn
     world: AnyWorld,
-    names: Collection[str],
-    mutual: Sequence[PlainRecord],
+    landmarks: Sequence[PlainRecord],
+    to_others: Sequence[PlainRecord],
     before: JsonObject,
     record: PlainRecord,
     most: int,
 ) -> _TurnText:
-    """Tell who did what to whom in a turn: what a reader looks for, else what was done to others (`mutual`).
+    """Tell who did what to whom in a turn: what a reader looks for, else what was done to others.
 
     Where nobody did anything to anybody, events are counted by type. Then comes of whom what is held has
     changed, and the number of rejections and corrections. Nothing is new if the same landmarks occur as
     before, or else the same types of things between the same agents, or else the same types of events.
     """
     types = Counter(event["type"] for event in record["events"])
-    deeds = [event for _, event in landmarks_among(world, record["events"])]
-    sign: Hashable = frozenset(map(str, deeds))
-    if not deeds:
-        deeds = [event for event in mutual if event["type"] != MESSAGE]
-        sign = frozenset((event["agent"], event["type"], *_others(event, names)) for event in deeds)
+    sign: Hashable = frozenset(map(str, landmarks))
+    sign = sign or frozenset(tuple(v for v in event.values() if isinstance(v, str)) for event in to_others)
     refused = [counted(len(record[part]), what) for part, what in REFUSED.items() if record[part]]
     besides = (*_changes(world, before, record["state"]), *refused)
-    words = "; ".join(_in_words(world, record["events"], deeds, most)) or counts(types)
+    words = "; ".join(_in_words(world, record["events"], landmarks or to_others, most)) or counts(types)
     return _TurnText(tuple(filter(None, [words, *besides])), (sign or frozenset(types), besides))
-
-
-def _others(event: PlainRecord, names: Collection[str]) -> Iterator[str]:
-    """Yield whom an event names besides its agent."""
-    for role, other in event.items():
-        if isinstance(other, str) and other in names and role not in {"type", "agent"}:
-            yield other
 
 
 def _in_words(
@@ -296,3 +297,11 @@ def _folded(
             first = lines.pop().first if is_folded else turn
             lines.append(Line(first, turn, (AS_BEFORE if is_same else MUCH_AS_BEFORE,), {}))
     return lines
+
+
+def lines_near(lines: Sequence[Line], turn: int, most: int = MAX_LINES) -> Sequence[Line]:
+    """Return the lines of turns that have ended: all, or of a long story those around a turn."""
+    ended = [line for line in lines if line.words]
+    at = next((place for place, line in enumerate(ended) if line.last >= turn), 0)
+    first = max(0, min(at - most // 2, len(ended) - most))
+    return ended[first : first + most]

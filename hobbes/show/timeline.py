@@ -206,7 +206,7 @@ class _Columns:
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
-                f"{(turn + 0.5) * self.columns / self.turns:.2f},{98 - (figure - least) * scale:.1f}"
+                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{98 - (figure - least) * scale:.1f}"
                 for turn, figure in line.items()
                 if turn in wanted
             ]

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
@@ -51,13 +50,12 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run, *, first: int = 0, most: int | None = None) -> list[Card]:
+def overview(store: Store, run: Run) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
 
-    The lines are those of `most` turns from the first; without them, of all. The last line may be of a turn
-    that has calls and has not ended: it has no digest.
+    The last line may be of a turn that has calls and has not ended: it has no digest.
     """
-    return [_line(turn) for turn in islice(turns_so_far(store, run, first), most)]
+    return [_line(turn) for turn in turns_so_far(store, run)]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
@@ -135,24 +133,26 @@ class TurnSoFar(NamedTuple):
     decisions: Sequence[Decision]
 
 
-def turns_so_far(store: Store, run: Run, first: int = 0) -> Iterator[TurnSoFar]:
-    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one."""
+def turns_so_far(store: Store, run: Run) -> Iterator[TurnSoFar]:
+    """Yield the turns; the last one may not have ended. Raise DamagedError at a damaged one."""
     decided: dict[int, list[Decision]] = {}
-    for decision in store.calls.decisions(run.id, first=first):
+    for decision in store.calls.decisions(run.id):
         decided.setdefault(decision.turn, []).append(decision)
-    last = first - 1
-    for turn in store.turns.of(run, first):
-        last = turn.turn
-        yield TurnSoFar(last, turn.record, turn.digest, decided.get(last, []))
-    for number in sorted(decided):
-        if number > last:
-            yield TurnSoFar(number, None, None, decided[number])
+    for turn in store.turns.of(run):
+        yield TurnSoFar(turn.turn, turn.record, turn.digest, decided.pop(turn.turn, []))
+    for number, decisions in sorted(decided.items()):
+        yield TurnSoFar(number, None, None, decisions)
 
 
 def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield whom an event names besides its agent, each behind the field that names it."""
-    for role, other in event.facts.items():
-        if isinstance(other, str) and other in names:
+    return named_in(event.facts, names)
+
+
+def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the same of an event as JSON."""
+    for role, other in event.items():
+        if isinstance(other, str) and other in names and role not in {"type", "agent"}:
             yield role, other
 
 

@@ -28,10 +28,10 @@ class Marks(NamedTuple):
     rejections: Counter[TurnOfAgent]
     landmarks: dict[str, Counter[TurnOfAgent]]
 
-    def add(self, world: AnyWorld, turn: int, record: PlainRecord) -> None:
+    def add(self, turn: int, record: PlainRecord, landmarks: Iterable[tuple[Landmark, PlainRecord]]) -> None:
         """Add what is in the next turn."""
         self.rejections.update((turn, drop["agent"]) for drop in record["drops"])
-        for mark, event in landmarks_among(world, record["events"]):
+        for mark, event in landmarks:
             self.landmarks[mark.name][turn, event["agent"]] += 1
 
 
@@ -44,7 +44,7 @@ def marks_in(store: Store, run: Run) -> Marks:
     """Return what is in the turns of a run. Raise DamagedError at a damaged turn."""
     found = no_marks(run.world)
     for turn, record in plain_records(store, run):
-        found.add(run.world, turn, record)
+        found.add(turn, record, landmarks_among(run.world, record["events"]))
     return found
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from hobbes.play.start import RunOptions
 from hobbes.show.exports import export
+from hobbes.show.story import story_of
 from hobbes.show.web.server import server
 from hobbes.store.home import open_store
 from hobbes.store.recorded_run import Run
@@ -34,6 +35,8 @@ class Shown:
     url: str
     runs: dict[str, Run]
     captures: list[int]
+    moments: list[int]
+    """The key moments of the run of mining."""
     folder: Path
 
     def at(self, address: str, **options: object) -> Page:
@@ -58,9 +61,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             "select distinct turn from events where run = ? and event ->> '$.result' = 'captured' order by 1"
         )
         captures = [turn for (turn,) in opened.db.conn.execute(sql, [runs["mining"].id])]
+        moments = [*story_of(opened, runs["mining"], runs["mining"].setting.agents).moments]
         export(opened, runs["mining"], "html", folder)
     with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
-        yield Shown(browser, url, runs, captures, folder)
+        yield Shown(browser, url, runs, captures, moments, folder)
 
 
 def is_at(page: Page, turn: int) -> None:
@@ -79,13 +83,13 @@ def move_to(page: Page, turn: int) -> None:
 def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Shown, place: str) -> None:
     run = shown.runs["mining"].id
     page = shown.at(run if place == "served" else (shown.folder / "index.html").as_uri())
-    is_at(page, TURNS - 1)
+    is_at(page, shown.moments[0])
     page.evaluate("window.same = true")
     page.get_by_label("turn", exact=True).focus()
     for key, turn in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         page.keyboard.press(key)
         is_at(page, turn)
-        assert page.evaluate("location.hash") == f"#{turn}"
+        assert page.evaluate("location.hash") == ("" if turn == shown.moments[0] else f"#{turn}")
         assert f"turn {turn}:" in (page.locator("svg.board").get_attribute("aria-label") or "")
     move_to(page, 5)
     page.mouse.down()
@@ -95,6 +99,8 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.mouse.up()
     page.keyboard.press("End")
     is_at(page, TURNS - 1)
+    page.locator(f".moments [data-first='{shown.moments[0]}']").click()
+    is_at(page, shown.moments[0])
     assert not page.evaluate("location.hash")
     page.evaluate("location.hash = '#4'")
     is_at(page, 4)
@@ -103,6 +109,40 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.wait_for_url(re.compile(r".*/4[-/]miner-02(\.html)?$"))
     page.get_by_title("up to the run, at this turn").click()
     is_at(page, 4)
+    page.close()
+
+
+def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    assert len(shown.moments) > 2
+    for turn in [*shown.moments[1:], shown.moments[0]]:
+        page.keyboard.press("n")
+        is_at(page, turn)
+    page.close()
+
+
+def test_the_story_marks_the_turn_that_is_shown_and_a_click_on_a_line_goes_there(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['mining'].id}#3")
+    marked = page.locator(".story [aria-current]")
+    expect(marked).to_have_count(1)
+    for turn in (5, 2):
+        line = page.locator(f".story [data-first='{turn}']")
+        line.click()
+        is_at(page, turn)
+        expect(line).to_have_attribute("aria-current", "true")
+        expect(marked).to_have_count(1)
+    page.close()
+
+
+def test_the_part_of_a_long_story_around_a_turn_is_loaded(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hobbes.show.web.run_pages.MAX_LINES", 3)
+    page = shown.at(f"{shown.runs['mining'].id}?turn=1")
+    assert page.locator(".story li").count() == 3
+    page.locator("[data-go=last]").click()
+    expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
+    assert page.locator(".story li").count() == 3
     page.close()
 
 
@@ -143,8 +183,8 @@ def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Sho
     assert page.locator(".of-graph:visible polyline").count() == 4
     assert page.locator("svg.board").is_visible()
     assert not page.locator("[data-go=play]").is_visible()
-    page.locator(".turns").get_by_role("link", name="2", exact=True).click()
-    page.wait_for_url("**?first=2#2")
+    page.locator(".story [data-first='2']").click()
+    page.wait_for_url("**?turn=2")
     assert page.locator("svg.board").is_visible()
     page.close()
 
@@ -162,7 +202,7 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
 def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     """Also an agent whose deeds have no target tells them."""
     run = shown.runs["mining"]
-    page = shown.at(run.id)
+    page = shown.at(f"{run.id}#{TURNS - 1}")
     is_at(page, TURNS - 1)
     players = [spec.removeprefix("policy:") for spec in run.models.values()]
     assert page.locator(".who small").all_text_contents() == players

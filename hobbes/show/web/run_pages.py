@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from time import monotonic
@@ -19,10 +19,10 @@ from hobbes.prove.word_diff import whole_word_diff
 from hobbes.show import trace
 from hobbes.show.boards import Cards, board_svg, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
-from hobbes.show.judgements import judgements
+from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
-from hobbes.show.story import REFUSED, Line, Story, story_of
+from hobbes.show.story import MAX_LINES, REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
 from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
@@ -34,9 +34,6 @@ from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
-
-MAX_LINES = 500
-"""How many lines of its story the page of a run has at most."""
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:
@@ -54,11 +51,6 @@ class RunPages(Pages):
     def looks(self) -> Looks:
         """The look of everybody who was asked in the run."""
         return looks_in(self.store, self.run)
-
-    @cached_property
-    def story(self) -> Story:
-        """What happened in the turns."""
-        return story_of(self.store, self.run, self.looks)
 
     @cached_property
     def _turns(self) -> Mapping[str, list[int]]:
@@ -84,12 +76,16 @@ class RunPages(Pages):
         By default, it is the first key moment or, while the run is played, the last turn. Raise MissingError
         if there is no such turn.
         """
-        began, run = monotonic(), self.run
+        began, run, sums = monotonic(), self.run, DeedSums(self.run.world, self.looks)
         if turn is not None:
             stored_turn(self.store, run, turn)
         is_played = run.status not in AT_REST and self.store.is_played(run.id)
         reloads = self.live and turn is None and is_played
-        first = run.turns - 1 if is_played else next(iter(self.story.moments), 0)
+        judged = run.turns - 1 if turn is None else turn
+        story = story_of(
+            self.store, run, self.looks, lambda at, events: sums.add(events if at <= judged else ())
+        )
+        first = run.turns - 1 if is_played else next(iter(story.moments), 0)
         shown = first if turn is None else turn
         row = self.store.runs.row(run.id)
         return self._of_run(
@@ -99,15 +95,18 @@ class RunPages(Pages):
             error=row["error"],
             people={one.agent: self.command("answer", run.id, "--agent", one.agent) for one in run.questions},
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
-            story=self.story,
-            story_lines=self._lines(shown),
-            timeline=timeline(self.store, run, self.looks, self.story),
+            story=story,
+            story_lines=lines_near(story.lines, shown, MAX_LINES if self.live else run.turns),
+            timeline=timeline(self.store, run, self.looks, story),
+            judged=judgements(self.store, run, self.looks, sums.by_type(), judged) if run.turns else None,
+            of_two=lambda one, other: self._diary(DiaryQuery(one, other)),
+            failures=self.store.calls.failures(run.id) if any(story.failed.values()) else None,
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
             players=players_of(run, self.looks),
-            **self._results(turn),
+            **self._results(),
             now=now_in(self.store, run) if reloads else None,
             reload=reload_after(monotonic() - began) if reloads else None,
             unfinished=self._unfinished() if turn is None and not is_played else "",
@@ -121,22 +120,12 @@ class RunPages(Pages):
         has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
         return Markup(self.moment(run.turns) if has_calls else "")  # noqa: S704  a template's
 
-    def _lines(self, turn: int) -> Sequence[Line]:
-        """Return the lines of the story that the page has: all, or of a long one those around a turn."""
-        lines = [line for line in self.story.lines if line.words]
-        at = next((place for place, line in enumerate(lines) if line.last >= turn), 0)
-        first = max(0, min(at - MAX_LINES // 2, len(lines) - MAX_LINES))
-        return lines[first : first + MAX_LINES]
-
-    def _results(self, turn: int | None) -> dict[str, Any]:
-        """Return what stands below the timeline of the run: its failed calls, measures and settings."""
+    def _results(self) -> dict[str, Any]:
+        """Return the results of the run that stand below its timeline, and its settings."""
         run = self.run
         counts, measures = self.store.figures.counts, self.store.figures.measures_with_counts(run.id)
         columns = 4 if any(failed for *_, failed in measures) else 2  # else nobody needs to know of how many
         return {
-            "judged": judgements(self.store, run, self.looks, self.story, turn) if run.turns else None,
-            "of_two": lambda one, other: self._diary(DiaryQuery(one, other)),
-            "failures": self.store.calls.failures(run.id) if any(self.story.failed.values()) else None,
             "refused": {what: counts(run.id, table, "code") for table, what in REFUSED.items()},
             "usd": self.store.figures.spent(run).usd,
             "config": run.setting.config.model_dump(mode="json"),

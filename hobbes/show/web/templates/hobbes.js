@@ -21,7 +21,7 @@
   }
 
   // Mark the line of the story with this turn, and scroll to it there; the page stays where it is.
-  function tell(turn) {
+  function markLine(turn) {
     for (const line of all("[data-first]")) {
       const here = Number(line.dataset.first) <= turn && turn <= Number(line.dataset.last);
       if (here) line.setAttribute("aria-current", "true");
@@ -49,13 +49,21 @@
       main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
       main.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
       for (const plot of all(".graph", section)) plot.dataset.turn = wanted;
-      tell(wanted);
+      markLine(wanted);
       range.value = wanted;
     }
 
     async function get(turn) {
       const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
       return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
+    }
+
+    // The page has only a part of a long story: get the one around a turn.
+    async function readOn(turn) {
+      const page = await served(`${section.dataset.run}?turn=${turn}`).catch(() => "");
+      const part = new DOMParser().parseFromString(page, "text/html").querySelector(".story");
+      if (part) section.querySelector(".story").replaceWith(part);
+      markLine(turn);
     }
 
     async function go(turn) {
@@ -72,6 +80,7 @@
         shown = next;
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
       }
+      if (!section.querySelector(".story [aria-current]")) await readOn(shown);
       busy = false;
       const hash = wanted === from ? "" : `#${wanted}`;
       history.replaceState(null, "", hash || location.pathname + location.search);
