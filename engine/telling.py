@@ -106,7 +106,8 @@ class Telling(Generic[I]):
     codes          what each code of a rejection or correction means; the rules, and an observer's, give no
                    other. Those of reading are in `engine.answer`, those of reflections in `engine.reflection`
     deeds          how the events of each type are told, the most important type first. A type that is the
-                   cause of another one is told together with the events that it caused
+                   cause of another one is told together with the events that it caused. Events that are told
+                   in no words are left out
     causes         the types of events that only say why another event of the same agent happened, each with
                    the type of that one; a trace tells both as one deed
     called         what an event of a type that is a cause is called, such as `missed high five`
@@ -177,7 +178,7 @@ class Telling(Generic[I]):
             tell = self.deeds.get(kind, in_plain_words) if is_known else in_plain_words
             more = self.more(of_kind, of_turn) if is_known else ""
             told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
-        return told
+        return [done for done in told if done.words]
 
 
 def in_plain_words(events: Sequence[Event]) -> str:

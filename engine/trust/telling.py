@@ -101,9 +101,8 @@ ENDS = {
     "won": "won the game",
     "lost": "lost the game",
     "drawn": "drew the game",
-    "timed out": "ran out of turns",
 }
-"""How a game ends for an agent."""
+"""How a game ends for an agent; that all its turns were played is said of the game alone."""
 
 SEEN = {
     "high_five": "high fived {you}",
@@ -231,7 +230,7 @@ TELLING = Telling(
         "leave": lambda events: f"left its alliance with {_targets(events)}",
         "shock": shocked,
         "death": lambda _: "has no sats left",
-        "end": lambda events: ENDS[str(events[0].facts["result"])],
+        "end": lambda events: ENDS.get(str(events[0].facts["result"]), ""),
     },
     causes={"miss": "attack"},
     called={"miss": "missed high five"},

@@ -67,7 +67,6 @@ class Lane:
     name: str
     meaning: str
     total: int
-    turns: tuple[int, ...]
     svg: Markup
 
 
@@ -80,11 +79,6 @@ class Timeline:
     lanes: tuple[Lane, ...]
     ticks: tuple[tuple[int, str], ...]
     """Turns to be named below the graph, and how far to the right each lies."""
-
-    @property
-    def first_choice(self) -> str:
-        """The lane whose marks are jumped to first: the last of those that have any, the world's rarest."""
-        return next((lane.name for lane in reversed(self.lanes) if lane.turns), "")
 
 
 def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | None:
@@ -194,7 +188,7 @@ class _Columns:
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
         heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
-        return Lane(name, meaning or name, sum(there.values()), tuple(there), self.bars(heights, ink))
+        return Lane(name, meaning or name, sum(there.values()), self.bars(heights, ink))
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""

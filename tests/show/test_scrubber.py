@@ -34,7 +34,6 @@ class Shown:
     browser: Browser
     url: str
     runs: dict[str, Run]
-    captures: list[int]
     moments: list[int]
     """The key moments of the run of mining."""
     folder: Path
@@ -57,14 +56,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             world: played(opened, RunOptions(world, 4, models=models, values={"rounds": TURNS}))
             for world, models in MODELS.items()
         }
-        sql = (
-            "select distinct turn from events where run = ? and event ->> '$.result' = 'captured' order by 1"
-        )
-        captures = [turn for (turn,) in opened.db.conn.execute(sql, [runs["mining"].id])]
         moments = [*story_of(opened, runs["mining"], runs["mining"].setting.agents).moments]
         export(opened, runs["mining"], "html", folder)
     with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
-        yield Shown(browser, url, runs, captures, moments, folder)
+        yield Shown(browser, url, runs, moments, folder)
 
 
 def is_at(page: Page, turn: int) -> None:
@@ -118,6 +113,8 @@ def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(sh
     for turn in [*shown.moments[1:], shown.moments[0]]:
         page.keyboard.press("n")
         is_at(page, turn)
+    page.get_by_title("to the next key moment").click()
+    is_at(page, shown.moments[1])
     page.close()
 
 
@@ -159,21 +156,6 @@ def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> No
         is_at(page, turn)
     expect(page.locator("[data-go=play]")).to_have_attribute("aria-pressed", "false")
     assert page.evaluate("window.seen") == list(range(1, TURNS))
-    page.close()
-
-
-def test_buttons_jump_to_the_marks_that_the_world_calls_landmarks(shown: Shown) -> None:
-    page = shown.at(f"{shown.runs['mining'].id}#0")
-    is_at(page, 0)
-    assert page.get_by_label("the kind of marks").input_value() == "capture"
-    before = [turn for turn in shown.captures if turn > 0]
-    for turn in before:
-        page.locator("[data-jump='1']").click()
-        is_at(page, turn)
-    page.locator("[data-jump='1']").click()
-    is_at(page, before[-1])
-    page.locator("[data-jump='-1']").click()
-    is_at(page, shown.captures[-2])
     page.close()
 
 

@@ -11,7 +11,6 @@ from hobbes.play.start import RunOptions, begin
 from hobbes.show.palette import looks_in
 from hobbes.show.story import story_of
 from hobbes.show.timeline import LINES_HIGH, Timeline, timeline
-from hobbes.show.web.run_pages import RunPages
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import WORLDS
@@ -63,7 +62,7 @@ def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> 
     assert any(counted[mark.name] for mark in run.world.telling.landmarks)
     for lane in found.lanes[1:]:
         places = counted.pop(lane.name)
-        assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
+        assert lane.total == len(places)
         assert bars(lane.svg).keys() == {turn for turn, _ in places}
     assert not counted
 
@@ -109,10 +108,3 @@ def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(op
     assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
     unplayed = begin(opened, RunOptions("mining"))
     assert timeline(opened, unplayed, {}, story_of(opened, unplayed, {})) is None
-
-
-@pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
-def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
-    run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
-    page = RunPages(opened, lambda *_, **__: "", live=True, run=run).at_a_turn()
-    assert page.count("data-jump=") == 2 * marked

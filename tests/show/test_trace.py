@@ -165,7 +165,6 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     assert [one for one in diary if "thought" not in one] == [
         "●unit-a's first miss: turn 0",
         f"0 ●unit-a did {missed.format('■unit-b')}",
-        "0 ●unit-a did ran out of turns",
         f"0 ■unit-b did {missed.format('●unit-a')}",
     ]
 

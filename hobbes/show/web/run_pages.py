@@ -105,7 +105,6 @@ class RunPages(Pages):
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
-            players=players_of(run, self.looks),
             **self._results(),
             now=now_in(self.store, run) if reloads else None,
             reload=reload_after(monotonic() - began) if reloads else None,

@@ -38,7 +38,6 @@
     const moment = document.querySelector("#moment");
     const range = section.querySelector("[type=range]");
     const play = section.querySelector('[data-go="play"]');
-    const kind = section.querySelector("select");
     const from = Number(section.dataset.shown);
     let shown = from;
     let wanted = from;
@@ -107,13 +106,6 @@
       }, 1000);
     }
 
-    function jump(way) {
-      const lane = all("[data-lane]", section).find((one) => one.dataset.lane === kind.value);
-      const marks = lane.dataset.marks.split(" ").map(Number);
-      const found = way > 0 ? marks.find((turn) => turn > wanted) : marks.findLast((turn) => turn < wanted);
-      if (found !== undefined) go(found);
-    }
-
     function nextMoment() {
       const moments = all(".moments [data-first]").map((one) => Number(one.dataset.first));
       go(moments.find((turn) => turn > wanted) ?? moments[0]);
@@ -147,10 +139,9 @@
       });
     }
     range.addEventListener("input", () => go(Number(range.value)));
-    const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle };
+    const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle, moment: nextMoment };
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
-    for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
     const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
