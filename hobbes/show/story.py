@@ -34,9 +34,6 @@ AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
 MAX_DEEDS, MAX_DEEDS_OF_TURN = 500, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
 
-MAX_LINES = 200
-"""How many lines of its story the page of a run has at most."""
-
 MAX_SCORES = 4
 """How many different scores are told; of more, the highest, and between what the others lie."""
 
@@ -173,10 +170,12 @@ def _key_moments(
     scores: Mapping[int, Mapping[str, int]],
 ) -> dict[int, list[str]]:
     """Return what a reader should look at, by turn."""
+    if not run.turns:
+        return {}
     moments = [*_firsts(run.world, names, marks), *_fall(store, run), *_lead(scores)]
-    moments += [(run.turns - 1, "last turn" if run.status == "finished" else "last turn so far")]
+    moments.append((run.turns - 1, "last turn" if run.status == "finished" else "last turn so far"))
     by_turn = defaultdict[int, list[str]](list)
-    for turn, words in sorted(moments[: None if run.turns else 0], key=lambda moment: moment[0]):
+    for turn, words in sorted(moments, key=lambda moment: moment[0]):
         by_turn[turn].append(words)
     return dict(by_turn)
 
@@ -210,7 +209,7 @@ def _lead(scores: Mapping[int, Mapping[str, int]]) -> Iterator[tuple[int, str]]:
 
     If all have the same score, nobody leads.
     """
-    leaders = _leaders(scores[len(scores) - 1]) if scores else []
+    leaders = _leaders(scores[len(scores) - 1])
     changes = (turn for turn in range(len(scores) - 1, 0, -1) if _leaders(scores[turn - 1]) != leaders)
     if leaders and (turn := next(changes, 0)):
         yield turn, f"{few(leaders)} {'takes' if len(leaders) == 1 else 'share'} the lead"
@@ -299,8 +298,8 @@ def _folded(
     return lines
 
 
-def lines_near(lines: Sequence[Line], turn: int, most: int = MAX_LINES) -> Sequence[Line]:
-    """Return the lines of turns that have ended: all, or of a long story those around a turn."""
+def lines_near(lines: Sequence[Line], turn: int, most: int) -> Sequence[Line]:
+    """Return the lines of turns that have ended: of more than `most`, those around a turn."""
     ended = [line for line in lines if line.words]
     at = next((place for place, line in enumerate(ended) if line.last >= turn), 0)
     first = max(0, min(at - most // 2, len(ended) - most))

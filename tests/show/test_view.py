@@ -18,6 +18,7 @@ from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
+from hobbes.show.story import story_of
 from hobbes.show.timeline import MAX_POINTS, sample
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, reload_after
@@ -197,6 +198,32 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
     ended = mining(opened)
     with opened.playing(ended.id):  # by a process that does something else with it
         assert reloading not in pages.get(f"/{ended.id}").text
+
+
+def test_a_page_opens_at_the_first_key_moment_and_at_the_last_turn_while_the_run_is_played(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    first, *_, last = story_of(opened, run, run.setting.agents).moments
+    assert first < last == run.turns - 1
+    assert f'data-shown="{first}"' in pages.get("/last").text
+    opened.db.execute("update runs set status = 'unfinished'")
+    assert f'data-shown="{first}"' in pages.get("/last").text
+    with opened.playing(run.id):
+        assert f'data-shown="{last}"' in pages.get("/last").text
+
+
+def test_a_page_begins_with_what_happened_and_has_no_column_of_zeros(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    page = pages.get("/last").text
+    text = re.sub(r"<b class=.*?</b>\xa0|<[^>]+>", "", unescape(page.partition("<h1>")[2]))
+    story = story_of(opened, run, run.setting.agents)
+    order = [" ".join(story.sentences), *(f"turn {turn}: " for turn in story.moments), "finished, 4 turns"]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert '<th scope="col">value</th></tr>' in page
 
 
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:

@@ -22,7 +22,7 @@ from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_
 from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
-from hobbes.show.story import MAX_LINES, REFUSED, lines_near, story_of
+from hobbes.show.story import REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
 from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
@@ -34,6 +34,10 @@ from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
+
+
+MAX_LINES = 200
+"""How many lines of its story the page of a run has at most."""
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:
