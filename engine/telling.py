@@ -3,6 +3,7 @@
 All of it follows from the record. Nothing that is told here is stored, and no agent is sent it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -20,8 +21,8 @@ Deed: TypeAlias = Callable[[Sequence[Event]], str]
 """Tells the events of one type that one agent caused in a turn, in the past tense and without its name."""
 
 
-Counts: TypeAlias = Mapping[str, int]
-"""How often things occurred, by their names; a Counter, which has 0 for all else."""
+Counts: TypeAlias = Counter[str]
+"""How often things occurred, by their names."""
 
 
 class Heard(NamedTuple):

@@ -1,5 +1,6 @@
 """The story of a run: what happened in a few sentences, its key moments, and a line for each turn."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -159,11 +160,10 @@ def test_a_world_without_facets_tells_its_length_and_scores(opened: Store) -> No
 def test_a_world_with_landmarks_alone_tells_their_numbers(opened: Store) -> None:
     run = mining(opened)
     plain = replace(run, world=replace(run.world, telling=replace(run.world.telling, in_short=None)))
-    numbers = {name: of_one.total() for name, of_one in shown(opened, run).marks.landmarks.items()}
+    landmarks = shown(opened, run).marks.landmarks
+    numbers = Counter({name: places.total() for name, places in landmarks.items()})
     assert shown(opened, plain).sentences[0] == in_numbers(numbers, {"raid": "raid", "capture": "capture"})
-    assert in_numbers({"raid": 0, "capture": 1}, {"raid": "raid", "capture": "capture"}) == (
-        "No raids, 1 capture."
-    )
+    assert in_numbers(Counter(capture=1), {"raid": "raid", "capture": "capture"}) == ("No raids, 1 capture.")
 
 
 def test_a_run_without_turns_has_no_story(opened: Store) -> None:
