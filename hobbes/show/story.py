@@ -31,7 +31,7 @@ from hobbes.store.recorded_run import Run
 AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
 """What is told of turns in which nothing new happened: the same, or the same in other numbers."""
 
-MAX_DEEDS, MAX_DEEDS_OF_TURN = 500, 5
+MAX_DEEDS, MAX_DEEDS_OF_TURN = 250, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
 
 MAX_SCORES = 4
