@@ -21,7 +21,6 @@ from hobbes.prove.word_diff import CHANGE, whole_word_diff
 from hobbes.show.terminal import cell_of_json, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
-from hobbes.store.figures import failures_among
 from hobbes.store.history import (
     intents_of,
     memories_before,
@@ -75,7 +74,7 @@ class Headline(NamedTuple):
     tokens: Mapping[str, int | None]
     """As `Figures.tokens` returns them."""
     failures: Mapping[str, Any]
-    """As `failures_among` returns them."""
+    """As `Calls.failures` returns them."""
     rejected: int
     """How many parts of answers were rejected."""
     corrected: int
@@ -103,7 +102,7 @@ class Headline(NamedTuple):
 
 def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
-    failures = failures_among(store.calls.counts(run.id))
+    failures = store.calls.failures(run.id)
     row = store.runs.row(run.id)
     counts = row if run.status == "finished" else store.turns.counts(run.id)
     ended = f": {row['ending']}" if row["ending"] else ""

@@ -104,7 +104,6 @@ class RunPages(Pages):
             timeline=timeline(self.store, run, self.looks, story),
             judged=judgements(self.store, run, self.looks, sums.by_type(), judged) if run.turns else None,
             of_two=lambda one, other: self._diary(DiaryQuery(one, other)),
-            failures=self.store.calls.failures(run.id) if any(story.failed.values()) else None,
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
             shown=shown,
