@@ -1,7 +1,7 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.turn import TurnRecord, question_of
+from hobbes.engine.turn import question_of
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
@@ -52,9 +52,14 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 def overview(store: Store, run: Run) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
 
-    The last line may be of a turn that has calls and has not ended: it has no digest.
+    The last line may be of a turn that has calls and has not ended: it has no digest. Raise DamagedError at a
+    damaged turn.
     """
-    return [_line(turn) for turn in turns_so_far(store, run)]
+    decided = defaultdict[int, list[Decision]](list)
+    for decision in store.calls.decisions(run.id):
+        decided[decision.turn].append(decision)
+    ended = [_line(turn.turn, decided.pop(turn.turn, []), turn) for turn in store.turns.of(run)]
+    return [*ended, *(_line(number, decided[number]) for number in sorted(decided))]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
@@ -123,26 +128,6 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
             raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
 
 
-class TurnSoFar(NamedTuple):
-    """A turn that has begun, with the calls that count in it; record and digest are None before its end."""
-
-    number: int
-    record: TurnRecord | None
-    digest: str | None
-    decisions: Sequence[Decision]
-
-
-def turns_so_far(store: Store, run: Run) -> Iterator[TurnSoFar]:
-    """Yield the turns; the last one may not have ended. Raise DamagedError at a damaged one."""
-    decided: dict[int, list[Decision]] = {}
-    for decision in store.calls.decisions(run.id):
-        decided.setdefault(decision.turn, []).append(decision)
-    for turn in store.turns.of(run):
-        yield TurnSoFar(turn.turn, turn.record, turn.digest, decided.pop(turn.turn, []))
-    for number, decisions in sorted(decided.items()):
-        yield TurnSoFar(number, None, None, decisions)
-
-
 def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield whom an event names besides its agent, each behind the field that names it."""
     return named_in(event.facts, names)
@@ -170,16 +155,18 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def _line(turn: TurnSoFar) -> Card:
-    record = turn.record
+def _line(number: int, decisions: Sequence[Decision], turn: LoggedTurn | None = None) -> Card:
+    drops, mends, events = (
+        (turn.record.drops, turn.record.mends, turn.record.events) if turn else ((), (), ())
+    )
     return {
-        "turn": turn.number,
-        "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
-        "failures": sum(decision.failed for decision in turn.decisions),
-        "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
-        "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
-        "events": dict(Counter(event.type for event in record.events)) if record else {},
-        "digest": turn.digest,
+        "turn": number,
+        "outcomes": dict(Counter(decision.outcome for decision in decisions)),
+        "failures": sum(decision.failed for decision in decisions),
+        "drops": dict(Counter(drop.code for drop in drops)),
+        "mends": dict(Counter(mend.code for mend in mends)),
+        "events": dict(Counter(event.type for event in events)),
+        "digest": turn.digest if turn else None,
     }
 
 
