@@ -23,7 +23,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.trace import check_names, named_by
+from hobbes.show.trace import check_names, named_in
 from hobbes.store.history import events_until
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks
@@ -288,7 +288,7 @@ class _Turn:
 
     def _others(self, event: Event) -> list[str]:
         """Return whom an event names besides its agent."""
-        return [other for _, other in named_by(event, {*self.run.setting.agents, *self.record.intents})]
+        return [other for _, other in named_in(event.facts, {*self.run.setting.agents, *self.record.intents})]
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""

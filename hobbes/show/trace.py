@@ -10,7 +10,6 @@ from hobbes.engine.board import Board
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import question_of
 from hobbes.engine.world import OBSERVER, AnyWorld
@@ -128,13 +127,8 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
             raise MissingError(f"nobody in run {run.id} is called {agent!r}{near}")
 
 
-def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield whom an event names besides its agent, each behind the field that names it."""
-    return named_in(event.facts, names)
-
-
 def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the same of an event as JSON."""
+    """Yield whom an event, or what it says, names besides its agent, each behind the field that names it."""
     for role, other in event.items():
         if isinstance(other, str) and other in names and role not in {"type", "agent"}:
             yield role, other

@@ -10,7 +10,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hobbes.engine.record import Event
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
@@ -240,9 +239,11 @@ class RunPages(Pages):
         looks, agent = self.looks, card["agent"]
         if not self.live or agent not in looks:
             return {}
-        events = [Event.from_json(event) for event in card.get("events", ())]
+        events = card.get("events", ())
         named = {
-            name for event in events for name in (event.agent, *dict(trace.named_by(event, looks)).values())
+            name
+            for event in events
+            for name in (event["agent"], *dict(trace.named_in(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
         return {other: self._diary(DiaryQuery(agent, other), card["turn"]) for other in others}
