@@ -29,7 +29,7 @@ from hobbes.store.marked_turns import (
 from hobbes.store.recorded_run import Run
 
 AS_BEFORE, MUCH_AS_BEFORE = "as before", "much as before"
-"""What is told of turns in which nothing new happened: the same, or the same in other numbers."""
+"""What is told of turns in which nothing new happened: the same, or the same in other numbers and places."""
 
 MAX_DEEDS, MAX_DEEDS_OF_TURN = 250, 5
 """How many deeds are told of a run, about, and of a turn at most: a long run is told in less detail."""
@@ -243,15 +243,15 @@ def _turn_text(  # noqa: PLR0913, PLR0917  what is known of a turn
     """Tell who did what to whom in a turn: what a reader looks for, else what was done to others.
 
     Where nobody did anything to anybody, events are counted by type. Then comes of whom what is held has
-    changed, and the number of rejections and corrections. Nothing is new if the same landmarks occur as
-    before, or else the same types of things between the same agents, or else the same types of events.
+    changed, and the number of rejections and corrections. Nothing is new if the same agents did the same to
+    the same others with the same results, in whatever number, or if there are only events of the same types.
     """
     types = Counter(event["type"] for event in record["events"])
-    sign: Hashable = frozenset(map(str, landmarks))
-    sign = sign or frozenset(tuple(v for v in event.values() if isinstance(v, str)) for event in to_others)
+    deeds = landmarks or to_others
+    sign = frozenset(tuple(fact for fact in deed.values() if isinstance(fact, str | bool)) for deed in deeds)
     refused = [counted(len(record[part]), what) for part, what in REFUSED.items() if record[part]]
     besides = (*_changes(world, before, record["state"]), *refused)
-    words = "; ".join(_in_words(world, record["events"], landmarks or to_others, most)) or counts(types)
+    words = "; ".join(_in_words(world, record["events"], deeds, most)) or counts(types)
     return _TurnText(tuple(filter(None, [words, *besides])), (sign or frozenset(types), besides))
 
 
