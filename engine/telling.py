@@ -3,16 +3,26 @@
 All of it follows from the record. Nothing that is told here is stored, and no agent is sent it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from hobbes.engine.board import join_names
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import MESSAGE, Event, Json, JsonObject
 
 I = TypeVar("I")  # noqa: E741  a world's intent
 
+MAX_NAMED = 3
+"""How many agents are named; of more, the number is told."""
+
 Deed: TypeAlias = Callable[[Sequence[Event]], str]
 """Tells the events of one type that one agent caused in a turn, in the past tense and without its name."""
+
+
+Counts: TypeAlias = Counter[str]
+"""How often things occurred, by their names."""
 
 
 class Heard(NamedTuple):
@@ -97,7 +107,8 @@ class Telling(Generic[I]):
     codes          what each code of a rejection or correction means; the rules, and an observer's, give no
                    other. Those of reading are in `engine.answer`, those of reflections in `engine.reflection`
     deeds          how the events of each type are told, the most important type first. A type that is the
-                   cause of another one is told together with the events that it caused
+                   cause of another one is told together with the events that it caused. Events that are told
+                   in no words are left out
     causes         the types of events that only say why another event of the same agent happened, each with
                    the type of that one; a trace tells both as one deed
     called         what an event of a type that is a cause is called, such as `missed high five`
@@ -107,6 +118,10 @@ class Telling(Generic[I]):
     between        what a table of all pairs of agents counts of the events of each type in which one names
                    another, such as `how often the row raided the column`
     landmarks      the events that a reader of a run looks for, the most important one first
+    in_short(counts, first, now)
+                   what happened in a run, in at most two sentences: by how often each landmark and each other
+                   type of event occurred, the first turn, and the state now. By default, it is the number of
+                   the landmarks
     knew(view)     what a view told its agent that mattered
     in_truth(state, agent)
                    for each other one that the agent saw do something else to it in the last turn, what that
@@ -127,6 +142,7 @@ class Telling(Generic[I]):
     more: Callable[[Sequence[Event], Sequence[Event]], str] = lambda _events, _of_turn: ""
     between: Mapping[str, str] = field(default_factory=dict)
     landmarks: tuple[Landmark, ...] = ()
+    in_short: Callable[[Counts, PlayedTurn[Any, I], Any], Sequence[str]] | None = None
     knew: Callable[[Mapping[str, Any]], Knew] = lambda _: Knew()
     in_truth: Callable[[Any, str], Mapping[str, str]] = lambda _state, _agent: {}
     meant: Callable[[I], Sequence[str]] = lambda _: ()
@@ -163,7 +179,7 @@ class Telling(Generic[I]):
             tell = self.deeds.get(kind, in_plain_words) if is_known else in_plain_words
             more = self.more(of_kind, of_turn) if is_known else ""
             told.append(Done(kind, f"{tell(of_kind)}{more}", of_kind))
-        return told
+        return [done for done in told if done.words]
 
 
 def in_plain_words(events: Sequence[Event]) -> str:
@@ -174,7 +190,28 @@ def in_plain_words(events: Sequence[Event]) -> str:
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
     """Return a number with the word for what is counted: `1 plot`, `3 plots`, `2 misses`, `1,000 plots`."""
-    return f"{n:,} {thing if n == 1 else things or (f'{thing}es' if thing.endswith('s') else f'{thing}s')}"
+    return f"{n:,} {thing if n == 1 else things or several(thing)}"
+
+
+def several(thing: str) -> str:
+    """Return the plural of a word: `plots`, `misses`."""
+    return f"{thing}es" if thing.endswith("s") else f"{thing}s"
+
+
+def in_numbers(counts: Counts, things: Mapping[str, str]) -> str:
+    """Return how often things occurred, in a sentence: the first one in any case, the others if they did.
+
+    `things` has the word for each by its name in `counts`.
+    """
+    first, *_ = things
+    none = [] if counts[first] else [f"No {several(things[first])}"]
+    told = [counted(counts[name], thing) for name, thing in things.items() if counts[name]]
+    return f"{', '.join([*none, *told])}."
+
+
+def few(agents: Sequence[str]) -> str:
+    """Return agents by their names, or their number if they are many."""
+    return join_names(agents) if len(agents) <= MAX_NAMED else counted(len(agents), "agent")
 
 
 def all_of(n: int, thing: str) -> str:

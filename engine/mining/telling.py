@@ -1,15 +1,18 @@
 """mining in words: what miners did, what a view told one, and what one wanted to do."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from hobbes.engine.board import join_names
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.mining.actions import Action
 from hobbes.engine.mining.rules import EVENTS, plot_of
+from hobbes.engine.mining.state import State
 from hobbes.engine.mining.validation import CODES, Intent, acts
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, said
+from hobbes.engine.telling import Befell, Counts, Heard, Knew, Landmark, Standing, Telling, counted, few, said
 
 MAX_NAMED = 10
 """How many plots are named; if there are more, their number is told."""
@@ -189,6 +192,32 @@ def _ordered(kind: str, actions: Sequence[Action]) -> str:
     return f"mine {plots([action.cell for action in actions])} with {stamina} stamina"
 
 
+def in_short(counts: Counts, first: PlayedTurn[State, Intent], now: State) -> list[str]:
+    """Tell how many raids succeeded, and who owns what."""
+    raids, captures = counts["raid"], counts["capture"]
+    succeeded = f"{ {0: 'none', raids: 'all'}.get(captures, f'{captures:,}') } succeeded"
+    if raids == 1:
+        succeeded = "which succeeded" if captures else "which failed"
+    return [f"{counted(raids, 'raid')}, {succeeded}." if raids else "No raids.", _owned(first, now)]
+
+
+def _owned(first: PlayedTurn[State, Intent], now: State) -> str:
+    """Tell whether turn 0 decided who owns what, and if not, who owns most."""
+    owned = {plot: owner for plot, owner in now.owner.items() if owner}
+    if not owned:
+        return "Nobody owns a plot."
+    draws: list[tuple[Any, str]] = [(one.subject, one.winner) for one in first.draws if one.event == "claim"]
+    if owned == {(row, column): winner for (row, column), winner in draws}:
+        return "The draws of turn 0 decided who owns what."
+    if now.owner == first.after.owner:
+        return "Each plot has the owner that it had after turn 0."
+    held = Counter(owned.values())
+    most = max(held.values())
+    owners = sorted(agent for agent, n in held.items() if n == most)
+    each = "s {} of {} plots" if len(owners) == 1 else " {} of {} plots each"
+    return f"{few(owners)} own{each.format(most, len(now.owner))}, the most."
+
+
 TELLING = Telling(
     events=EVENTS,
     codes=CODES,
@@ -205,6 +234,7 @@ TELLING = Telling(
     meant=meant,
     acts=acts,
     landmarks=(Landmark("raid", "raid"), Landmark("capture", "raid", {"result": "captured"})),
+    in_short=in_short,
     between={
         "raid": "how often the row raided the column",
         "tax": "gold that raids of the row cost it, which went to the column",

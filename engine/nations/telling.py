@@ -4,13 +4,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hobbes.engine.board import join_names
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.nations import rules, validation
 from hobbes.engine.nations.actions import EVERYBODY
 from hobbes.engine.nations.resolution import EVENTS
+from hobbes.engine.nations.state import State
 from hobbes.engine.nations.validation import Intent
 from hobbes.engine.record import Event
 from hobbes.engine.reflection import WORD_LIMIT_CODES
-from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, said
+from hobbes.engine.telling import (
+    Befell,
+    Counts,
+    Heard,
+    Knew,
+    Landmark,
+    Standing,
+    Telling,
+    counted,
+    in_numbers,
+    said,
+)
 
 
 def attacked(events: Sequence[Event]) -> str:
@@ -106,6 +119,16 @@ def meant(intent: Intent) -> list[str]:
     return [*told, *said(intent.messages)] or ["do nothing"]
 
 
+def in_short(counts: Counts, first: PlayedTurn[State, Intent], now: State) -> list[str]:
+    """Tell the numbers of attacks, grants and cessions, and whose land has become more or less."""
+    land = [(agent, len(had), len(now.territories[agent])) for agent, had in first.before.territories.items()]
+    changed = [f"{agent} went from {had} to {has} territories" for agent, had, has in land if has != had]
+    return [
+        in_numbers(counts, {"attack": "attack", "grant": "grant", "cession": "cession"}),
+        f"{join_names(changed)}." if changed else "All have as much land as at the start.",
+    ]
+
+
 TELLING = Telling(
     events=EVENTS,
     codes={**validation.CODES, **rules.CODES, **WORD_LIMIT_CODES},
@@ -122,6 +145,7 @@ TELLING = Telling(
     meant=meant,
     acts=validation.acts,
     landmarks=(Landmark("attack", "attack"), Landmark("cession", "cede")),
+    in_short=in_short,
     held={"territories": lambda state: {agent: len(land) for agent, land in state["territories"].items()}},
     between={
         "attack": "mils that the row sent against the column",

@@ -348,6 +348,7 @@ MEASURES: Measures[State, Intent] = Measures(
     score="sats",
     units=UNITS,
     headline=("cooperation", "aggression", "gain", "survival"),
+    cooperation="cooperation",
     shares=("cooperation", "aggression"),
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,

@@ -3,8 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from hobbes.engine.board import join_names
+from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.record import Event
-from hobbes.engine.telling import Befell, Heard, Knew, Landmark, Standing, Telling, counted, quoted, said
+from hobbes.engine.telling import (
+    Befell,
+    Counts,
+    Heard,
+    Knew,
+    Landmark,
+    Standing,
+    Telling,
+    counted,
+    in_numbers,
+    quoted,
+    said,
+)
 from hobbes.engine.trust import rulings, validation
 from hobbes.engine.trust.rules import EVENTS
 from hobbes.engine.trust.state import ALL, State
@@ -87,9 +101,8 @@ ENDS = {
     "won": "won the game",
     "lost": "lost the game",
     "drawn": "drew the game",
-    "timed out": "ran out of turns",
 }
-"""How a game ends for an agent."""
+"""How a game ends for an agent; that all its turns were played is said of the game alone."""
 
 SEEN = {
     "high_five": "high fived {you}",
@@ -188,6 +201,16 @@ def meant(intent: Intent) -> list[str]:
     return [words, *declared, *said(intent.messages)]
 
 
+def in_short(counts: Counts, _: PlayedTurn[State, Intent], now: State) -> list[str]:
+    """Tell the numbers of attacks and high fives, of births and deaths, who is left, and who has won."""
+    things = ("attack", "high five", "missed high five", "birth", "death")
+    names = ("attack", "high_five", "miss", "birth", "death")
+    left = sum(unit.alive for unit in now.units)
+    gone = [f"{left} of {counted(len(now.units), 'unit')} are left."] if left < len(now.units) else []
+    won = [f"{join_names([now.winner, *now.co_winners])} won."] if now.winner else []
+    return [in_numbers(counts, dict(zip(names, things, strict=True))), *(won or gone)]
+
+
 TELLING = Telling(
     events=EVENTS,
     codes={**validation.CODES, **rulings.CODES},
@@ -207,7 +230,7 @@ TELLING = Telling(
         "leave": lambda events: f"left its alliance with {_targets(events)}",
         "shock": shocked,
         "death": lambda _: "has no sats left",
-        "end": lambda events: ENDS[str(events[0].facts["result"])],
+        "end": lambda events: ENDS.get(str(events[0].facts["result"]), ""),
     },
     causes={"miss": "attack"},
     called={"miss": "missed high five"},
@@ -222,6 +245,7 @@ TELLING = Telling(
         Landmark("birth", "replicate", {"succeeded": True}),
         Landmark("death", "death"),
     ),
+    in_short=in_short,
     between={
         "miss": "how often the row meant to high five the column, and missed",
         "attack": "how often the row attacked the column",

@@ -99,9 +99,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 ) -> None:
     """Show a run, a turn, one agent's turn, or the diary of agents.
 
-    A run is shown turn by turn, a turn agent by agent, and an agent's turn as a card: why, what it did, and
-    what followed. A diary shows what one, several or all agents thought, said and did. The options choose
-    what a diary shows, that of all if no agent is named.
+    A run is told in a few sentences and then turn by turn, a turn agent by agent, and an agent's turn as a
+    card: why, what it did, and what followed. A diary shows what one, several or all agents thought, said
+    and did. The options choose what a diary shows, that of all if no agent is named.
 
     Example: hobbes trace last 3 miner-01
     """

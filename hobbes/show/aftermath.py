@@ -8,7 +8,7 @@ from hobbes.engine.telling import quoted
 from hobbes.engine.turn import TurnRecord
 from hobbes.show.diary import thought_of
 from hobbes.show.narrative import EVERYBODY, by
-from hobbes.show.trace import FullTurn, beginning, named_by
+from hobbes.show.trace import FullTurn, beginning, named_in
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -55,7 +55,7 @@ def acted_on(run: Run, record: TurnRecord, agent: str) -> list[str]:
 
 
 def _named(run: Run, record: TurnRecord, event: Event) -> list[str]:
-    return [other for _, other in named_by(event, {*run.setting.agents, *record.intents})]
+    return [other for _, other in named_in(event.to_json(), {*run.setting.agents, *record.intents})]
 
 
 def _between(run: Run, record: TurnRecord, agent: str, others: Sequence[str]) -> list[str]:

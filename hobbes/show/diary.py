@@ -23,7 +23,7 @@ from hobbes.errors import UsageError
 from hobbes.nodes.journal import ReasoningSource
 from hobbes.nodes.reading import deciding
 from hobbes.show.narrative import EVERYBODY, by, not_read, refused
-from hobbes.show.trace import check_names, named_by
+from hobbes.show.trace import check_names, named_in
 from hobbes.store.history import events_until
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import Marks
@@ -297,7 +297,7 @@ class _Turn:
 
     def _others(self, event: Event) -> list[str]:
         """Return whom an event names besides its agent."""
-        return [other for _, other in named_by(event, {*self.run.setting.agents, *self.record.intents})]
+        return [other for _, other in named_in(event.facts, {*self.run.setting.agents, *self.record.intents})]
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
@@ -316,14 +316,6 @@ class _Turn:
 def _landmarks(world: AnyWorld, done: Done) -> list[str]:
     own = [event.to_json() for event in done.events if event.type == done.type]
     return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
-
-
-def landmarks_of(world: AnyWorld, record: TurnRecord) -> Iterator[tuple[str, str]]:
-    """Yield each agent that did a landmark in a turn, and what it did."""
-    for agent in dict.fromkeys(event.agent for event in record.events):
-        for done in world.telling.deeds_told(by(record.events, agent), record.events):
-            if _landmarks(world, done):
-                yield agent, done.words
 
 
 def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:

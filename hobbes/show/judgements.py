@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from hobbes.engine.record import MESSAGE, Event
+from hobbes.engine.record import MESSAGE
 from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import Looks
-from hobbes.show.trace import named_by
-from hobbes.store.history import events_until, reports, stored_turn
+from hobbes.show.trace import named_in
+from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
+from hobbes.store.marked_turns import PlainRecord
 from hobbes.store.recorded_run import Run
 
 SHADES = 5
@@ -46,33 +45,40 @@ class Deeds:
         return self.done.get(agent, Counter()).total()
 
 
-def amount_of(world: AnyWorld, event: Event) -> tuple[str, int]:
+def amount_of(world: AnyWorld, event: PlainRecord) -> tuple[str, int]:
     """Return what an event counts, and how much: the first number that its world declares, else 1 time."""
-    for name in world.telling.fields_of(event.type):
-        value = event.facts.get(name)
+    for name in world.telling.fields_of(event["type"]):
+        value = event.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             return name, value
     return "times", 1
 
 
-def deeds_by_type(world: AnyWorld, events: Iterable[Event], names: Collection[str]) -> list[Deeds]:
-    """Return what agents did and wrote to each other, a sum for each pair and type of event."""
-    by_type: dict[tuple[str, str, str], Deeds] = {}
-    for event in events:
-        counted, amount = amount_of(world, event)
-        for role, other in named_by(event, names):
-            words = BETWEEN.get(event.type) or world.telling.between.get(event.type, f"{role}, {counted}")
-            deeds = by_type.setdefault((event.type, role, counted), Deeds(event.type, role, counted, words))
-            deeds.done.setdefault(event.agent, Counter())[other] += amount
-    order = {name: place for place, name in enumerate(world.telling.events)}
-    return sorted(by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role))
+class DeedSums:
+    """What agents did and wrote to each other so far: a sum for each pair and type of event."""
 
+    def __init__(self, world: AnyWorld, names: Collection[str]) -> None:
+        self._world, self._names = world, names
+        self._by_type: dict[tuple[str, str, str], Deeds] = {}
 
-def without_effects(world: AnyWorld, events: Sequence[Event]) -> list[Event]:
-    """Return the events of a turn without those of which another one is the cause: that one tells both."""
-    causes = world.telling.causes
-    caused = {(event.agent, causes[event.type]) for event in events if event.type in causes}
-    return [event for event in events if (event.agent, event.type) not in caused]
+    def add(self, events: Iterable[PlainRecord]) -> None:
+        """Add events."""
+        between = {**self._world.telling.between, **BETWEEN}
+        for event in events:
+            kind, (counted, amount) = event["type"], amount_of(self._world, event)
+            for role, other in named_in(event, self._names):
+                deeds = self._by_type.get((kind, role, counted))
+                if deeds is None:
+                    deeds = Deeds(kind, role, counted, between.get(kind, f"{role}, {counted}"))
+                    self._by_type[kind, role, counted] = deeds
+                deeds.done.setdefault(event["agent"], Counter())[other] += amount
+
+    def by_type(self) -> list[Deeds]:
+        """Return the sums, in the order in which the world has its types of events."""
+        order = {name: place for place, name in enumerate(self._world.telling.events)}
+        return sorted(
+            self._by_type.values(), key=lambda one: (order.get(one.type, len(order)), one.type, one.role)
+        )
 
 
 def shade(total: int, most: int) -> int:
@@ -80,19 +86,8 @@ def shade(total: int, most: int) -> int:
     return min(SHADES - 1, max(total, 0) * SHADES // max(most, 1))
 
 
-def judgements(store: Store, run: Run, looks: Looks, turn: int | None) -> dict[str, Any]:
-    """Return what is shown of ratings and deeds after this turn, or after the last one.
-
-    Raise MissingError if there is no such turn.
-    """
-    number = run.turns - 1 if turn is None else turn
-    happened = events_until(store, run, number)
-    told = (
-        event
-        for _, of_turn in groupby(happened, itemgetter(0))
-        for event in without_effects(run.world, [event for _, event in of_turn])
-    )
-    deeds = deeds_by_type(run.world, told, looks)
+def judgements(store: Store, run: Run, looks: Looks, deeds: Sequence[Deeds], number: int) -> dict[str, Any]:
+    """Return what is shown of ratings and deeds after a turn. Raise MissingError if there is no such turn."""
     named = {name for one in deeds for agent, others in one.done.items() for name in (agent, *others)}
     return {
         "turn": number,

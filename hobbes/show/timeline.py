@@ -13,16 +13,16 @@ from hobbes.engine.measures import meaning_of
 from hobbes.engine.telling import Landmark
 from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import PALETTE, Looks
-from hobbes.store.calls import by_turn
+from hobbes.show.story import Story
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import Marks, TurnOfAgent, marks_in, measures_by_turn
+from hobbes.store.marked_turns import TurnOfAgent, measures_by_turn
 from hobbes.store.recorded_run import Run
 
 MAX_COLUMNS = 1000
 """How many columns are drawn at most; if there are more turns, several share one."""
 
 MAX_POINTS = 100
-"""After how many turns the scores are read at most; more points could not be told apart."""
+"""After how many turns the scores are drawn at most; more points could not be told apart."""
 
 HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
@@ -67,7 +67,6 @@ class Lane:
     name: str
     meaning: str
     total: int
-    turns: tuple[int, ...]
     svg: Markup
 
 
@@ -81,25 +80,9 @@ class Timeline:
     ticks: tuple[tuple[int, str], ...]
     """Turns to be named below the graph, and how far to the right each lies."""
 
-    @property
-    def first_choice(self) -> str:
-        """The lane whose marks are jumped to first: the last of those that have any, the world's rarest."""
-        return next((lane.name for lane in reversed(self.lanes) if lane.turns), "")
 
-
-def marks_drawn(store: Store, run: Run) -> Marks:
-    """Return what the timeline of a run shows of its turns, with the scores after some of them.
-
-    Raise DamagedError at a damaged turn.
-    """
-    return marks_in(store, run, scored={*sample(run.turns)})
-
-
-def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | None:
-    """Return the timeline of a run's turns, None if it has none yet.
-
-    `marks` are those of `marks_drawn`.
-    """
+def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | None:
+    """Return the timeline of a run's turns, None if it has none yet."""
     if not run.turns:
         return None
     drawn = _Columns(run.turns)
@@ -108,16 +91,17 @@ def timeline(store: Store, run: Run, looks: Looks, marks: Marks) -> Timeline | N
         drawn.graph(name, meaning_of(run.world.measures.formulas[name]), {"": figures}, {})
         for name, figures in measured.items()
     ]
-    if marks.scores:
-        meaning = f"{run.world.measures.score} of each agent"
-        graphs.insert(0, drawn.graph("scores", meaning, _by_agent(marks.scores), looks))
-    failed = by_turn(one for one in store.calls.decisions(run.id) if one.turn < run.turns)[1]
+    if scores := _by_agent({turn: story.scores[turn] for turn in sample(run.turns)}):
+        graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
+    failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
     lanes = [
         *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", failed, "bad"),
-        drawn.lane("rejections", _by_turn(marks.rejections), "odd"),
+        drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
-            drawn.lane(mark.name, _by_turn(marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark))
+            drawn.lane(
+                mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark)
+            )
             for mark in run.world.telling.landmarks
         ),
     ]
@@ -153,11 +137,12 @@ def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
     return sums
 
 
-def _by_agent(values: Mapping[TurnOfAgent, float]) -> dict[str, dict[int, float]]:
-    """Return each agent's values by turn."""
+def _by_agent(scores: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, float]]:
+    """Return each agent's scores by turn."""
     by_agent: dict[str, dict[int, float]] = defaultdict(dict)
-    for (turn, agent), value in values.items():
-        by_agent[agent][turn] = value
+    for turn, of_turn in scores.items():
+        for agent, score in of_turn.items():
+            by_agent[agent][turn] = score
     return by_agent
 
 
@@ -203,7 +188,7 @@ class _Columns:
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
         heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
-        return Lane(name, meaning or name, sum(there.values()), tuple(there), self.bars(heights, ink))
+        return Lane(name, meaning or name, sum(there.values()), self.bars(heights, ink))
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
@@ -215,7 +200,7 @@ class _Columns:
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
-                f"{(turn + 0.5) * self.columns / self.turns:.2f},{98 - (figure - least) * scale:.1f}"
+                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{98 - (figure - least) * scale:.1f}"
                 for turn, figure in line.items()
                 if turn in wanted
             ]

@@ -1,19 +1,17 @@
 """`hobbes trace`: a run, a turn, or one agent's turn as a card."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from hobbes.engine.board import Board
 from hobbes.engine.measures import PlayedTurn
 from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
-from hobbes.engine.record import Event
 from hobbes.engine.telling import counted
-from hobbes.engine.turn import TurnRecord, question_of
+from hobbes.engine.turn import question_of
 from hobbes.engine.world import OBSERVER, AnyWorld
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
@@ -22,7 +20,6 @@ from hobbes.prove.word_diff import CHANGE, whole_word_diff
 from hobbes.show.terminal import cell_of_json, json_lines, percent
 from hobbes.store.calls import Decision
 from hobbes.store.damage import damage_error
-from hobbes.store.figures import failures_among
 from hobbes.store.history import (
     intents_of,
     memories_before,
@@ -51,13 +48,17 @@ Arithmetic = Mapping[str, Mapping[str, str]]
 """Each agent's figures, each written as a sum."""
 
 
-def overview(store: Store, run: Run, *, first: int = 0, most: int | None = None) -> list[Card]:
+def overview(store: Store, run: Run) -> list[Card]:
     """Return one line per turn: outcomes of calls, rejections, corrections and events, each counted.
 
-    The lines are those of `most` turns from the first; without them, of all. The last line may be of a turn
-    that has calls and has not ended: it has no digest.
+    The last line may be of a turn that has calls and has not ended: it has no digest. Raise DamagedError at a
+    damaged turn.
     """
-    return [_line(turn) for turn in islice(turns_so_far(store, run, first), most)]
+    decided = defaultdict[int, list[Decision]](list)
+    for decision in store.calls.decisions(run.id):
+        decided[decision.turn].append(decision)
+    ended = [_line(turn.turn, decided.pop(turn.turn, []), turn) for turn in store.turns.of(run)]
+    return [*ended, *(_line(number, decided[number]) for number in sorted(decided))]
 
 
 def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
@@ -77,7 +78,7 @@ class Headline(NamedTuple):
     tokens: Mapping[str, int | None]
     """As `Figures.tokens` returns them."""
     failures: Mapping[str, Any]
-    """As `failures_among` returns them."""
+    """As `Calls.failures` returns them."""
     rejected: int
     """How many parts of answers were rejected."""
     corrected: int
@@ -105,7 +106,7 @@ class Headline(NamedTuple):
 
 def headline(store: Store, run: Run) -> Headline:
     """Return what is said of a run before all else."""
-    failures = failures_among(store.calls.counts(run.id))
+    failures = store.calls.failures(run.id)
     row = store.runs.row(run.id)
     counts = row if run.status == "finished" else store.turns.counts(run.id)
     ended = f": {row['ending']}" if row["ending"] else ""
@@ -126,33 +127,10 @@ def check_names(run: Run, names: Collection[str], agents: Iterable[str]) -> None
             raise MissingError(f"nobody in run {run.name or run.id} is called {agent!r}{near}")
 
 
-class TurnSoFar(NamedTuple):
-    """A turn that has begun, with the calls that count in it; record and digest are None before its end."""
-
-    number: int
-    record: TurnRecord | None
-    digest: str | None
-    decisions: Sequence[Decision]
-
-
-def turns_so_far(store: Store, run: Run, first: int = 0) -> Iterator[TurnSoFar]:
-    """Yield the turns from the first on; the last may not have ended. Raise DamagedError at a damaged one."""
-    decided: dict[int, list[Decision]] = {}
-    for decision in store.calls.decisions(run.id, first=first):
-        decided.setdefault(decision.turn, []).append(decision)
-    last = first - 1
-    for turn in store.turns.of(run, first):
-        last = turn.turn
-        yield TurnSoFar(last, turn.record, turn.digest, decided.get(last, []))
-    for number in sorted(decided):
-        if number > last:
-            yield TurnSoFar(number, None, None, decided[number])
-
-
-def named_by(event: Event, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield whom an event names besides its agent, each behind the field that names it."""
-    for role, other in event.facts.items():
-        if isinstance(other, str) and other in names:
+def named_in(event: Mapping[str, Any], names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield whom an event, or what it says, names besides its agent, each behind the field that names it."""
+    for role, other in event.items():
+        if isinstance(other, str) and other in names and role not in {"type", "agent"}:
             yield role, other
 
 
@@ -171,16 +149,18 @@ def counts(counted: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counted.items())
 
 
-def _line(turn: TurnSoFar) -> Card:
-    record = turn.record
+def _line(number: int, decisions: Sequence[Decision], turn: LoggedTurn | None = None) -> Card:
+    drops, mends, events = (
+        (turn.record.drops, turn.record.mends, turn.record.events) if turn else ((), (), ())
+    )
     return {
-        "turn": turn.number,
-        "outcomes": dict(Counter(decision.outcome for decision in turn.decisions)),
-        "failures": sum(decision.failed for decision in turn.decisions),
-        "drops": dict(Counter(drop.code for drop in record.drops)) if record else {},
-        "mends": dict(Counter(mend.code for mend in record.mends)) if record else {},
-        "events": dict(Counter(event.type for event in record.events)) if record else {},
-        "digest": turn.digest,
+        "turn": number,
+        "outcomes": dict(Counter(decision.outcome for decision in decisions)),
+        "failures": sum(decision.failed for decision in decisions),
+        "drops": dict(Counter(drop.code for drop in drops)),
+        "mends": dict(Counter(mend.code for mend in mends)),
+        "events": dict(Counter(event.type for event in events)),
+        "digest": turn.digest if turn else None,
     }
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,15 +9,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hobbes.engine.record import MESSAGE, JsonObject
+from hobbes.engine.record import MESSAGE
 from hobbes.engine.telling import counted, quoted
-from hobbes.engine.turn import TurnRecord
-from hobbes.engine.world import AnyWorld
 from hobbes.show import boards, diary, trace
 from hobbes.show.aftermath import Aftermath, aftermath
 from hobbes.show.diary import Entry, First, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
+from hobbes.show.story import Story, story_of
 from hobbes.show.terminal import (
     ERR,
     GAP,
@@ -37,16 +35,13 @@ from hobbes.show.terminal import (
     told_text,
 )
 from hobbes.show.trace import REFUSED, Headline, refused_rows
-from hobbes.store.history import first_of, state_before
+from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.marked_turns import marks_in
 from hobbes.store.recorded_run import Run
 
 UNFINISHED = "not finished"
 """What is said of a turn that has not finished."""
-
-MAX_LANDMARKS = 5
-"""How many landmarks of a turn are told in the overview of a run."""
 
 
 class Shown(NamedTuple):
@@ -61,7 +56,8 @@ def trace_run(store: Store, run: Run) -> Shown:
 
     def show() -> None:
         show_headline(run, trace.headline(store, run))
-        show_overview(store, run, looks_in(store, run))
+        looks = looks_in(store, run)
+        show_story(run, story_of(store, run, looks), looks)
 
     return Shown(lambda: trace.overview(store, run), show)
 
@@ -140,61 +136,23 @@ def show_headline(run: Run, headline: Headline) -> None:
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
-def show_overview(store: Store, run: Run, looks: Looks) -> None:
-    """Print a run: for each turn its landmarks, the number of its events, and what failed or was rejected.
+def show_story(run: Run, story: Story, looks: Looks) -> None:
+    """Print what happened in a run, its key moments, and a line for each turn.
 
     The last line has the number of all events.
     """
-    before: JsonObject = run.world.state.to_json(first_of(run))
-    happened = Counter[str]()
-    for number, record, _, decisions in trace.turns_so_far(store, run):
-        parts = [Text(UNFINISHED)]
-        if record:
-            events = Counter(event.type for event in record.events)
-            happened += events
-            parts = [
-                *_landmarks(run.world, record, looks),
-                *([Text(trace.counts(events))] if events else []),
-                *_changes(run.world, before, record.state, looks),
-                *_count_rejections(record),
-            ]
-            before = record.state
-        failed = Counter(decision.outcome for decision in decisions if decision.failed)
-        if failed:
-            parts.append(Text(f"✗ {failed.total()} failed: {trace.counts(failed)}", style="bold red"))
-        _print_line(number, Text(" · ").join(parts) if parts else Text("nothing happened", style="dim"))
-    if happened:
-        _print_line("all", Text(trace.counts(happened)))
-        for line in trace.counted_twice(run.world, happened):
-            OUT.print(plain(line))
-
-
-def _landmarks(world: AnyWorld, record: TurnRecord, looks: Looks) -> Iterator[Text]:
-    """Yield who did what of that which a reader looks for in a turn."""
-    told = [f"{agent} {words}" for agent, words in diary.landmarks_of(world, record)]
-    if more := told[MAX_LANDMARKS:]:
-        told[MAX_LANDMARKS:] = [f"and {len(more)} more"]
-    if told:
-        yield told_text("; ".join(told), looks)
-
-
-def _changes(world: AnyWorld, before: JsonObject, after: JsonObject, looks: Looks) -> Iterator[Text]:
-    """Yield of which agents what they hold has changed in a turn: `territories A 5→10, C 5→0`."""
-    for what, count in world.telling.held.items():
-        was, now = count(before), count(after)
-        changed = [
-            Text.assemble(styled_name(agent, looks), f" {was[agent]}→{n}")
-            for agent, n in now.items()
-            if n != was[agent]
-        ]
-        if changed:
-            yield Text.assemble((what, "bold"), " ", Text(", ").join(changed))
-
-
-def _count_rejections(record: TurnRecord) -> Iterator[Text]:
-    for what, refused in (("rejection", record.drops), ("correction", record.mends)):
-        if refused:
-            yield Text(counted(len(refused), what), style="dim")
+    if story.sentences:
+        OUT.print(told_text(" ".join(story.sentences), looks))
+        moments = (f"turn {turn}: {', '.join(words)}" for turn, words in story.moments.items())
+        OUT.print(told_text("; ".join(moments), looks))
+    for line in story.lines:
+        parts = [told_text(words, looks) for words in line.words or (UNFINISHED,)]
+        parts += [Text(line.failures, style="bold red")] if line.failed else []
+        _print_line(line.turns, Text(" · ").join(parts))
+    if story.happened:
+        _print_line("all", Text(trace.counts(story.happened)))
+        for sentence in trace.counted_twice(run.world, story.happened):
+            OUT.print(plain(sentence))
 
 
 def _print_line(turn: int | str, text: Text) -> None:

@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 DECIDING = (
     "select run, turn, agent, max(attempt) as attempt, outcome from calls where run = ?"
-    " and agent = coalesce(?, agent) and turn >= ? and (question = 1 or question = 2 and outcome in (?, ?))"
+    " and (question = 1 or question = 2 and outcome in (?, ?))"
     " group by turn, agent"
 )
 """The SQL of nodes.reading.deciding; SQLite takes the other columns from the row of the maximum."""
@@ -204,12 +204,12 @@ class Calls:
         sql = "select turn, agent, max(attempt) from calls where run = ? and turn >= ? group by turn, agent"
         return {(at, agent): attempt for at, agent, attempt in self._db.conn.execute(sql, [run, turn])}
 
-    def decisions(self, run: str, agent: str | None = None, first: int = 0) -> Iterator[Decision]:
-        """Yield the outcome of the call that counts, for each turn from the first and each agent, or one.
+    def decisions(self, run: str) -> Iterator[Decision]:
+        """Yield the outcome of the call that counts, for each turn and agent.
 
         Raise DamagedError at an outcome that there is not.
         """
-        for _, *row in self._db.conn.execute(DECIDING, [run, agent, first, *sorted(DECISIONS)]):
+        for _, *row in self._db.conn.execute(DECIDING, [run, *sorted(DECISIONS)]):
             decision = Decision(*row)
             if decision.outcome not in OUTCOMES:
                 problem = f"the column calls.outcome is damaged: there is no outcome {decision.outcome!r}"

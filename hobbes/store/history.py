@@ -88,14 +88,14 @@ def _damage(run: Run, turn: int, part: str, error: Exception) -> DamagedError:
     return damage_error(run.id, where, f"the {part} in the column turns.record is damaged: {error}")
 
 
-def events_until(store: Store, run: Run, until: int, kind: str | None = None) -> Iterator[tuple[int, Event]]:
-    """Yield the events of a run's turns up to this one, of one type or of all, each with its turn.
+def events_until(store: Store, run: Run, until: int, kind: str) -> Iterator[tuple[int, Event]]:
+    """Yield the events of a run's turns up to this one, of one type, each with its turn.
 
     Raise DamagedError at a damaged turn.
     """
     for turn in store.turns.of(run, 0, until):
         for event in orjson.loads(turn.text)["events"]:  # to make a whole record takes ten times as long
-            if kind in {None, event["type"]}:
+            if kind == event["type"]:
                 yield turn.turn, Event.from_json(event)
 
 

@@ -1,13 +1,13 @@
 """What a run has in each turn that a reader looks for, in one pass over its turns."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
+from hobbes.engine.telling import Landmark
 from hobbes.engine.world import AnyWorld
-from hobbes.store.history import load_state
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -15,52 +15,69 @@ TurnOfAgent: TypeAlias = tuple[int, str]
 """A turn, and an agent in it."""
 
 
+PlainRecord: TypeAlias = Mapping[str, Any]
+"""The record of a turn, or an event in it, as JSON."""
+
+
 class Marks(NamedTuple):
     """What is in the turns of a run, each by turn and agent.
 
-    `rejections` has their numbers, and `landmarks` how often each occurs, by its name. `scores` are those
-    after the turns for which they were asked.
+    `rejections` has their numbers, and `landmarks` how often each occurs, by its name.
     """
 
     rejections: Counter[TurnOfAgent]
     landmarks: dict[str, Counter[TurnOfAgent]]
-    scores: dict[TurnOfAgent, int]
+
+    def add(self, turn: int, record: PlainRecord, landmarks: Iterable[tuple[Landmark, PlainRecord]]) -> None:
+        """Add what is in the next turn."""
+        self.rejections.update((turn, drop["agent"]) for drop in record["drops"])
+        for mark, event in landmarks:
+            self.landmarks[mark.name][turn, event["agent"]] += 1
 
 
-def marks_in(
-    store: Store, run: Run, first: int = 0, last: int | None = None, *, scored: Collection[int] = ()
-) -> Marks:
-    """Return what is in the turns from the first to the last, with the scores after those to be `scored`.
+def no_marks(world: AnyWorld) -> Marks:
+    """Return what is in no turns."""
+    return Marks(Counter(), {mark.name: Counter() for mark in world.telling.landmarks})
 
-    Raise DamagedError at a damaged turn.
-    """
-    landmarks = {mark.name: Counter[TurnOfAgent]() for mark in run.world.telling.landmarks}
-    found = Marks(Counter(), landmarks, {})
-    for turn in store.turns.of(run, first, last):
-        record = orjson.loads(turn.text)  # plain JSON: to make a record of it takes ten times as long
-        found.rejections.update((turn.turn, drop["agent"]) for drop in record["drops"])
-        for name, agent in _landmarks(run.world, record["events"]):
-            found.landmarks[name][turn.turn, agent] += 1
-        if turn.turn in scored:
-            scores = run.world.scores(load_state(run, turn.turn, record["state"]))
-            found.scores.update({(turn.turn, agent): score for agent, score in scores.items()})
+
+def marks_in(store: Store, run: Run) -> Marks:
+    """Return what is in the turns of a run. Raise DamagedError at a damaged turn."""
+    found = no_marks(run.world)
+    for turn, record in plain_records(store, run):
+        found.add(turn, record, landmarks_among(run.world, record["events"]))
     return found
 
 
-def _landmarks(world: AnyWorld, events: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, str]]:
-    """Yield the landmarks of a turn, each with the agent of its event.
+def plain_records(store: Store, run: Run) -> Iterator[tuple[int, PlainRecord]]:
+    """Yield each turn of a run with its record as JSON: to make a record of it takes ten times as long.
 
-    An event that has a cause of its agent counts as its cause alone: a high five that missed is no attack.
+    Raise DamagedError at a damaged turn.
     """
+    for turn in store.turns.of(run):
+        yield turn.turn, orjson.loads(turn.text)
+
+
+def landmarks_among(world: AnyWorld, events: Sequence[PlainRecord]) -> Iterable[tuple[Landmark, PlainRecord]]:
+    """Yield the landmarks of a turn, each with its event."""
     by_event = defaultdict(list)
     for mark in world.telling.landmarks:
         by_event[mark.event].append(mark)
-    causes = world.telling.causes
-    caused = {(one["agent"], causes[one["type"]]) for one in events if one["type"] in causes}
-    for event in events:
+    for event in without_effects(world, events):
         for mark in by_event.get(event["type"], ()):
-            if (event["agent"], event["type"]) not in caused and mark.is_at(event):
-                yield mark.name, event["agent"]
+            if mark.is_at(event):
+                yield mark, event
+
+
+def without_effects(world: AnyWorld, events: Sequence[PlainRecord]) -> Sequence[PlainRecord]:
+    """Return the events of a turn without those of which another one is the cause, which counts for both.
+
+    A high five that missed is no attack.
+    """
+    causes = world.telling.causes
+    caused = {(event["agent"], causes[event["type"]]) for event in events if event["type"] in causes}
+    if not caused:
+        return events
+    return [event for event in events if (event["agent"], event["type"]) not in caused]
 
 
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:

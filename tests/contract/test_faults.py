@@ -42,6 +42,9 @@ WRONG: dict[str, dict[str, Any]] = {
     "measures: shares, inequality: there is no formula of single turns 'landed'": {
         "measures": replace(MEASURES, shares=("landed",))
     },
+    "measures: cooperation: there is no formula of single turns 'landed'": {
+        "measures": replace(MEASURES, cooperation="landed")
+    },
     "measures: units: there is no formula 'fish'": {"measures": replace(MEASURES, units={"fish": "tonnes"})},
     "telling: landmarks: there is no event 'wreck'": {
         "telling": replace(TELLING, landmarks=(Landmark("wreck", "wreck"),))

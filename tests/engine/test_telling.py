@@ -1,9 +1,11 @@
 """Things in words: their number, and what a unit of trust did."""
 
+from collections import Counter
+
 import pytest
 
 from hobbes.engine.record import Event, JsonObject
-from hobbes.engine.telling import all_of, counted
+from hobbes.engine.telling import all_of, counted, few, in_numbers
 from hobbes.engine.trust.telling import TELLING
 
 
@@ -52,3 +54,21 @@ def test_readers_are_told_that_a_high_five_was_to_be_returned() -> None:
         f"{words}: it meant to, and missed"
     ]
     assert [one.words for one in TELLING.deeds_told(tried, [*tried, missed[1]])] == [words]
+
+
+def test_what_is_told_in_no_words_is_left_out() -> None:
+    """That the turns of a game of trust ran out is no deed of a unit; that it won is told."""
+    ended, won = (Event("end", "unit-a", {"result": result, "sats": 9}) for result in ("timed out", "won"))
+    assert TELLING.deeds_told([ended], [ended]) == []
+    assert [done.words for done in TELLING.deeds_told([won], [won])] == ["won the game"]
+
+
+def test_numbers_are_told_of_what_occurred_and_of_the_first_thing_in_any_case() -> None:
+    things = {"attack": "attack", "miss": "missed high five", "death": "death"}
+    assert in_numbers(Counter(attack=1, death=2), things) == "1 attack, 2 deaths."
+    assert in_numbers(Counter(miss=3), things) == "No attacks, 3 missed high fives."
+    assert in_numbers(Counter(), things) == "No attacks."
+
+
+def test_many_agents_are_told_by_their_number() -> None:
+    assert [few("abc"), few("abcd")] == ["a, b and c", "4 agents"]

@@ -6,9 +6,8 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from hobbes.engine.record import Event
 from hobbes.play.start import RunOptions
-from hobbes.show.judgements import amount_of, deeds_by_type, shade
+from hobbes.show.judgements import DeedSums, amount_of, shade
 from hobbes.show.terminal import shade_of
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -68,7 +67,7 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     ]
     assert cells(page, "message: how often the row wrote to the column")[0] == ["●AgentA", "·", "2", "·", "2"]
     assert f'href="/{run.id}/diary?agent=AgentA&amp;other=AgentB">5</a>' in page
-    earlier = pages.get(f"/{run.id}", params={"first": 1}).text
+    earlier = pages.get(f"/{run.id}", params={"turn": 1}).text
     assert cells(earlier, "attack: mils that the row sent against the column")[0] == [
         "●AgentA",
         "·",
@@ -90,14 +89,14 @@ def test_each_world_has_them_and_its_diary(opened: Store, pages: TestClient) -> 
 
 def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
     nations, trust = WORLDS["nations"], WORLDS["trust"]
-    attack = Event("attack", "A", {"damage": 10, "lost": 1, "mils": 4, "target": "B"})
+    attack = {"type": "attack", "agent": "A", "damage": 10, "lost": 1, "mils": 4, "target": "B"}
+    other = {"type": "of another version", "agent": "A"}
     assert amount_of(nations, attack) == ("mils", 4)
-    assert amount_of(trust, Event("attack", "A", {"target": "B", "blocked": True})) == ("times", 1)
-    assert amount_of(nations, Event("of another version", "A", {"n": 3})) == ("times", 1)
-    found = deeds_by_type(
-        nations, [attack, attack, Event("of another version", "A", {"to": "B"})], {"A", "B"}
-    )
-    assert [(one.type, one.by("A"), one.most) for one in found] == [
+    assert amount_of(trust, {"type": "attack", "target": "B", "blocked": True}) == ("times", 1)
+    assert amount_of(nations, {**other, "n": 3}) == ("times", 1)
+    sums = DeedSums(nations, {"A", "B"})
+    sums.add([attack, attack, {**other, "to": "B"}])
+    assert [(one.type, one.by("A"), one.most) for one in sums.by_type()] == [
         ("attack", 8, 8),
         ("of another version", 1, 1),
     ]

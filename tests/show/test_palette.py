@@ -16,7 +16,7 @@ from hobbes.show.charts import Line, Pairs, Panel, draw_curves, draw_differences
 from hobbes.show.exports import export
 from hobbes.show.palette import MARKS, PALETTE, looks_in, looks_of, words_of
 from hobbes.show.terminal import style_picture
-from hobbes.show.timeline import Timeline, marks_drawn, timeline
+from hobbes.show.timeline import Timeline
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import STYLE
 from hobbes.show.web.run_pages import RunPages
@@ -25,6 +25,7 @@ from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
 from tests.conftest import Cli
+from tests.show.test_timelines import shown as timeline_of
 from tests.small_runs import mining, played
 
 Terminal = Callable[..., str]
@@ -93,7 +94,7 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
             name: seen for name, seen in found.items() if name in looks
         }, where
     assert in_terminal(terminal("trace", run.id, "1", "AgentB"))["AgentB"] == {looks["AgentB"]}
-    assert lines_of("scores", timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run))) == [
+    assert lines_of("scores", timeline_of(opened, run)) == [
         "g0 h0",
         "g1 h0",
         "g2 h0",
@@ -192,7 +193,7 @@ def test_a_value_without_a_band_has_a_line_and_no_area() -> None:
 def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:
     """The first and the ninth agent have one colour and other dashes."""
     run = mining(opened, agents=9)
-    lines = lines_of("scores", timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run)))
+    lines = lines_of("scores", timeline_of(opened, run))
     assert [lines[0], lines[8]] == ["g0 h0", "g0 h1"]
     assert ".h1 { stroke-dasharray:" in STYLE
 

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from hobbes.play.start import RunOptions
 from hobbes.show.exports import export
+from hobbes.show.story import story_of
 from hobbes.show.web.server import server
 from hobbes.store.home import open_store
 from hobbes.store.recorded_run import Run
@@ -33,7 +34,8 @@ class Shown:
     browser: Browser
     url: str
     runs: dict[str, Run]
-    captures: list[int]
+    moments: list[int]
+    """The key moments of the run of mining."""
     folder: Path
 
     def at(self, address: str, **options: object) -> Page:
@@ -54,13 +56,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             world: played(opened, RunOptions(world, 4, models=models, values={"rounds": TURNS}))
             for world, models in MODELS.items()
         }
-        sql = (
-            "select distinct turn from events where run = ? and event ->> '$.result' = 'captured' order by 1"
-        )
-        captures = [turn for (turn,) in opened.db.conn.execute(sql, [runs["mining"].id])]
+        moments = [*story_of(opened, runs["mining"], runs["mining"].setting.agents).moments]
         export(opened, runs["mining"], "html", folder)
     with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
-        yield Shown(browser, url, runs, captures, folder)
+        yield Shown(browser, url, runs, moments, folder)
 
 
 def is_at(page: Page, turn: int) -> None:
@@ -79,13 +78,13 @@ def move_to(page: Page, turn: int) -> None:
 def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Shown, place: str) -> None:
     run = shown.runs["mining"].id
     page = shown.at(run if place == "served" else (shown.folder / "index.html").as_uri())
-    is_at(page, TURNS - 1)
+    is_at(page, shown.moments[0])
     page.evaluate("window.same = true")
     page.get_by_label("turn", exact=True).focus()
     for key, turn in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         page.keyboard.press(key)
         is_at(page, turn)
-        assert page.evaluate("location.hash") == f"#{turn}"
+        assert page.evaluate("location.hash") == ("" if turn == shown.moments[0] else f"#{turn}")
         assert f"turn {turn}:" in (page.locator("svg.board").first.get_attribute("aria-label") or "")
     move_to(page, 5)
     page.mouse.down()
@@ -95,6 +94,8 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.mouse.up()
     page.keyboard.press("End")
     is_at(page, TURNS - 1)
+    page.locator(f".moments [data-first='{shown.moments[0]}']").click()
+    is_at(page, shown.moments[0])
     assert not page.evaluate("location.hash")
     page.evaluate("location.hash = '#4'")
     is_at(page, 4)
@@ -103,6 +104,42 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page.wait_for_url(re.compile(r".*/4[-/]miner-02(\.html)?$"))
     page.get_by_title("up to the run, at this turn").click()
     is_at(page, 4)
+    page.close()
+
+
+def test_a_page_opens_at_the_first_key_moment_and_n_goes_from_one_to_the_next(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    assert len(shown.moments) > 2
+    for turn in [*shown.moments[1:], shown.moments[0]]:
+        page.keyboard.press("n")
+        is_at(page, turn)
+    page.get_by_title("to the next key moment").click()
+    is_at(page, shown.moments[1])
+    page.close()
+
+
+def test_the_story_marks_the_turn_that_is_shown_and_a_click_on_a_line_goes_there(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['mining'].id}#3")
+    marked = page.locator(".story [aria-current]")
+    expect(marked).to_have_count(1)
+    for turn in (5, 2):
+        line = page.locator(f".story [data-first='{turn}']")
+        line.click()
+        is_at(page, turn)
+        expect(line).to_have_attribute("aria-current", "true")
+        expect(marked).to_have_count(1)
+    page.close()
+
+
+def test_the_part_of_a_long_story_around_a_turn_is_loaded(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hobbes.show.web.run_pages.MAX_LINES", 3)
+    page = shown.at(f"{shown.runs['mining'].id}?turn=1")
+    assert page.locator(".story li").count() == 3
+    page.locator("[data-go=last]").click()
+    expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
+    assert page.locator(".story li").count() == 3
     page.close()
 
 
@@ -122,29 +159,14 @@ def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> No
     page.close()
 
 
-def test_buttons_jump_to_the_marks_that_the_world_calls_landmarks(shown: Shown) -> None:
-    page = shown.at(f"{shown.runs['mining'].id}#0")
-    is_at(page, 0)
-    assert page.get_by_label("the kind of marks").input_value() == "capture"
-    before = [turn for turn in shown.captures if turn > 0]
-    for turn in before:
-        page.locator("[data-jump='1']").click()
-        is_at(page, turn)
-    page.locator("[data-jump='1']").click()
-    is_at(page, before[-1])
-    page.locator("[data-jump='-1']").click()
-    is_at(page, shown.captures[-2])
-    page.close()
-
-
 def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
     page.locator("label", has_text="scores").click()
     assert page.locator(".of-graph:visible polyline").count() == 4
     assert page.locator("svg.board").first.is_visible()
     assert not page.locator("[data-go=play]").is_visible()
-    page.locator(".turns").get_by_role("link", name="2", exact=True).click()
-    page.wait_for_url("**?first=2#2")
+    page.locator(".story [data-first='2']").click()
+    page.wait_for_url("**?turn=2")
     assert page.locator("svg.board").first.is_visible()
     page.close()
 
@@ -162,7 +184,7 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
 def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     """Also an agent whose deeds have no target tells them."""
     run = shown.runs["mining"]
-    page = shown.at(run.id)
+    page = shown.at(f"{run.id}#{TURNS - 1}")
     is_at(page, TURNS - 1)
     players = [spec.removeprefix("policy:") for spec in run.models.values()]
     assert page.locator(".who small").all_text_contents() == players

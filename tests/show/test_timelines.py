@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.palette import looks_in
-from hobbes.show.timeline import LINES_HIGH, Timeline, marks_drawn, timeline
-from hobbes.show.web.run_pages import RunPages
+from hobbes.show.story import story_of
+from hobbes.show.timeline import LINES_HIGH, Timeline, timeline
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.worlds import WORLDS
@@ -26,7 +26,8 @@ MODELS = {
 
 def shown(opened: Store, run: Run) -> Timeline:
     """Return the timeline of a run."""
-    found = timeline(opened, run, looks_in(opened, run), marks_drawn(opened, run))
+    looks = looks_in(opened, run)
+    found = timeline(opened, run, looks, story_of(opened, run, looks))
     assert found is not None
     return found
 
@@ -61,7 +62,7 @@ def test_lanes_mark_the_turns_that_the_record_has(opened: Store, world: str) -> 
     assert any(counted[mark.name] for mark in run.world.telling.landmarks)
     for lane in found.lanes[1:]:
         places = counted.pop(lane.name)
-        assert (lane.total, set(lane.turns)) == (len(places), {turn for turn, _ in places})
+        assert lane.total == len(places)
         assert bars(lane.svg).keys() == {turn for turn, _ in places}
     assert not counted
 
@@ -88,12 +89,10 @@ def test_the_graph_shows_the_scores_first_and_then_the_measures_of_each_turn(ope
 
 
 def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: TestClient) -> None:
-    """All miss: the table of turns counts attacks, the lane none, and cooperation is what was intended."""
+    """All miss: the lane of attacks has none of them, and cooperation is what was intended."""
     values: dict[str, Any] = {"rounds": 2, "miss": 100}
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
     page = unescape(pages.get("/last").text)
-    assert "miss 2, attack 2" in page
-    assert '<p class="about">Each missed high five is counted twice: as miss and as attack.</p>' in page
     assert 'title="miss">miss</div>' in page
     meaning = "Intended high fives / actions that were chosen; to replicate is such an action."
     assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page
@@ -103,21 +102,9 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
     assert 'title="attack, without those that come from a miss">attack</div>' in pages.get("/last").text
 
 
-def test_no_event_of_another_world_is_counted_twice(opened: Store, pages: TestClient) -> None:
-    mining(opened)
-    assert "is counted twice" not in pages.get("/last").text
-
-
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:
     run = mining(opened)
     opened.db.conn.execute("delete from measures")
     assert [graph.name for graph in shown(opened, opened.runs.find(run.id)).graphs] == ["scores"]
     unplayed = begin(opened, RunOptions("mining"))
-    assert timeline(opened, unplayed, {}, marks_drawn(opened, unplayed)) is None
-
-
-@pytest.mark.parametrize(("models", "marked"), [("policy:pacifist-trader", 0), ("policy:militarist", 1)])
-def test_a_run_without_marks_offers_no_kind_of_marks(opened: Store, models: str, marked: int) -> None:
-    run = played(opened, RunOptions("nations", 2, models=models, values={"rounds": 2}))
-    page = RunPages(opened, lambda *_, **__: "", live=True, run=run).at_a_turn()
-    assert page.count("data-jump=") == 2 * marked
+    assert timeline(opened, unplayed, {}, story_of(opened, unplayed, {})) is None

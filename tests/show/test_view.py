@@ -18,6 +18,7 @@ from hobbes.nodes.journal import Address, Call, Prompt, Reply
 from hobbes.play.people import open_questions
 from hobbes.play.start import RunOptions, begin
 from hobbes.show.exports import export
+from hobbes.show.story import story_of
 from hobbes.show.timeline import MAX_POINTS, sample
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, reload_after
@@ -45,7 +46,7 @@ def dead_run(opened: Store) -> Run:
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     assert f'href="/{run.id}"' in pages.get("/").text
-    assert f'href="/{run.id}?first=1#1"' in pages.get(f"/{run.id}").text
+    assert f'href="/{run.id}?turn=1"' in pages.get(f"/{run.id}").text
     assert f'href="/{run.id}/1/miner-02"' in pages.get(f"/{run.id}/1.html").text
     card = pages.get(f"/{run.id}/3/miner-02").text
     (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
@@ -104,9 +105,9 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         (f"/last/{'9' * 5_000}", "Not Found"),
         (f"/last/{'9' * 5_000}/miner-01", "Not Found"),
         ("/compare", "there is no run ''"),
-        ("/last?first=99", "has no turn 99; it has turns 0 to 3"),
-        ("/last?first=-1", "has no turn -1; it has turns 0 to 3"),
-        ("/last?first=x", "`first` in the address is not the number of a turn"),
+        ("/last?turn=99", "has no turn 99; it has turns 0 to 3"),
+        ("/last?turn=-1", "has no turn -1; it has turns 0 to 3"),
+        ("/last?turn=x", "`turn` in the address is not the number of a turn"),
         ("/last/diary?agent=miner-1", "is called 'miner-1'; did you mean 'miner-01'"),
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
@@ -159,49 +160,23 @@ def test_a_home_without_runs_says_how_to_play_one(pages: TestClient) -> None:
     assert "hobbes run mining" in pages.get("/").text
 
 
-def turns_on(page: str, run: Run) -> list[int]:
-    """Return the turns that the page of a run lists, each with a link to it."""
-    listed = page.partition("<h2>Turns</h2>")[2]
-    return [int(turn) for turn in re.findall(rf'href="[^"]*{run.id}[?]first=[0-9]+#(\d+)"', listed)]
-
-
-def test_a_long_run_is_listed_part_by_part(
-    opened: Store, pages: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = mining(opened)
-    assert turns_on(pages.get("/last").text, run) == [0, 1, 2, 3]
-    assert ">the last" not in pages.get("/last").text
-    monkeypatch.setattr("hobbes.show.web.run_pages.MAX_TURNS", 3)
-    page = pages.get("/last").text
-    assert turns_on(page, run) == [1, 2, 3]
-    links = dict(re.findall(r'<a href="([^"]*)">(\d+ to \d+|the last \d+)</a>', page))
-    assert links == {
-        f"/{run.id}?first=0": "0 to 2",
-        f"/{run.id}?first=3": "3 to 3",
-        f"/{run.id}": "the last 3",
-    }
-    assert [turns_on(pages.get(address).text, run) for address in links] == [[0, 1, 2], [3], [1, 2, 3]]
-    export(opened, run, "html", tmp_path / "pages")
-    whole = (tmp_path / "pages" / "index.html").read_text().partition("<h2>Turns</h2>")[2]
-    assert re.findall(r'href="index.html#(\d+)"', whole) == ["0", "1", "2", "3"]
-
-
 def test_the_address_of_a_turn_leads_to_the_page_of_its_run_at_that_turn(
     opened: Store, pages: TestClient
 ) -> None:
     run = mining(opened)
     for reference in (run.id, "last"):
         led = pages.get(f"/{reference}/2", follow_redirects=False)
-        assert (led.status_code, led.headers["location"]) == (307, f"/{run.id}#2")
+        assert (led.status_code, led.headers["location"]) == (307, f"/{run.id}?turn=2")
 
 
 def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
-    """21 scores and events are folded, 20 are not."""
-    for agents, folded in ((20, False), (21, True)):
-        run = mining(opened, agents=agents, values={"rounds": 1, "rows": 6, "cols": 6})
-        page = pages.get(f"/{run.id}").text
-        assert (f"<summary>scores: {agents} rows</summary>" in page) == folded
-        assert page.count("<details") == page.count("</details>")
+    """mining has more than 20 measures of a run; the codes of a few rejections are not folded."""
+    run = mining(opened, models="policy:random?noise=0.5")
+    page = pages.get(f"/{run.id}").text
+    assert re.search(r"<summary>measures of the whole run: \d+ rows</summary>", page)
+    assert '<th scope="col">rejection</th>' in page
+    assert "<summary>rejection" not in page
+    assert page.count("<details") == page.count("</details>")
 
 
 def test_the_chart_of_a_long_run_has_its_first_and_last_turn_and_some_between() -> None:
@@ -223,6 +198,32 @@ def test_the_page_of_a_run_reloads_only_while_the_run_is_played(opened: Store, p
     ended = mining(opened)
     with opened.playing(ended.id):  # by a process that does something else with it
         assert reloading not in pages.get(f"/{ended.id}").text
+
+
+def test_a_page_opens_at_the_first_key_moment_and_at_the_last_turn_while_the_run_is_played(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    first, *_, last = story_of(opened, run, run.setting.agents).moments
+    assert first < last == run.turns - 1
+    assert f'data-shown="{first}"' in pages.get("/last").text
+    opened.db.execute("update runs set status = 'unfinished'")
+    assert f'data-shown="{first}"' in pages.get("/last").text
+    with opened.playing(run.id):
+        assert f'data-shown="{last}"' in pages.get("/last").text
+
+
+def test_a_page_begins_with_what_happened_and_has_no_column_of_zeros(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    page = pages.get("/last").text
+    text = re.sub(r"<b class=.*?</b>\xa0|<[^>]+>", "", unescape(page.partition("<h1>")[2]))
+    story = story_of(opened, run, run.setting.agents)
+    order = [" ".join(story.sentences), *(f"turn {turn}: " for turn in story.moments), "finished, 4 turns"]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert '<th scope="col">value</th></tr>' in page
 
 
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:

@@ -37,7 +37,7 @@ from hobbes.show.terminal import (
     shade_of,
     tokens_text,
 )
-from hobbes.show.trace import beginning, counts, details, usage_line
+from hobbes.show.trace import beginning, details, usage_line
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -104,7 +104,6 @@ def environment() -> Environment:
         "policy": POLICY,
         "decisions": DECISIONS,
         "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
-        "counts": counts,
         "details": details,
         "found_in": found_in,
         "json": lambda value: json.dumps(value, ensure_ascii=False),

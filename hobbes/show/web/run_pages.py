@@ -10,7 +10,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hobbes.engine.record import Event
 from hobbes.engine.world import MAX_NAME, OBSERVER
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
@@ -19,23 +18,25 @@ from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, board_svg, parts, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
-from hobbes.show.judgements import judgements
+from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
-from hobbes.show.timeline import marks_drawn, timeline
+from hobbes.show.story import REFUSED, lines_near, story_of
+from hobbes.show.timeline import timeline
 from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
-from hobbes.store.marked_turns import Marks
+from hobbes.store.marked_turns import marks_in
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
 
-MAX_TURNS = 50
-"""How many turns the page of a run lists."""
+
+MAX_LINES = 200
+"""How many lines of its story the page of a run has at most."""
 
 
 def _prompt_of(calls: Iterable[Call]) -> str | None:
@@ -55,11 +56,6 @@ class RunPages(Pages):
         return looks_in(self.store, self.run)
 
     @cached_property
-    def marks(self) -> Marks:
-        """What the timeline shows of the turns."""
-        return marks_drawn(self.store, self.run)
-
-    @cached_property
     def _turns(self) -> Mapping[str, list[int]]:
         """The turns in which each agent was asked, in their order."""
         by_agent = defaultdict(list)
@@ -77,17 +73,23 @@ class RunPages(Pages):
         command = self.command("trace", self.run.name or self.run.id, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
-    def at_a_turn(self, first: int | None = None) -> str:
-        """Return the page of the run: its last turn, or the `first` one listed, the timeline, and the rest.
+    def at_a_turn(self, turn: int | None = None) -> str:
+        """Return the page of the run at a turn, with its story, the timeline, and the rest.
 
-        Raise MissingError if there is no such turn.
+        By default, it is the first key moment or, while the run is played, the last turn. Raise MissingError
+        if there is no such turn.
         """
-        began, run = monotonic(), self.run
-        if first is not None:
-            stored_turn(self.store, run, first)
+        began, run, sums = monotonic(), self.run, DeedSums(self.run.world, self.looks)
+        if turn is not None:
+            stored_turn(self.store, run, turn)
         is_played = run.status not in AT_REST and self.store.is_played(run.id)
-        reloads = self.live and first is None and is_played
-        shown = run.turns - 1 if first is None else first
+        reloads = self.live and turn is None and is_played
+        judged = run.turns - 1 if turn is None else turn
+        story = story_of(
+            self.store, run, self.looks, lambda at, events: sums.add(events if at <= judged else ())
+        )
+        first = run.turns - 1 if is_played else next(iter(story.moments), 0)
+        shown = first if turn is None else turn
         row = self.store.runs.row(run.id)
         return self._of_run(
             "run.html",
@@ -96,16 +98,19 @@ class RunPages(Pages):
             error=row["error"],
             people={one.agent: self.command("answer", run.id, "--agent", one.agent) for one in run.questions},
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
-            timeline=timeline(self.store, run, self.looks, self.marks),
+            story=story,
+            story_lines=lines_near(story.lines, shown, MAX_LINES if self.live else run.turns),
+            timeline=timeline(self.store, run, self.looks, story),
+            judged=judgements(self.store, run, self.looks, sums.by_type(), judged) if run.turns else None,
+            of_two=lambda one, other: self._diary(DiaryQuery(one, other)),
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
             moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
-            players=players_of(run, self.looks),
-            **self._results(first),
+            **self._results(),
             now=now_in(self.store, run) if reloads else None,
             reload=reload_after(monotonic() - began) if reloads else None,
-            unfinished=self._unfinished() if first is None and not is_played else "",
+            unfinished=self._unfinished() if turn is None and not is_played else "",
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
         )
@@ -116,32 +121,18 @@ class RunPages(Pages):
         has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
         return Markup(self.moment(run.turns) if has_calls else "")  # noqa: S704  a template's
 
-    def _results(self, first: int | None) -> dict[str, Any]:
-        """Return what stands below the timeline of the run: its results, turns, and measures.
-
-        Live pages list the last MAX_TURNS turns, or as many from the first, and link to the others.
-        """
+    def _results(self) -> dict[str, Any]:
+        """Return the results of the run that stand below its timeline, and its settings."""
         run = self.run
-        last_ones = max(run.turns - MAX_TURNS, 0) if self.live else 0
-        turns = trace.overview(
-            self.store,
-            run,
-            first=last_ones if first is None else first,
-            most=None if first is None else MAX_TURNS,
-        )
-        measures = self.store.figures.measures_with_counts(run.id)
-        kinds = {kind for turn in turns for kind in turn["events"]}
+        counts, measures = self.store.figures.counts, self.store.figures.measures_with_counts(run.id)
+        columns = 4 if any(failed for *_, failed in measures) else 2  # else nobody needs to know of how many
         return {
-            "judged": judgements(self.store, run, self.looks, first) if run.turns else None,
-            "of_two": lambda one, other: self._diary(DiaryQuery(one, other)),
-            "result": self.store.figures.result(run),
+            "refused": {what: counts(run.id, table, "code") for table, what in REFUSED.items()},
+            "usd": self.store.figures.spent(run).usd,
             "config": run.setting.config.model_dump(mode="json"),
-            "turns": turns,
             "no_prompts": no_prompts(run.models.values()),
-            "counted_twice": trace.counted_twice(run.world, kinds),
-            "parts_of_turns": range(0, run.turns, MAX_TURNS) if self.live and run.turns > MAX_TURNS else (),
-            "most_turns": MAX_TURNS,
-            "measures": measures,
+            "columns": columns,
+            "measures": [row[:columns] for row in measures],
             "meanings": {
                 name: meaning_of_measure(run.world, name)
                 for name, *_ in measures
@@ -231,7 +222,7 @@ class RunPages(Pages):
             "diary.html",
             *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
             *options,
-            **diary_page(self.store, self.run, query, self.marks, self.looks),
+            **diary_page(self.store, self.run, query, marks_in(self.store, self.run), self.looks),
             address=self._diary,
         )
 
@@ -248,9 +239,11 @@ class RunPages(Pages):
         looks, agent = self.looks, card["agent"]
         if not self.live or agent not in looks:
             return {}
-        events = [Event.from_json(event) for event in card.get("events", ())]
+        events = card.get("events", ())
         named = {
-            name for event in events for name in (event.agent, *dict(trace.named_by(event, looks)).values())
+            name
+            for event in events
+            for name in (event["agent"], *dict(trace.named_in(event, looks)).values())
         }
         others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
         return {other: self._diary(DiaryQuery(agent, other), card["turn"]) for other in others}

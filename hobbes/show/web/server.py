@@ -72,7 +72,7 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
         at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
     ),
-    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "first")),
+    "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
@@ -121,7 +121,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
             run = opened.runs.find(request.path_params["run"])
             if number > run.turns:
                 raise missing_turn(run, number)
-        return RedirectResponse(f"{link(run.id)}#{number}")
+        return RedirectResponse(link(run.id, turn=number))
 
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route("/{run}/{turn:number}", turn))

@@ -20,6 +20,17 @@
     return text;
   }
 
+  // Mark the line of the story with this turn, and scroll to it there; the page stays where it is.
+  function markLine(turn) {
+    for (const line of all("[data-first]")) {
+      const here = Number(line.dataset.first) <= turn && turn <= Number(line.dataset.last);
+      if (here) line.setAttribute("aria-current", "true");
+      else line.removeAttribute("aria-current");
+      const list = here && line.closest("ol");
+      if (list) list.scrollTop = line.offsetTop - (list.clientHeight - line.offsetHeight) / 2;
+    }
+  }
+
   // Move through the turns of a run; return whether the last one is seen, so that the page may be loaded again.
   function timeline(section) {
     const main = document.querySelector("main");
@@ -27,7 +38,6 @@
     const moment = document.querySelector("#moment");
     const range = section.querySelector("[type=range]");
     const play = section.querySelector('[data-go="play"]');
-    const kind = section.querySelector("select");
     const from = Number(section.dataset.shown);
     let shown = from;
     let wanted = from;
@@ -38,12 +48,21 @@
       main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
       main.style.setProperty("--wide", `max(2px, ${100 / turns}%)`);
       for (const plot of all(".graph", section)) plot.dataset.turn = wanted;
+      markLine(wanted);
       range.value = wanted;
     }
 
     async function get(turn) {
       const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
       return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
+    }
+
+    // The page has only a part of a long story: get the one around a turn.
+    async function readOn(turn) {
+      const page = await served(`${section.dataset.run}?turn=${turn}`).catch(() => "");
+      const part = new DOMParser().parseFromString(page, "text/html").querySelector(".story");
+      if (part) section.querySelector(".story").replaceWith(part);
+      markLine(turn);
     }
 
     async function go(turn) {
@@ -60,8 +79,9 @@
         shown = next;
         range.setAttribute("aria-valuetext", moment.querySelector("svg")?.getAttribute("aria-label") || `turn ${next}`);
       }
+      if (!section.querySelector(".story [aria-current]")) await readOn(shown);
       busy = false;
-      const hash = wanted === turns - 1 ? "" : `#${wanted}`;
+      const hash = wanted === from ? "" : `#${wanted}`;
       history.replaceState(null, "", hash || location.pathname + location.search);
     }
 
@@ -86,13 +106,21 @@
       }, 1000);
     }
 
-    function jump(way) {
-      const lane = all("[data-lane]", section).find((one) => one.dataset.lane === kind.value);
-      const marks = lane.dataset.marks.split(" ").map(Number);
-      const found = way > 0 ? marks.find((turn) => turn > wanted) : marks.findLast((turn) => turn < wanted);
-      if (found !== undefined) go(found);
+    function nextMoment() {
+      const moments = all(".moments [data-first]").map((one) => Number(one.dataset.first));
+      go(moments.find((turn) => turn > wanted) ?? moments[0]);
     }
 
+    document.addEventListener("keydown", (event) => {
+      const types = event.target.closest("select, textarea, input:not([type=range], [type=radio])");
+      if (event.key === "n" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) nextMoment();
+    });
+    document.addEventListener("click", (event) => {
+      const line = event.target.closest("[data-first]");
+      if (!line || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(Number(line.dataset.first));
+    });
     for (const plot of all("[data-drag]", section)) {
       const goThere = (event) => {
         const box = plot.getBoundingClientRect();
@@ -111,13 +139,9 @@
       });
     }
     range.addEventListener("input", () => go(Number(range.value)));
-    const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle };
+    const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle, moment: nextMoment };
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
-    kind?.addEventListener("change", () => {
-      for (const row of all("[data-lane]", section)) row.classList.toggle("folded", row.dataset.lane !== kind.value);
-    });
-    for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
     const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
