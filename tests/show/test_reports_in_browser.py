@@ -93,7 +93,7 @@ def test_unfolded_methods_can_be_used_by_everybody(
     page.goto(addresses[place])
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     page.evaluate("[...document.images].forEach((one) => { one.loading = 'eager'; })")
-    page.wait_for_function("[...document.images].every((one) => one.complete && one.naturalWidth)")
+    page.evaluate("Promise.all([...document.images].map((one) => one.decode()))")
     for width in (1000, 400):
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -103,13 +103,15 @@ def test_unfolded_methods_can_be_used_by_everybody(
 def test_the_pictures_of_the_methods_are_loaded_when_they_are_opened(
     page: Page, addresses: tuple[str, ...]
 ) -> None:
-    shown = """[...document.querySelectorAll("details img")].map((one) => one.naturalWidth > 0)"""
+    picture = page.locator("details img").first
+    loaded = "document.querySelector('details img').naturalWidth > 0"
     page.set_viewport_size(ViewportSize(width=1400, height=4000))
     page.goto(addresses[0], wait_until="networkidle")
-    assert not any(page.evaluate(shown))
+    assert not page.evaluate(loaded)
     page.get_by_text("Methods").click()
-    page.wait_for_function(f"{shown}.every((one) => one)")
-    assert page.evaluate(shown)
+    picture.scroll_into_view_if_needed()
+    picture.evaluate("(one) => one.decode()")
+    assert page.evaluate(loaded)
 
 
 def test_a_picture_leads_to_itself_in_the_colours_of_the_page_and_its_points_to_pairs(
