@@ -128,11 +128,9 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
     """Write the page of a run and those of its agents' turns as files that link to each other."""
-    from hobbes.show.web.page_templates import SCRIPT, SCRIPT_FILE  # noqa: PLC0415  slow to import
     from hobbes.show.web.run_pages import RunPages  # noqa: PLC0415  slow to import
 
     pages = RunPages(store, lambda *address, **_: quote(_file(*address[1:])), live=False, run=run)
-    (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="utf-8")
     (folder / _file()).write_text(pages.at_a_turn(), encoding="utf-8")
     decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
     for decision in track(decisions, "exporting", console=ERR, transient=True):

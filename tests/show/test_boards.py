@@ -456,7 +456,7 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert found.status_code == 200
         assert found.headers["content-type"].startswith("image/svg+xml")
         assert "turn 2: " in found.text
-        drawn = sorted(found.text.splitlines())
+        drawn = sorted(re.sub("(?s)<style>.*?</style>\n", "\n", found.text).splitlines())
         served = visitor.get(f"/{run.id}/2.html").text
         written = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
         written = written.partition('<template data-turn="2">')[2].partition("</template>")[0]

@@ -1,8 +1,8 @@
 """How pages are made from their templates, which are in `templates/`: what they may use, and their style.
 
 Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
-content security policy lets the browser run only our own script, which is a file, and load nothing from
-elsewhere.
+content security policy lets the browser run only our own script, and load nothing from elsewhere. Served
+pages share one style sheet and one script; a page in a file holds both.
 """
 
 import base64
@@ -24,7 +24,7 @@ from hobbes.show.diary import found_in
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
-from hobbes.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
+from hobbes.show.strokes import STYLE as BOARD_STYLE
 from hobbes.show.terminal import (
     columns_and_rows,
     cost_text,
@@ -52,27 +52,36 @@ STYLE += "".join(  # a choice of the graph shows what it names, without the scri
     f'main:not(:has([name="graph"][value="{k}"]:checked)) [data-graph="{k}"] {{ display: none; }}\n'
     for k in range(MAX_CHOICES)
 )
-SCRIPT_ADDRESS = "/static/hobbes.js"
-"""The address of the script."""
-
-SCRIPT_FILE = "hobbes.js"
-"""The name of the script in an export."""
-
+STYLE += BOARD_STYLE
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
-"""The script of all pages, which is served or exported as a file."""
+"""The script of all pages."""
 
-_STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "connect-src": "'self'",
-    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}'",
-    "img-src": "data:",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-}
-POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""The content security policy: only our style sheets, our script, embedded images, and the same site."""
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _allowed(text: str) -> str:
+    """Return what allows a style sheet or a script in a content security policy."""
+    return f"'sha256-{base64.b64encode(_digest(text)).decode()}'"
+
+
+STYLE_ADDRESS = f"/static/{_digest(STYLE).hex()[:16]}.css"
+SCRIPT_ADDRESS = f"/static/{_digest(SCRIPT).hex()[:16]}.js"
+"""Addresses that change with what is there, which may be kept for ever."""
+
+
+_NOTHING_ELSE = "default-src 'none'; img-src data:; base-uri 'none'"
+POLICY = (
+    f"{_NOTHING_ELSE}; script-src 'self'; connect-src 'self'; form-action 'self'; "
+    f"style-src 'self' {_allowed(BOARD_STYLE)}"
+)
+"""The content security policy of the site: only what is served here, and the style sheet of a board alone."""
+
+FILE_POLICY = (
+    f"{_NOTHING_ELSE}; script-src {_allowed(SCRIPT)}; style-src {_allowed(STYLE)}; form-action 'none'"
+)
+"""That of a page in a file: only the style sheet and the script that are in it."""
 
 
 def _to_text(value: object) -> object:
@@ -98,7 +107,11 @@ def environment() -> Environment:
     templates.filters["counted"] = counted
     templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
+        "script_text": Markup(SCRIPT),  # noqa: S704  our own file
+        "style_address": STYLE_ADDRESS,
+        "script_address": SCRIPT_ADDRESS,
         "policy": POLICY,
+        "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
         "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
         "counts": counts,
@@ -166,7 +179,7 @@ class Pages:
             "looks": {},
             "link": self.link,
             "live": self.live,
-            "script": SCRIPT_ADDRESS if self.live else SCRIPT_FILE,
+            "script": True,
         }
         return environment().get_template(name).render({**always, **values})
 
