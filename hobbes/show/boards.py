@@ -91,18 +91,18 @@ Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
 
 
-def svg(board: Board) -> str:
-    """Return a board as an SVG document. The same board gives the same bytes."""
-    return _Drawing(board, {}).svg(f"<style>{STYLE}</style>")
-
-
 @lru_cache(maxsize=8)  # several agents see the same map in a turn
-def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
-    """Return a board as an SVG to stand in a page, which has its style sheet, or nothing if there is none.
+def svg(board: Board, cards: Cards = ()) -> str:
+    """Return a board as an SVG document. The same board gives the same bytes.
 
     What belongs to an agent with a card is a link to it.
     """
-    return Markup(_Drawing(board, dict(cards)).svg() if board else "")  # noqa: S704  it escapes all texts
+    return _Drawing(board, dict(cards)).svg()
+
+
+def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
+    """Return a board as an SVG to stand in a page, or nothing if there is none."""
+    return Markup(svg(board, cards) if board else "")  # noqa: S704  it escapes all texts
 
 
 def text(board: Board) -> list[str]:
@@ -160,8 +160,8 @@ class _Drawing:
         self.arrows, self.counted = self._split_arrows()
         self.is_full = bool(self.counted)
 
-    def svg(self, style: str = "") -> str:
-        """Return the whole document, with the element of its style sheet."""
+    def svg(self) -> str:
+        """Return the whole document."""
         parts = [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(self.titles)]
         parts += [*self._lines(), *self._places(), *self._arrows(), *self._names(), *self._counts()]
         figures, end = self._figures(self.top + self.board.height * self.scale + 12)
@@ -171,7 +171,7 @@ class _Drawing:
         name = f'role="group" aria-label="{escape_foreign(self.board.title)}"'
         begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {name} {size}>'
         drawn = filter(None, [*parts, *figures, *legend])
-        return "\n".join([begins, style, *drawn, "</svg>", ""])
+        return "\n".join([begins, f"<style>{STYLE}</style>", *drawn, "</svg>", ""])
 
     def _spot(self, place: Place) -> _Spot:
         """Return where a place lies in the drawing."""

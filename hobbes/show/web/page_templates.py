@@ -25,6 +25,7 @@ from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
 from hobbes.show.strokes import STYLE as BOARD_STYLE
+from hobbes.show.strokes import STYLE_ELEMENT
 from hobbes.show.terminal import (
     columns_and_rows,
     cost_text,
@@ -180,8 +181,10 @@ class Pages:
             "link": self.link,
             "live": self.live,
             "script": True,
+            "layout": "page.html" if self.live else "sheet.html",
         }
-        return environment().get_template(name).render({**always, **values})
+        page = environment().get_template(name).render({**always, **values})
+        return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
 
     def command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from time import monotonic
@@ -77,10 +77,10 @@ class RunPages(Pages):
         command = self.command("trace", self.run.id, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
-    def at_a_turn(self, first: int | None = None) -> str:
+    def at_a_turn(self, first: int | None = None, sheets: Sequence[str] = ()) -> str:
         """Return the page of the run: its last turn, or the `first` one listed, the timeline, and the rest.
 
-        Raise MissingError if there is no such turn.
+        In a file, the `sheets` of turns and cards stand below. Raise MissingError if there is no such turn.
         """
         began, run = monotonic(), self.run
         if first is not None:
@@ -98,7 +98,7 @@ class RunPages(Pages):
             requests=[request for one in run.questions if one.agent == OBSERVER for request in requests(one)],
             timeline=timeline(self.store, run, self.looks, self.marks),
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
-            moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
+            sheets=[Markup(sheet) for sheet in sheets],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
             players=players_of(run, self.looks),

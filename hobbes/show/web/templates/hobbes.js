@@ -33,6 +33,12 @@
     let wanted = from;
     let busy = false;
     let tick = 0;
+    // The turns that a file holds: each is a sheet of its own where no script moves through them.
+    const kept = new Map(all(".sheet > [data-turn]").map((one) => [Number(one.dataset.turn), one]));
+    for (const { parentElement: sheet } of kept.values()) {
+      Object.assign(sheet, { hidden: true, className: "" });
+      sheet.removeAttribute("id");
+    }
 
     function mark() {
       main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
@@ -42,8 +48,9 @@
     }
 
     async function get(turn) {
-      const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
-      return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
+      if (kept.has(turn)) return kept.get(turn).innerHTML;
+      if (kept.size) throw new Error(`turn ${turn} is not in this file`);
+      return served(`${section.dataset.run}/${turn}.html`);
     }
 
     async function go(turn) {
@@ -115,7 +122,11 @@
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
     for (const button of all("[data-jump]", section)) button.addEventListener("click", () => jump(Number(button.dataset.jump)));
-    const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
+    function named() {
+      const turn = location.hash.slice(1);
+      if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
+      if (kept.size) scrollTo(0, 0); // another sheet is shown
+    }
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     main.classList.add("scripted");
@@ -130,6 +141,16 @@
     getSelection().selectAllChildren(text);
     const written = navigator.clipboard && navigator.clipboard.writeText(text.textContent).then(() => true, () => false);
     button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
+  }
+
+  // In a file, what stands on several cards is held once: on the one that is shown, it takes the place of the link.
+  function fill() {
+    const sheet = document.getElementById(location.hash.slice(1));
+    for (const link of sheet ? all("[data-same]", sheet) : []) {
+      const copy = document.getElementById(link.dataset.same).cloneNode(true);
+      copy.removeAttribute("id");
+      link.parentElement.replaceWith(copy);
+    }
   }
 
   // What is wider than the page can be scrolled by keyboard, too.
@@ -147,6 +168,8 @@
     });
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
+    window.addEventListener("hashchange", fill);
+    fill();
     reachable();
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;

@@ -1,0 +1,37 @@
+"""The boards of some turns as one SVG that shows them in turn, without a script: it moves in a README."""
+
+import re
+from collections.abc import Iterable
+
+from hobbes.engine.board import Board
+from hobbes.show.boards import svg
+from hobbes.show.shared_shapes import Shapes
+from hobbes.show.strokes import STYLE, STYLE_ELEMENT, WIDTH, number
+
+SECONDS = 1.0
+"""How long a board is shown."""
+
+
+def moving_svg(boards: Iterable[Board]) -> str:
+    """Return boards as one SVG that shows each for a while, under its title, and then begins again.
+
+    Whoever prefers no motion sees the last one.
+    """
+    shapes, frames = Shapes(), []
+    for k, board in enumerate(boards):
+        drawn = shapes.once(svg(board).replace(STYLE_ELEMENT, ""))
+        frames.append(drawn.replace('class="board"', f'class="frame f{k}"', 1))
+    high = max(float(re.findall(r'height="([\d.]+)"', frame)[0]) for frame in frames)
+    size = f'viewBox="0 0 {WIDTH} {number(high)}" width="{WIDTH}" height="{number(high)}"'
+    begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {size}>'
+    return "\n".join([begins, f"<style>{STYLE}{_timing(len(frames))}</style>", *frames, "</svg>", ""])
+
+
+def _timing(frames: int) -> str:
+    """Return the style sheet that shows one frame after the other."""
+    later = "".join(f".f{k}{{animation-delay:{k * SECONDS:g}s}}" for k in range(1, frames))
+    return (
+        f".frame{{visibility:hidden;animation:frame {frames * SECONDS:g}s step-end infinite}}{later}"
+        f"@keyframes frame{{0%{{visibility:visible}}{100 / frames:.4f}%{{visibility:hidden}}}}"
+        f"@media(prefers-reduced-motion){{.frame{{animation:none}}.f{frames - 1}{{visibility:visible}}}}\n"
+    )
