@@ -460,6 +460,7 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(opened: Stor
         assert {re.findall('href="([^"]*)"', link)[0] for link in links} == {
             f"/{run.id}/2/{agent}" for agent in run.setting.agents
         }
+        assert f'<a href="/{run.id}/2.svg" download="{run.id}-2.svg">save this turn</a>' in served
         missing = visitor.get(f"/{run.id}/99.svg")
         assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
 
