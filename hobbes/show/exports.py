@@ -17,7 +17,7 @@ from hobbes.files import check_path
 from hobbes.show.moving_board import moving_svg
 from hobbes.show.terminal import ERR
 from hobbes.show.trace import board_in, full_turn
-from hobbes.store.history import missing_turn
+from hobbes.store.history import missing_turn, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_tables import RunTable, table_of, tables_of
@@ -43,17 +43,15 @@ def export(
         raise UsageError(f"{to} already exists; choose another {what} with --to")
     if form == "inspect" and to.suffix != FILES[form]:
         raise UsageError(f"inspect opens only files that end in {FILES[form]}: --to {to}{FILES[form]}")
-    if turns is not None and form not in SHOWN:
-        raise UsageError(f"--turns goes with --format {' and '.join(SHOWN)}")
-    chosen = _chosen(run, turns)
+    if turns is not None and form not in {"page", "svg"}:
+        raise UsageError("--turns goes with --format page and svg")
+    chosen = _chosen(store, run, turns)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
             whole = Path(made) / "export"
-            if form in SHOWN:
-                written = {to.name: SHOWN[form](store, run, chosen, whole)}
-            elif form == "inspect":
-                written = {to.name: _write_log(store, run, whole)}
+            if form in FILES:
+                written = {to.name: FILE_WRITERS[form](store, run, chosen, whole)}
             else:
                 whole.mkdir()
                 written = _write(store, run, form, whole)
@@ -67,12 +65,13 @@ def export(
     return written
 
 
-def _chosen(run: Run, turns: Collection[int] | None) -> Sequence[int]:
-    """Return these turns of a run in their order, or all. Raise MissingError if it lacks one."""
-    for number in turns or ():
-        if number >= run.turns:
-            raise missing_turn(run, number)
-    return range(run.turns) if turns is None else sorted({*turns})
+def _chosen(store: Store, run: Run, turns: Collection[int] | None) -> Sequence[int]:
+    """Return these turns of a run in their order, or all, with one that has begun."""
+    if turns is None:
+        return range(run.turns + bool(store.calls.attempts(run.id, run.turns)))
+    for number in turns:
+        stored_turn(store, run, number)
+    return sorted({*turns})
 
 
 def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
@@ -87,7 +86,7 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     return written
 
 
-def _write_log(store: Store, run: Run, path: Path) -> int:
+def _write_log(store: Store, run: Run, _: Sequence[int], path: Path) -> int:
     """Write an inspect log, and return the number of its samples."""
     try:
         from hobbes.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
@@ -147,16 +146,16 @@ def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int
     from hobbes.show.web.run_file import RunFile, address  # noqa: PLC0415  slow to import
 
     pages = RunFile(store, address, live=False, run=run, turns=turns)
-    sheets = [sheet for turn in _watched(pages.numbers) for sheet in pages.sheets(turn)]
+    sheets = [sheet for turn in _watched(turns) for sheet in pages.sheets(turn)]
     path.write_text(pages.whole(sheets), encoding="utf-8")
     return len(sheets)
 
 
 def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
-    if not turns:
-        raise missing_turn(run, 0)
     boards = [board for turn in _watched(turns) if (board := board_in(run, full_turn(store, run, turn)))]
+    if not boards:
+        raise missing_turn(run, 0)
     path.write_text(moving_svg(boards), encoding="utf-8")
     return len(boards)
 
@@ -166,7 +165,4 @@ def _watched(turns: Sequence[int]) -> Iterable[int]:
     return track(turns, "exporting", console=ERR, transient=True)
 
 
-SHOWN: dict[str, Callable[[Store, Run, Sequence[int], Path], int]] = {
-    "page": _write_page,
-    "svg": _write_moving_board,
-}
+FILE_WRITERS = {"inspect": _write_log, "page": _write_page, "svg": _write_moving_board}

@@ -69,8 +69,8 @@ def _allowed(text: str) -> str:
 
 STYLE_ADDRESS = f"/static/{_digest(STYLE).hex()[:16]}.css"
 SCRIPT_ADDRESS = f"/static/{_digest(SCRIPT).hex()[:16]}.js"
-"""Addresses that change with what is there, which may be kept for ever."""
-
+STATIC = {STYLE_ADDRESS: (STYLE, "text/css"), SCRIPT_ADDRESS: (SCRIPT, "text/javascript")}
+"""What is at addresses that change with it, and may be kept for ever."""
 
 _NOTHING_ELSE = "default-src 'none'; img-src data:; base-uri 'none'"
 POLICY = (

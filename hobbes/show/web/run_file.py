@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
-from hobbes.show.shared_shapes import Shapes
+from hobbes.show.moving_board import Shapes
 from hobbes.show.web.run_pages import RunPages
 
 LONG = 800
@@ -55,7 +55,7 @@ class _Once:
 
 @dataclass(frozen=True)
 class RunFile(RunPages):
-    """The pages of a run as one page, with these turns and their cards."""
+    """The pages of a run as one page, with these turns and their cards; the last may not have ended."""
 
     turns: Sequence[int]
 
@@ -64,16 +64,9 @@ class RunFile(RunPages):
         return _Once()
 
     @cached_property
-    def numbers(self) -> Sequence[int]:
-        """The turns, and the one that has begun after them, if any."""
-        run = self.run
-        goes_on = len(self.turns) == run.turns and self.store.calls.attempts(run.id, run.turns)
-        return [*self.turns, *([run.turns] if goes_on else ())]
-
-    @cached_property
     def _turns(self) -> Mapping[str, list[int]]:
         there = super()._turns
-        return {agent: [turn for turn in turns if turn in self.numbers] for agent, turns in there.items()}
+        return {agent: [turn for turn in turns if turn in self.turns] for agent, turns in there.items()}
 
     def fill(self, name: str, **values: Any) -> str:  # noqa: ANN401  those of a template
         """Return a template filled with values, without the view of a program, which is worked out again."""
@@ -100,5 +93,5 @@ class RunFile(RunPages):
 
     def whole(self, sheets: Sequence[str]) -> str:
         """Return the page: that of the run at the last of the turns, and the sheets."""
-        last = None if len(self.turns) == self.run.turns else self.turns[-1]
-        return self.at_a_turn(last, sheets)
+        has_last = not self.run.turns or self.run.turns - 1 in self.turns
+        return self.at_a_turn(None if has_last else self.turns[-1], sheets)

@@ -26,15 +26,7 @@ from hobbes.errors import HobbesError, UsageError
 from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import (
-    POLICY,
-    SCRIPT,
-    SCRIPT_ADDRESS,
-    STYLE,
-    STYLE_ADDRESS,
-    compile_templates,
-    environment,
-)
+from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import missing_turn
 from hobbes.store.home import Store, open_store
@@ -137,13 +129,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route("/{run}/{turn:number}", turn))
-    routes += [
-        Route(address, partial(_kept, text, kind))
-        for address, text, kind in (
-            (STYLE_ADDRESS, STYLE, "text/css"),
-            (SCRIPT_ADDRESS, SCRIPT, "text/javascript"),
-        )
-    ]
+    routes += [Route(address, partial(_kept, *content)) for address, content in STATIC.items()]
     return Starlette(
         routes=routes,
         middleware=[
@@ -161,13 +147,7 @@ def _kept(text: str, kind: str, _: Request) -> Response:
 
 def _error_page(request: Request, error: Exception) -> Response:
     """Return what is wrong in one line: to a browser as a page with ways back, to others as text."""
-    status = (
-        error.status_code
-        if isinstance(error, HTTPException)
-        else 404
-        if isinstance(error, UsageError)
-        else 500
-    )
+    status = 404 if isinstance(error, UsageError | HTTPException) else 500
     words = f"there is no page at {request.url.path}" if isinstance(error, HTTPException) else str(error)
     if "text/html" not in request.headers.get("accept", ""):
         return PlainTextResponse(f"hobbes: {words}\n", status, headers=NOT_KEPT)
