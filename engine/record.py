@@ -88,8 +88,8 @@ class Event(NamedTuple):
     @classmethod
     def from_json(cls, data: JsonObject) -> "Event":
         """Return the event of its flat JSON object."""
-        facts = {name: value for name, value in data.items() if name not in {"type", "agent"}}
-        return cls(str(data["type"]), str(data["agent"]), facts)
+        facts = dict(data)
+        return cls(str(facts.pop("type")), str(facts.pop("agent")), facts)
 
 
 MESSAGE = "message"

@@ -13,43 +13,49 @@ app = typer.Typer()
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=DATA)
-def export(
+def export(  # noqa: PLR0913, PLR0917  options of a command
     run: options.RunName,
     form: Annotated[
-        Literal["jsonl", "csv", "parquet", "html", "inspect"],
+        Literal["jsonl", "csv", "parquet", "inspect", "page", "svg"],
         typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the files"),
     ] = "jsonl",
     to: Annotated[
         Path | None,
         typer.Option(
-            help="the folder to create, or with --format inspect the file; by default exports/RUN-FORMAT or "
-            "exports/RUN.eval in the home folder"
+            help="the folder to create, or with --format inspect, page or svg the file; by default "
+            "exports/RUN-FORMAT, or exports/RUN.eval, .html or .svg, in the home folder"
         ),
+    ] = None,
+    turns: Annotated[
+        str | None,
+        typer.Option(metavar="A-B", help="the turns of a page or an svg, such as 40-60; by default all"),
     ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
-    """Export a run as tables, web pages or a log for inspect.
+    """Export a run as tables, a log for inspect, one web page or a moving picture.
 
-    The new folder has one file per table, which docs/data.md describes, or the pages of `hobbes view`. With
-    --format inspect, it writes one file, a log that `inspect view` opens.
+    The new folder has one file per table, which docs/data.md describes. With --format inspect, it writes one
+    file, a log that `inspect view` opens; with page, the pages of `hobbes view` as one HTML file to hand on;
+    with svg, the boards of its turns, one after another, as a picture that moves in a README.
 
-    Example: hobbes export last --format parquet --to tables
+    Example: hobbes export last --format page --turns 40-60 --to fight.html
     """
-    from hobbes.show.exports import LOG
+    from hobbes.show.exports import FILES
     from hobbes.show.exports import export as exported
     from hobbes.show.terminal import OUT, print_json, table
     from hobbes.store.policy_games import with_turns
 
     with options.open_home(home) as store, store.as_of_now():
         stored = with_turns(store, store.runs.find(run))
-        usual = f"{stored.id}{LOG}" if form == "inspect" else f"{stored.id}-{form}"
-        folder = to or home / "exports" / usual
-        files = exported(store, stored, form, folder)
+        folder = to or home / "exports" / f"{stored.id}{FILES.get(form, f'-{form}')}"
+        numbers = None if turns is None else options.turn_numbers(turns)
+        files = exported(store, stored, form, folder, numbers)
     if as_json:
         print_json({"run": stored.id, "folder": str(folder), "files": files})
     else:
-        size = {"html": "pages", "inspect": "samples"}.get(form, "rows")
+        sizes = {"inspect": "samples", "page": "turns and cards", "svg": "frames"}
+        size = sizes.get(form, "rows")
         OUT.print(table(f"{folder}", ("file", size), list(files.items())))
 
 

@@ -187,7 +187,9 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
     If nobody was sent a prompt that differs, the templates are compared: scripted policies read none of them.
     """
-    for turn in range(a.turns):
+    for turn in store.calls.turns_asked_otherwise(a.id, b.id):
+        if turn == a.turns:  # it has not ended
+            break
         one, other = (_calls(store, run, turn) for run in (a, b))
         for address in sorted(one.keys() & other.keys()):
             if diff := _diff_of_calls("prompt", one[address], other[address]):

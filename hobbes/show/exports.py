@@ -1,4 +1,4 @@
-"""`hobbes export`: a run as tables or a log for other tools, or as pages for people.
+"""`hobbes export`: a run as tables or a log for other tools, or as a page or a moving board for people.
 
 The tables are those of `hobbes.store.run_tables`.
 """
@@ -6,44 +6,52 @@ The tables are those of `hobbes.store.run_tables`.
 import csv
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from urllib.parse import quote
 
 from rich.progress import track
 
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path
+from hobbes.show.moving_board import moving_svg
 from hobbes.show.terminal import ERR
+from hobbes.show.trace import board_in, full_turn
+from hobbes.store.history import missing_turn, stored_turn
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 from hobbes.store.run_tables import RunTable, table_of, tables_of
 
-LOG = ".eval"
-"""How the name of an inspect log ends. inspect opens no others."""
+FILES = {"inspect": ".eval", "page": ".html", "svg": ".svg"}
+"""The formats that are one file, and how its name ends. inspect opens no others."""
 
 BATCH = 500
 """How many rows of a Parquet file are written, and later read, at a time."""
 
 
-def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
-    """Write a run into a new folder, or into a new file as `inspect`, and return the size of each file.
+def export(
+    store: Store, run: Run, form: str, to: Path, turns: Collection[int] | None = None
+) -> dict[str, int]:
+    """Write a run into a new folder, or into a new file if its format is one of FILES, and return the sizes.
 
-    The size is the number of rows, pages or samples. The folder or the file appears only when it is complete.
+    The size of a file is the number of its rows, samples, frames, or turns and cards. A page or a moving
+    board has only some turns if `turns` are given. The folder or the file appears only when it is complete.
     Raise UsageError if it exists, HobbesError if it cannot be written.
     """
-    what = "file" if form == "inspect" else "folder"
+    what = "file" if form in FILES else "folder"
     if check_path(to, "--to").exists():
         raise UsageError(f"{to} already exists; choose another {what} with --to")
-    if form == "inspect" and to.suffix != LOG:
-        raise UsageError(f"inspect opens only files that end in {LOG}: --to {to}{LOG}")
+    if form == "inspect" and to.suffix != FILES[form]:
+        raise UsageError(f"inspect opens only files that end in {FILES[form]}: --to {to}{FILES[form]}")
+    if turns is not None and form not in {"page", "svg"}:
+        raise UsageError("--turns goes with --format page and svg")
+    chosen = _chosen(store, run, turns)
     try:
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=to.parent, prefix=".hobbes-") as made:
             whole = Path(made) / "export"
-            if form == "inspect":
-                written = {to.name: _write_log(store, run, whole)}
+            if form in FILES:
+                written = {to.name: FILE_WRITERS[form](store, run, chosen, whole)}
             else:
                 whole.mkdir()
                 written = _write(store, run, form, whole)
@@ -57,10 +65,17 @@ def export(store: Store, run: Run, form: str, to: Path) -> dict[str, int]:
     return written
 
 
+def _chosen(store: Store, run: Run, turns: Collection[int] | None) -> Sequence[int]:
+    """Return these turns of a run in their order, or all, with one that has begun."""
+    if turns is None:
+        return range(run.turns + bool(store.calls.attempts(run.id, run.turns)))
+    for number in turns:
+        stored_turn(store, run, number)
+    return sorted({*turns})
+
+
 def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
-    """Write the files of a run into an existing folder."""
-    if form == "html":
-        return _write_pages(store, run, folder)
+    """Write the tables of a run into an existing folder."""
     about = {**store.figures.about(run.id), **store.figures.result(run)}
     (folder / "run.json").write_text(json.dumps(about, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     written = {"run.json": 1}
@@ -71,7 +86,7 @@ def _write(store: Store, run: Run, form: str, folder: Path) -> dict[str, int]:
     return written
 
 
-def _write_log(store: Store, run: Run, path: Path) -> int:
+def _write_log(store: Store, run: Run, _: Sequence[int], path: Path) -> int:
     """Write an inspect log, and return the number of its samples."""
     try:
         from hobbes.show.inspect_log import write  # noqa: PLC0415  slow to import, and its library is optional
@@ -126,21 +141,28 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 }
 
 
-def _write_pages(store: Store, run: Run, folder: Path) -> dict[str, int]:
-    """Write the page of a run and those of its agents' turns as files that link to each other."""
-    from hobbes.show.web.page_templates import SCRIPT, SCRIPT_FILE  # noqa: PLC0415  slow to import
-    from hobbes.show.web.run_pages import RunPages  # noqa: PLC0415  slow to import
+def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
+    """Write the page of a run with these turns and their cards, and return the number of both."""
+    from hobbes.show.web.run_file import RunFile, address  # noqa: PLC0415  slow to import
 
-    pages = RunPages(store, lambda *address, **_: quote(_file(*address[1:])), live=False, run=run)
-    (folder / SCRIPT_FILE).write_text(SCRIPT, encoding="utf-8")
-    (folder / _file()).write_text(pages.at_a_turn(), encoding="utf-8")
-    decisions = [decision for decision in store.calls.decisions(run.id) if decision.turn <= run.turns]
-    for decision in track(decisions, "exporting", console=ERR, transient=True):
-        page = pages.card(decision.turn, decision.agent)
-        (folder / _file(decision.turn, decision.agent)).write_text(page, encoding="utf-8")
-    return {_file(): 1, "*-*.html": len(decisions)}
+    pages = RunFile(store, address, live=False, run=run, turns=turns)
+    sheets = [sheet for turn in _watched(turns) for sheet in pages.sheets(turn)]
+    path.write_text(pages.whole(sheets), encoding="utf-8")
+    return len(sheets)
 
 
-def _file(turn: int | None = None, agent: str = "") -> str:
-    """Return the file of a page; agents' names are quoted, so that none leads out of the folder."""
-    return "index.html" if turn is None else f"{turn}-{quote(agent, safe='')}.html"
+def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
+    """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
+    boards = [board for turn in _watched(turns) if (board := board_in(run, full_turn(store, run, turn)))]
+    if not boards:
+        raise missing_turn(run, 0)
+    path.write_text(moving_svg(boards), encoding="utf-8")
+    return len(boards)
+
+
+def _watched(turns: Sequence[int]) -> Iterable[int]:
+    """Yield turns, and show how far it is."""
+    return track(turns, "exporting", console=ERR, transient=True)
+
+
+FILE_WRITERS = {"inspect": _write_log, "page": _write_page, "svg": _write_moving_board}

@@ -4,8 +4,6 @@ Lengths are pixels. All texts are foreign: `escape_foreign` and `fit_text` make 
 takes only such texts.
 """
 
-import base64
-import hashlib
 import re
 from dataclasses import dataclass
 from html import escape
@@ -65,8 +63,8 @@ STYLE = """
 )
 """The style sheet of a board: k and two digits are an agent's colour and its shade. It needs no escaping."""
 
-STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-"""Its hash, for a content security policy."""
+STYLE_ELEMENT = f"<style>{STYLE}</style>\n"
+"""The style sheet as a board has it that stands alone."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

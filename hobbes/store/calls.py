@@ -134,6 +134,12 @@ class Calls:
             calls.setdefault(call.address.agent, []).append(call)
         return calls
 
+    def turns_asked_otherwise(self, one: str, other: str) -> list[int]:
+        """Return the turns in which a run was sent a prompt that another was not, as their hashes tell."""
+        sent = "select turn, agent, question, system, prompt from calls where run = ?"
+        sql = f"select distinct turn from ({sent} except {sent}) order by turn"  # noqa: S608  our own
+        return [turn for (turn,) in self._db.conn.execute(sql, [one, other])]
+
     def rows(self, run: str, turn: int | None = None, agent: str | None = None) -> Iterator[Row]:
         """Yield the calls of a run, of one turn or of all, for `read`: by turn, agent and attempt.
 

@@ -184,7 +184,7 @@ def test_a_game_is_played_pinned_and_shown_in_such_a_project(installed: Installe
             "verify last",
             "replay last",
             "make-test last --turns 1-2 --name story --to .",
-            "export last --format html --to pages",
+            "export last --format page --to run.html",
             "prompts list trust --json",
         )
     )

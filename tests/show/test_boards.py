@@ -28,7 +28,6 @@ from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
 from hobbes.play.start import RunOptions
 from hobbes.show.boards import MAX_BARS, MAX_LINES, MAX_WIDE_ARROWS, parts, svg, text
-from hobbes.show.exports import export
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
 from hobbes.show.web.page_templates import POLICY
@@ -514,11 +513,8 @@ def test_the_style_sheet_of_a_board_is_the_one_that_the_policy_allows() -> None:
     assert " style=" not in svg(SMALL)
 
 
-def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
-    opened: Store, home: Path, tmp_path: Path
-) -> None:
+def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(opened: Store, home: Path) -> None:
     run = mining(opened)
-    export(opened, run, "html", tmp_path / "pages")
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         found = visitor.get(f"/{run.id}/2.svg")
         assert found.status_code == 200
@@ -526,16 +522,14 @@ def test_the_board_of_a_turn_has_an_address_and_stands_on_the_pages(
         assert "turn 2: " in found.text
         drawn = set(found.text.splitlines())
         served = visitor.get(f"/{run.id}/2.html").text
-        written = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
-        written = written.partition('<template data-turn="2">')[2].partition("</template>")[0]
-        for page, cards in ((served, f"/{run.id}/2/"), (written, "2-")):
-            figure = page.partition('<figure class="fit">')[2].partition("</figure>")[0]
-            board = figure[figure.index("<svg") : figure.rindex("</svg>")].splitlines()
-            links = [line for line in board if line.startswith("<a ")]
-            assert {line for line in board if line.startswith(("<g", "<text"))} < drawn
-            assert {re.findall('href="([^"]*)"', link)[0].removesuffix(".html") for link in links} == {
-                f"{cards}{agent}" for agent in run.setting.agents
-            }
+        figure = served.partition('<figure class="fit">')[2].partition("</figure>")[0]
+        board = figure[figure.index("<svg") : figure.rindex("</svg>")].splitlines()
+        links = [line for line in board if line.startswith("<a ")]
+        assert {line for line in board if line.startswith(("<g", "<text"))} < drawn
+        assert {re.findall('href="([^"]*)"', link)[0] for link in links} == {
+            f"/{run.id}/2/{agent}" for agent in run.setting.agents
+        }
+        assert f'<a href="/{run.id}/2.svg" download="{run.id}-2.svg">save this turn</a>' in served
         missing = visitor.get(f"/{run.id}/99.svg")
         assert (missing.status_code, "has no turn 99" in missing.text) == (404, True)
 

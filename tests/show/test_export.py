@@ -1,22 +1,24 @@
-"""A run as files: the same rows in every form, failures beside everything, pages that link to each other."""
+"""A run as files: the same rows in every form, failures beside everything, a page that holds all of it."""
 
 import csv
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from xml.etree import ElementTree as ET
 
 import pyarrow.parquet
 import pytest
 
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import HobbesError, MissingError, UsageError
 from hobbes.play.start import RunOptions
 from hobbes.show import exports
 from hobbes.show.exports import export
 from hobbes.store.home import Store
+from hobbes.store.recorded_run import Run
 from hobbes.store.run_tables import TABLES, table_of
 from hobbes.store.schema import kinds_of
 from tests.conftest import Cli
@@ -112,43 +114,105 @@ def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, cli: Cli
     halted = cli("run", "trust", "--agents", "2", "--max-calls", "5")
     assert isinstance(halted.exception, HobbesError)
     run = opened.runs.find("last")
-    for form in ("jsonl", "html"):
-        export(opened, run, form, tmp_path / form)
+    export(opened, run, "jsonl", tmp_path / "jsonl")
     assert len(in_jsonl(tmp_path / "jsonl", "turns")) == run.turns == 2
     assert len(in_jsonl(tmp_path / "jsonl", "calls")) == 5
-    assert "halted: turn 2" in (tmp_path / "html" / "index.html").read_text()
-    pages = {page.resolve() for page in (tmp_path / "html").glob("*.html")}
-    assert {target for _, target in linked(tmp_path / "html")} == pages
-    assert len(pages) == 1 + 5
+    page = exported_page(opened, run, tmp_path)
+    assert "halted: turn 2" in page
+    assert len(places(page)) == run.turns + 5
 
 
-def linked(folder: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield each link of a folder's pages: where it stands, and where it leads."""
-    for page in folder.rglob("*.html"):
-        for target in re.findall(r'href="([^"#]+)[^"]*"', page.read_text()):
-            yield page, (page.parent / unquote(target)).resolve()
+def exported_page(opened: Store, run: Run, folder: Path, turns: Sequence[int] | None = None) -> str:
+    """Export a run as a page, and return it."""
+    export(opened, run, "page", folder / "run.html", turns)
+    return (folder / "run.html").read_text(encoding="utf-8")
+
+
+def places(page: str) -> list[str]:
+    """Return the names of the turns and cards of a page."""
+    return re.findall('<section class="sheet" id="([^"]*)"', page)
+
+
+def links(page: str) -> set[str]:
+    """Return where the links of a page lead."""
+    return set(re.findall('href="([^"]*)"', page))
 
 
 @pytest.mark.parametrize("world", ["mining", "nations", "trust"])
-def test_pages_link_to_each_other_and_nowhere_else(world: str, opened: Store, tmp_path: Path) -> None:
+def test_a_page_links_to_its_own_turns_and_cards_and_loads_nothing(
+    world: str, opened: Store, tmp_path: Path
+) -> None:
     run = played(opened, RunOptions(world, 3, values={"rounds": 3}))
-    files = export(opened, run, "html", tmp_path / "pages")
-    pages = {page.resolve() for page in (tmp_path / "pages").glob("*.html")}
-    assert len(pages) == sum(files.values())
-    assert files == {"index.html": 1, "*-*.html": 9}
-    assert {target for _, target in linked(tmp_path / "pages")} == pages
-    assert all("compare" not in page.read_text() and "all runs" not in page.read_text() for page in pages)
+    page = exported_page(opened, run, tmp_path)
+    there = {f"#{place}" for place in places(page)}
+    assert len(there) == 3 + 9
+    inner = {f"#{name}" for name in re.findall(' id="([^"]*)"', page)}
+    assert there <= links(page) <= {*inner, "#"}
+    assert not re.findall(r"""(?:src|action)=|url\(|@import|<link|href=["']?[^"'#]""", page)
 
 
-def test_agents_that_come_and_die_and_an_observer_have_pages_too(opened: Store, tmp_path: Path) -> None:
+def test_agents_that_come_and_die_and_an_observer_have_cards_too(opened: Store, tmp_path: Path) -> None:
     """Teams replicate, units die, and an observer who is a model rules on what is begged for."""
     values: dict[str, Any] = {"rounds": 12, "victory": "team", "observer": "openai:policy/all", "start": 60}
     with served({}):
         run = played(opened, RunOptions("trust", 4, models="policy:beggar*2,policy:racer*2", values=values))
-    export(opened, run, "html", tmp_path / "pages")
-    pages = {page.resolve() for page in (tmp_path / "pages").rglob("*.html")}
-    assert {target for _, target in linked(tmp_path / "pages")} == pages
-    assert any(page.name.endswith("-observer.html") for page in pages)
+    page = exported_page(opened, run, tmp_path)
+    decided = {(one.turn, one.agent) for one in opened.calls.decisions(run.id)}
+    assert {*places(page)} == {*map(str, range(run.turns)), *(f"{turn}-{agent}" for turn, agent in decided)}
+    assert any(place.endswith("-observer") for place in places(page))
+
+
+def test_some_turns_are_a_page_of_their_own(opened: Store, tmp_path: Path) -> None:
+    run = mining(opened)
+    page = exported_page(opened, run, tmp_path, [2, 1])
+    assert [place for place in places(page) if "-" not in place] == ["1", "2"]
+    assert len(places(page)) == 2 + 2 * 3
+    assert links(page.partition('<main class="sheets">')[2]) <= {
+        "#",
+        *(f"#{place}" for place in places(page)),
+    } | {f"#{name}" for name in re.findall(' id="([^"]*)"', page)}
+    with pytest.raises(MissingError, match="has no turn 9; it has turns 0 to 3"):
+        export(opened, run, "page", tmp_path / "other.html", [9])
+    with pytest.raises(UsageError, match="--turns goes with --format page and svg"):
+        export(opened, run, "csv", tmp_path / "csv", [1])
+
+
+def test_a_page_holds_each_prompt_and_each_map_once(opened: Store, tmp_path: Path) -> None:
+    with served({}):
+        run = played(opened, RunOptions("mining", 3, models="openai:policy/guided", values={"rounds": 3}))
+    page = unescape(exported_page(opened, run, tmp_path))
+    prompts = [call.prompt for turn in range(3) for call in opened.calls.of_turn(run.id, turn)]
+    (system,) = {prompt.system for prompt in prompts}
+    assert page.count(system) == 1
+    assert page.count('aria-label="map at the start of turn 0"') == 1
+    assert "the same as in the card of miner-01 in turn 0" in page
+    without_marks = re.sub("</?(?:ins|del)>", "", page)
+    assert all(without_marks.count(prompt.turn.splitlines()[0]) for prompt in prompts)
+
+
+def test_a_page_of_policies_is_small_and_says_where_their_views_are(opened: Store, tmp_path: Path) -> None:
+    run = played(opened, RunOptions("mining", 4, models="policy:guided", values={"rounds": 8}))
+    page = exported_page(opened, run, tmp_path)
+    assert len(page.encode()) < 1_500_000
+    assert f"hobbes trace {run.id} 3 miner-02 --json" in page
+
+
+@pytest.mark.parametrize("world", ["mining", "nations", "trust"])
+def test_boards_that_move_are_one_svg_with_a_frame_per_turn(
+    world: str, opened: Store, tmp_path: Path
+) -> None:
+    run = played(opened, RunOptions(world, 3, values={"rounds": 4}))
+    assert export(opened, run, "svg", tmp_path / "all.svg") == {"all.svg": run.turns}
+    export(opened, run, "svg", tmp_path / "run.svg", [1, 2])
+    text = (tmp_path / "run.svg").read_text(encoding="utf-8")
+    frames = [one for one in ET.fromstring(text) if "frame" in one.attrib.get("class", "")]  # noqa: S314  ours
+    titles = [frame.attrib["aria-label"].partition(":")[0] for frame in frames]
+    assert titles == ["turn 1", "turn 2"]
+    names = re.findall(' id="([^"]*)"', text)
+    assert len({*names}) == len(names)
+    assert {*re.findall('<use href="#([^"]*)"', text)} <= {*names}
+    assert "<script" not in text
+    assert "animation:frame 2s step-end infinite" in text
 
 
 def test_an_existing_folder_is_not_overwritten(opened: Store, tmp_path: Path) -> None:

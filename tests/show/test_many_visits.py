@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hobbes.play.start import RunOptions
-from hobbes.show.web.page_templates import SCRIPT_ADDRESS
+from hobbes.show.web.page_templates import SCRIPT_ADDRESS, STYLE_ADDRESS
 from hobbes.show.web.server import PAGES, site
 from hobbes.store.home import Store
 from tests.small_runs import played
@@ -23,6 +23,7 @@ EXAMPLES = {
     "/{run}/{turn:number}.svg": "/one/1.svg",
     "/{run}/{turn:number}.html": "/one/1.html",
     SCRIPT_ADDRESS: SCRIPT_ADDRESS,
+    STYLE_ADDRESS: STYLE_ADDRESS,
 }
 """A page of each kind."""
 

@@ -76,13 +76,13 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
     run, other = played(opened, request), played(opened, RunOptions("nations", 4, values={"rounds": 2}))
     looks = {"AgentA": ("●", PALETTE[0]), "AgentB": ("■", PALETTE[1]), "AgentC": ("▲", PALETTE[2])}
     pages = RunPages(opened, link, live=True, run=run)
-    export(opened, run, "html", tmp_path / "pages")
+    export(opened, run, "page", tmp_path / "run.html")
     shown = {
         "run": on_page(pages.at_a_turn()),
         "turn": on_page(pages.moment(1)),
         "agent": on_page(pages.card(1, "AgentB")),
         "compare": on_page(HomePages(opened, link, live=True).compare(run, other)),
-        "export": on_page((tmp_path / "pages" / "index.html").read_text()),
+        "export": on_page((tmp_path / "run.html").read_text()),
         "trace": in_terminal(terminal("trace", run.id)),
         "trace TURN": in_terminal(terminal("trace", run.id, "1")),
         "trace --event": in_terminal(terminal("trace", run.id, "--event", "attack")),

@@ -15,7 +15,7 @@ from hobbes.show.web.server import server
 from hobbes.store.home import open_store
 from hobbes.store.recorded_run import Run
 from hobbes.wire.recorder import run_server
-from tests.browser import chromium
+from tests.browser import axe_findings, chromium
 from tests.small_runs import played
 
 TURNS = 8
@@ -36,7 +36,7 @@ class Shown:
     runs: dict[str, Run]
     moments: list[int]
     """The key moments of the run of mining."""
-    folder: Path
+    file: Path
 
     def at(self, address: str, **options: object) -> Page:
         """Open a page; what its script throws fails the test."""
@@ -50,16 +50,16 @@ class Shown:
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
     """Play a run of each world, serve them, and export that of mining."""
     home = tmp_path_factory.mktemp("home")
-    folder = tmp_path_factory.mktemp("exported") / "pages"
+    file = tmp_path_factory.mktemp("exported") / "run.html"
     with open_store(home) as opened:
         runs = {
             world: played(opened, RunOptions(world, 4, models=models, values={"rounds": TURNS}))
             for world, models in MODELS.items()
         }
         moments = [*story_of(opened, runs["mining"], runs["mining"].setting.agents).moments]
-        export(opened, runs["mining"], "html", folder)
+        export(opened, runs["mining"], "page", file)
     with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
-        yield Shown(browser, url, runs, moments, folder)
+        yield Shown(browser, url, runs, moments, file)
 
 
 def is_at(page: Page, turn: int) -> None:
@@ -74,10 +74,10 @@ def move_to(page: Page, turn: int) -> None:
     page.mouse.move(box["x"] + box["width"] * (turn + 0.5) / TURNS, box["y"] + box["height"] / 2)
 
 
-@pytest.mark.parametrize("place", ["served", "on disk"])
+@pytest.mark.parametrize("place", ["served", "in a file"])
 def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Shown, place: str) -> None:
     run = shown.runs["mining"].id
-    page = shown.at(run if place == "served" else (shown.folder / "index.html").as_uri())
+    page = shown.at(run if place == "served" else shown.file.as_uri())
     is_at(page, shown.moments[0])
     page.evaluate("window.same = true")
     page.get_by_label("turn", exact=True).focus()
@@ -85,7 +85,7 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
         page.keyboard.press(key)
         is_at(page, turn)
         assert page.evaluate("location.hash") == ("" if turn == shown.moments[0] else f"#{turn}")
-        assert f"turn {turn}:" in (page.locator("svg.board").first.get_attribute("aria-label") or "")
+        assert f"turn {turn}:" in (page.locator("#moment svg.board").first.get_attribute("aria-label") or "")
     move_to(page, 5)
     page.mouse.down()
     is_at(page, 5)
@@ -101,8 +101,8 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     is_at(page, 4)
     assert page.evaluate("window.same")
     page.locator("#moment li a", has_text="miner-02").click()
-    page.wait_for_url(re.compile(r".*/4[-/]miner-02(\.html)?$"))
-    page.get_by_title("up to the run, at this turn").click()
+    page.wait_for_url(re.compile(r".*[#/]4[-/]miner-02$"))
+    page.get_by_title("up to the run, at this turn").locator("visible=true").click()
     is_at(page, 4)
     page.close()
 
@@ -141,6 +141,23 @@ def test_the_part_of_a_long_story_around_a_turn_is_loaded(
     expect(page.locator(f".story [data-first='{TURNS - 1}']")).to_have_attribute("aria-current", "true")
     assert page.locator(".story li").count() == 3
     page.close()
+
+
+def test_a_file_shows_one_turn_or_card_at_a_time_also_without_the_script(shown: Shown) -> None:
+    """What a card shares with another is a link without the script, and stands there with it."""
+    for script in (True, False):
+        page = shown.at(f"{shown.file.as_uri()}#3-miner-02", java_script_enabled=script)
+        expect(page.locator("h1:visible")).to_have_text(re.compile("miner-02, turn 3$"))
+        assert page.locator(".sheet:visible [data-same]").count() == (0 if script else 1)
+        if script:
+            assert axe_findings(page) == []
+        page.get_by_title("the agent before, in this turn").locator("visible=true").click()
+        expect(page.locator("h1:visible")).to_have_text(re.compile("miner-01, turn 3$"))
+        assert page.locator("svg.board:visible").count()
+        page.get_by_title("up to the run, at this turn").locator("visible=true").click()
+        expect(page.locator("h2:visible").first).to_contain_text("Turn 3")
+        assert page.locator(".fit:visible").count() == 1
+        page.close()
 
 
 def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> None:

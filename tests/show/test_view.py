@@ -1,5 +1,6 @@
 """The pages: each decision has an address, and what a model says is text there, whatever it says."""
 
+import hashlib
 import json
 import re
 import shlex
@@ -21,7 +22,7 @@ from hobbes.show.exports import export
 from hobbes.show.story import story_of
 from hobbes.show.timeline import MAX_POINTS, sample
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, reload_after
+from hobbes.show.web.page_templates import FILE_POLICY, reload_after
 from hobbes.show.web.run_pages import RunPages
 from hobbes.show.web.server import link
 from hobbes.store.home import Store, open_store
@@ -101,9 +102,9 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/99", "has no turn 99; it has turns 0 to 3"),
         (f"/last/{10**30}", "has no turn 1000000000000000000000000000000; it has turns 0 to 3"),
         ("/last/0/nobody", "'nobody' did not act in turn 0; these did: miner-01, miner-02, miner-03"),
-        ("/last/zero", "Not Found"),
-        (f"/last/{'9' * 5_000}", "Not Found"),
-        (f"/last/{'9' * 5_000}/miner-01", "Not Found"),
+        ("/last/zero", "there is no page at /last/"),
+        (f"/last/{'9' * 5_000}", "there is no page at /last/"),
+        (f"/last/{'9' * 5_000}/miner-01", "there is no page at /last/"),
         ("/compare", "there is no run ''"),
         ("/last?turn=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?turn=-1", "has no turn -1; it has turns 0 to 3"),
@@ -130,6 +131,30 @@ def test_a_wrong_address_is_reported_in_one_line(
     assert found.status_code == 404
     assert re.search(told, found.text)
     assert found.text.count("\n") <= 1
+
+
+def test_a_browser_gets_a_page_with_ways_back_from_a_wrong_address(opened: Store, pages: TestClient) -> None:
+    mining(opened)
+    for address, told in (("/nothing", "there is no run"), ("/a/b/c/d", "there is no page at /a/b/c/d")):
+        found = pages.get(address, headers={"accept": "text/html,*/*"})
+        assert found.status_code == 404
+        assert re.search(f"<h1>{told}", found.text)
+        assert all(f'href="{way}"' in found.text for way in ("/", "/search"))
+
+
+def test_style_sheet_and_script_are_loaded_once_and_everything_is_compressed(
+    opened: Store, pages: TestClient
+) -> None:
+    run = mining(opened)
+    page = pages.get(f"/{run.id}")
+    assert (page.headers["content-encoding"], page.headers["cache-control"]) == ("gzip", "no-store")
+    assert "<style" not in page.text
+    loaded = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
+    assert len(loaded) == 2
+    for address in loaded:
+        kept = pages.get(address)
+        assert "immutable" in kept.headers["cache-control"]
+        assert hashlib.sha256(kept.content).hexdigest().startswith(Path(address).stem)
 
 
 def test_an_unfinished_turn_shows_its_calls(opened: Store, pages: TestClient) -> None:
@@ -421,11 +446,10 @@ def title(page: str) -> str:
 
 def test_in_a_browser_nothing_runs(opened: Store, tmp_path: Path, replies: Replies) -> None:
     run = spoken(opened, replies, PAYLOADS)
-    export(opened, run, "html", tmp_path / "pages")
-    addresses = ("index.html", "1-AgentB.html")
-    for page in loaded(*(tmp_path / "pages" / address for address in addresses)):
-        assert "owned" in page
-        assert title(page).endswith("· hobbes")
+    export(opened, run, "page", tmp_path / "run.html")
+    (page,) = loaded(tmp_path / "run.html")
+    assert page.count("owned") > 2 * len(PAYLOADS)
+    assert title(page).endswith("· hobbes")
 
 
 def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Path) -> None:
@@ -437,4 +461,4 @@ def test_the_content_security_policy_blocks_scripts(opened: Store, tmp_path: Pat
     with_it, without = loaded(tmp_path / "with.html", tmp_path / "without.html")
     assert title(with_it).endswith("· hobbes")
     assert title(without) == "owned"
-    assert POLICY in owned.replace("&#39;", "'")
+    assert FILE_POLICY in owned.replace("&#39;", "'")

@@ -79,7 +79,7 @@ READERS = [
     ("replay", WHOLE),
     ("fork", WHOLE, "--turn", "2"),
     ("make-test", WHOLE, "--turns", "1", "--name", "pinned"),
-    *(("export", WHOLE, "--format", form) for form in ("jsonl", "csv", "parquet", "html", "inspect")),
+    *(("export", WHOLE, "--format", form) for form in ("jsonl", "csv", "parquet", "inspect", "page", "svg")),
 ]
 """The commands that read the records and calls of a run."""
 
@@ -106,7 +106,7 @@ def test_a_damaged_row_is_one_error(
     change, named = change_and_name
     answers_say_why = ("trace", WHOLE, "--grep")  # a diary reads a call only if its answer has none
     without_calls = {("trace", WHOLE), answers_say_why, ("compare", WHOLE, STOPPED)}
-    reads_no_calls = command[:3] in without_calls or "csv" in command
+    reads_no_calls = command[:3] in without_calls or not {"csv", "svg"}.isdisjoint(command)
     spoil(small, home, change)
     to = str(home / ("to.eval" if "inspect" in command else "to"))
     result = cli(*command, *(("--to", to) if command[0] in {"export", "make-test"} else ()))

@@ -53,7 +53,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     *(
         ("export", run, "--format", form, "--to", "out")
         for run in (WHOLE, TALK)
-        for form in ("jsonl", "html")
+        for form in ("jsonl", "page")
     ),
     ("experiments",),
     ("report", EXPERIMENT),
@@ -213,7 +213,7 @@ def test_a_damaged_experiment_or_probe_is_named(  # noqa: PLR0913, PLR0917  para
 
 
 @pytest.mark.parametrize(("column", "value"), [("outcome", None), ("outcome", "x"), ("agent", "0")])
-@pytest.mark.parametrize("words", [("trace", WHOLE), ("export", WHOLE, "--format", "html", "--to", "out")])
+@pytest.mark.parametrize("words", [("trace", WHOLE), ("export", WHOLE, "--format", "page", "--to", "out")])
 def test_a_damaged_call_is_named_where_calls_are_counted_too(
     whole: Path, column: str, value: str | None, words: tuple[str, ...]
 ) -> None:

@@ -136,8 +136,8 @@ def test_notes_are_exported_and_read_in_python(
         (None, None, True, ""),
         (2, "miner-01", False, "text"),
     ]
-    export(opened, run, "html", tmp_path / "html")
-    card = (tmp_path / "html" / "2-miner-01.html").read_text()
+    export(opened, run, "page", tmp_path / "page.html")
+    card = (tmp_path / "page.html").read_text().partition('id="2-miner-01"')[2].partition("</section>")[0]
     assert '<span class="tag">a</span> <span class="tag">b</span> text' in card
 
 

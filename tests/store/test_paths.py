@@ -32,7 +32,7 @@ OTHERS: list[tuple[str, ...]] = [
     ("doctor", "--home", "PATH"),
     ("trace", "last", "--home", "PATH"),
     ("export", "last", "--to", "PATH"),
-    ("export", "last", "--to", "PATH", "--format", "html"),
+    ("export", "last", "--to", "PATH", "--format", "page"),
 ]
 """Further commands that take a path."""
 

@@ -117,7 +117,7 @@ def test_no_key_is_in_any_file_or_output(
         (("compare", "told", "last"), environment, 0),
         *(
             (("export", "told", "--format", form, "--to", str(tmp_path / form)), environment, 0)
-            for form in ("jsonl", "csv", "parquet", "html")
+            for form in ("jsonl", "csv", "parquet", "page", "svg")
         ),
     ]
     playing = process(*RUN, "--set", "reask=1", "--name", "told", env=environment)
@@ -391,7 +391,7 @@ def test_a_key_is_nowhere_whatever_a_server_hides_it_with_and_wherever_it_says_i
     with in_thread(Starlette(routes=[Route("/v1/chat/completions", leak, methods=["POST"])])) as base:
         done = cli(*run, "--json", env={"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": base})
     assert done.exit_code == 0, done.exception
-    shown = [cli("export", "last", "--format", form, "--to", str(home / form)) for form in ("jsonl", "html")]
+    shown = [cli("export", "last", "--format", form, "--to", str(home / form)) for form in ("jsonl", "page")]
     assert [told.exit_code for told in shown] == [0, 0]
     kept = {
         file.name: file.read_bytes().decode(errors="ignore") for file in home.rglob("*") if file.is_file()

@@ -1,1 +1,1 @@
-"""The pages of `hobbes view` and `hobbes export --format html`. They are read only."""
+"""The pages of `hobbes view` and `hobbes export --format page`. They are read only."""

@@ -1,8 +1,8 @@
 """How pages are made from their templates, which are in `templates/`: what they may use, and their style.
 
 Model text is foreign. Every value in a template is escaped, invisible characters are spelled out, and the
-content security policy lets the browser run only our own script, which is a file, and load nothing from
-elsewhere.
+content security policy lets the browser run only our own script, and load nothing from elsewhere. Served
+pages share one style sheet and one script; a page in a file holds both.
 """
 
 import base64
@@ -25,7 +25,8 @@ from hobbes.show.diary import found_in
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
-from hobbes.show.strokes import STYLE_HASH as BOARD_STYLE_HASH
+from hobbes.show.strokes import STYLE as BOARD_STYLE
+from hobbes.show.strokes import STYLE_ELEMENT
 from hobbes.show.terminal import (
     columns_and_rows,
     cost_text,
@@ -53,29 +54,37 @@ STYLE += "".join(  # a choice of the graph shows what it names, without the scri
     f'main:not(:has([name="graph"][value="{k}"]:checked)) [data-graph="{k}"] {{ display: none; }}\n'
     for k in range(MAX_CHOICES)
 )
-SCRIPT_ADDRESS = "/static/hobbes.js"
-"""The address of the script."""
-
-SCRIPT_FILE = "hobbes.js"
-"""The name of the script in an export."""
-
+STYLE += BOARD_STYLE
 SCRIPT = (TEMPLATES / "hobbes.js").read_text(encoding="utf-8")
-"""The script of all pages, which is served or exported as a file."""
+"""The script of all pages."""
 
-_STYLE_HASH, _CHART_STYLE_HASH = (
-    base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in (STYLE, charts.STYLE)
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _allowed(text: str) -> str:
+    """Return what allows a style sheet or a script in a content security policy."""
+    return f"'sha256-{base64.b64encode(_digest(text)).decode()}'"
+
+
+STYLE_ADDRESS = f"/static/{_digest(STYLE).hex()[:16]}.css"
+SCRIPT_ADDRESS = f"/static/{_digest(SCRIPT).hex()[:16]}.js"
+STATIC = {STYLE_ADDRESS: (STYLE, "text/css"), SCRIPT_ADDRESS: (SCRIPT, "text/javascript")}
+"""What is at addresses that change with it, and may be kept for ever."""
+
+_NOTHING_ELSE = "default-src 'none'; base-uri 'none'"
+POLICY = (
+    f"{_NOTHING_ELSE}; script-src 'self'; connect-src 'self'; form-action 'self'; img-src 'self' data:; "
+    f"style-src 'self' {_allowed(BOARD_STYLE)} {_allowed(charts.STYLE)}"
 )
-_POLICY = {
-    "default-src": "'none'",
-    "script-src": "'self'",
-    "connect-src": "'self'",
-    "style-src": f"'sha256-{_STYLE_HASH}' 'sha256-{BOARD_STYLE_HASH}' 'sha256-{_CHART_STYLE_HASH}'",
-    "img-src": "'self' data:",
-    "form-action": "'self'",
-    "base-uri": "'none'",
-}
-POLICY = "; ".join(f"{what} {allowed}" for what, allowed in _POLICY.items())
-"""The content security policy: only our style sheets, our script, embedded images, and the same site."""
+"""The content security policy of the site: what is served here, and the style of an SVG that stands alone."""
+
+FILE_POLICY = (
+    f"{_NOTHING_ELSE}; script-src {_allowed(SCRIPT)}; style-src {_allowed(STYLE)}; img-src data:; "
+    "form-action 'none'"
+)
+"""That of a page in a file: only the style sheet and the script that are in it."""
 
 
 def _to_text(value: object) -> object:
@@ -101,7 +110,11 @@ def environment() -> Environment:
     templates.filters["counted"] = counted
     templates.globals |= {
         "style": Markup(STYLE),  # noqa: S704  our own file
+        "script_text": Markup(SCRIPT),  # noqa: S704  our own file
+        "style_address": STYLE_ADDRESS,
+        "script_address": SCRIPT_ADDRESS,
         "policy": POLICY,
+        "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
         "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
         "details": details,
@@ -161,9 +174,11 @@ class Pages:
             "looks": {},
             "link": self.link,
             "live": self.live,
-            "script": SCRIPT_ADDRESS if self.live else SCRIPT_FILE,
+            "script": True,
+            "layout": "page.html" if self.live else "sheet.html",
         }
-        return environment().get_template(name).render({**always, **values})
+        page = environment().get_template(name).render({**always, **values})
+        return page.replace(STYLE_ELEMENT, "")  # a page has it in its own style sheet
 
     def command(self, *words: object) -> str | None:
         """Return the command that shows the same in a terminal; None on disk, where the home is not."""

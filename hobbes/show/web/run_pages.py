@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from time import monotonic
@@ -73,11 +73,11 @@ class RunPages(Pages):
         command = self.command("trace", self.run.name or self.run.id, *words)
         return self.fill(name, **{"run": self.run, "looks": self.looks, "command": command, **values})
 
-    def at_a_turn(self, turn: int | None = None) -> str:
+    def at_a_turn(self, turn: int | None = None, sheets: Sequence[str] = ()) -> str:
         """Return the page of the run at a turn, with its story, the timeline, and the rest.
 
-        By default, it is the first key moment or, while the run is played, the last turn. Raise MissingError
-        if there is no such turn.
+        By default, it is the first key moment or, while the run is played, the last turn. In a file, the
+        `sheets` of turns and cards stand below. Raise MissingError if there is no such turn.
         """
         began, run, sums = monotonic(), self.run, DeedSums(self.run.world, self.looks)
         if turn is not None:
@@ -104,7 +104,7 @@ class RunPages(Pages):
             judged=judgements(self.store, run, self.looks, sums.by_type(), judged) if run.turns else None,
             of_two=lambda one, other: self._diary(DiaryQuery(one, other)),
             moment=Markup(self.moment(shown)) if run.turns else "",  # noqa: S704  a template's
-            moments=() if self.live else [(k, Markup(self.moment(k))) for k in range(run.turns)],  # noqa: S704  a template's
+            sheets=[Markup(sheet) for sheet in sheets],  # noqa: S704  a template's
             shown=shown,
             models=Counter(run.models.values()),
             **self._results(),

@@ -15,7 +15,9 @@ from urllib.parse import quote, urlencode
 import uvicorn
 from starlette.applications import Starlette
 from starlette.convertors import IntegerConvertor, register_url_convertor
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -25,7 +27,7 @@ from hobbes.play.step import MAX_DIGITS
 from hobbes.show.terminal import remark
 from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
-from hobbes.show.web.page_templates import POLICY, SCRIPT, SCRIPT_ADDRESS, compile_templates
+from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
 from hobbes.show.web.run_pages import RunPages
 from hobbes.store.history import missing_turn
 from hobbes.store.home import Store, open_store
@@ -39,9 +41,14 @@ HEADERS = {
     "content-security-policy": f"{POLICY}; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
-    "cache-control": "no-store",
 }
 """The headers of every response, also of the errors of Starlette and uvicorn."""
+
+NOT_KEPT = {"cache-control": "no-store"}
+"""The header of a page, which changes when somebody plays."""
+
+KEPT = {"cache-control": "private, max-age=31536000, immutable"}
+"""The header of what has an address of its own for each content."""
 
 
 def link(*parts: object, **query: object) -> str:
@@ -112,7 +119,8 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
         at = {**request.query_params, **request.path_params}
         with open_store(home, writes=False) as opened, opened.as_of_now():
             text = show(opened, at)
-        return Response(text, media_type="image/svg+xml" if text.startswith("<svg") else "text/html")
+        kind = "image/svg+xml" if text.startswith("<svg") else "text/html"
+        return Response(text, headers=NOT_KEPT, media_type=kind)
 
     def turn(request: Request) -> Response:
         """Lead to the page of a run, at a turn."""
@@ -125,18 +133,31 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
 
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
     routes.append(Route("/{run}/{turn:number}", turn))
-    routes.append(Route(SCRIPT_ADDRESS, lambda _: Response(SCRIPT, media_type="text/javascript")))
+    routes += [Route(address, partial(_kept, *content)) for address, content in STATIC.items()]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, names_of(host, open_to_others=token is not None), token)],
-        exception_handlers={HobbesError: _error_page},
+        middleware=[
+            Middleware(Guard, names_of(host, open_to_others=token is not None), token),
+            Middleware(GZipMiddleware, compresslevel=5),
+        ],
+        exception_handlers={HobbesError: _error_page, HTTPException: _error_page},
     )
 
 
-def _error_page(_: Request, error: Exception) -> Response:
-    """Return a page that says in one line what is wrong."""
-    missing = 404 if isinstance(error, UsageError) else 500
-    return PlainTextResponse(f"hobbes: {error}\n", missing)
+def _kept(text: str, kind: str, _: Request) -> Response:
+    """Return what has an address of its own for each content."""
+    return Response(text, headers=KEPT, media_type=kind)
+
+
+def _error_page(request: Request, error: Exception) -> Response:
+    """Return what is wrong in one line: to a browser as a page with ways back, to others as text."""
+    status = 404 if isinstance(error, UsageError | HTTPException) else 500
+    words = f"there is no page at {request.url.path}" if isinstance(error, HTTPException) else str(error)
+    if "text/html" not in request.headers.get("accept", ""):
+        return PlainTextResponse(f"hobbes: {words}\n", status, headers=NOT_KEPT)
+    page = environment().get_template("error.html")
+    text = page.render(words=words, link=link, live=True, reload=None, looks={})
+    return Response(text, status, headers=NOT_KEPT, media_type="text/html")
 
 
 def server(home: Path, host: str, token: str | None = None) -> uvicorn.Config:

@@ -43,6 +43,12 @@
     let wanted = from;
     let busy = false;
     let tick = 0;
+    // The turns that a file holds: each is a sheet of its own where no script moves through them.
+    const kept = new Map(all(".sheet > [data-turn]").map((one) => [Number(one.dataset.turn), one]));
+    for (const { parentElement: sheet } of kept.values()) {
+      Object.assign(sheet, { hidden: true, className: "" });
+      sheet.removeAttribute("id");
+    }
 
     function mark() {
       main.style.setProperty("--at", `${(100 * (wanted + 0.5)) / turns}%`);
@@ -53,8 +59,9 @@
     }
 
     async function get(turn) {
-      const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
-      return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
+      if (kept.has(turn)) return kept.get(turn).innerHTML;
+      if (kept.size) throw new Error(`turn ${turn} is not in this file`);
+      return served(`${section.dataset.run}/${turn}.html`);
     }
 
     // The page has only a part of a long story: get the one around a turn.
@@ -142,7 +149,11 @@
     const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle, moment: nextMoment };
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
-    const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
+    function named() {
+      const turn = location.hash.slice(1);
+      if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
+      if (kept.size) scrollTo(0, 0); // another sheet is shown
+    }
     window.addEventListener("hashchange", named);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     main.classList.add("scripted");
@@ -157,6 +168,16 @@
     getSelection().selectAllChildren(text);
     const written = navigator.clipboard && navigator.clipboard.writeText(text.textContent).then(() => true, () => false);
     button.textContent = (await written) || document.execCommand("copy") ? "copied" : "selected";
+  }
+
+  // In a file, what stands on several cards is held once: on the one that is shown, it takes the place of the link.
+  function fill() {
+    const sheet = document.getElementById(location.hash.slice(1));
+    for (const link of sheet ? all("[data-same]", sheet) : []) {
+      const copy = document.getElementById(link.dataset.same).cloneNode(true);
+      copy.removeAttribute("id");
+      link.parentElement.replaceWith(copy);
+    }
   }
 
   // What is wider than the page can be scrolled by keyboard, too.
@@ -174,6 +195,8 @@
     });
     window.addEventListener("resize", reachable);
     document.addEventListener("toggle", reachable, true); // a table was unfolded
+    window.addEventListener("hashchange", fill);
+    fill();
     reachable();
     const section = document.querySelector("#timeline");
     const follows = section ? timeline(section) : () => true;

@@ -1,0 +1,97 @@
+"""A run as one page in a file: its own page, and a sheet for each turn and for each card.
+
+An address in the file shows one sheet, also without the script. What stands on several is held once.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from hobbes.show.moving_board import Shapes
+from hobbes.show.web.run_pages import RunPages
+
+LONG = 800
+"""How many characters a text, a table or a map has at least that is held once."""
+
+_PIECE = re.compile(rf"<(pre|table|figure)(?=[ >])(?:(?!</\1>).){{{LONG},}}</\1>", re.DOTALL)
+
+
+def address(_run: str = "", *place: object, **_query: object) -> str:
+    """Return where a turn or a card is in the file; the page of the run has no name there."""
+    return f"#{_name(*place)}" if place else ""
+
+
+def _name(*place: object) -> str:
+    """Return the name of a place; agents' names are quoted."""
+    return "-".join(quote(str(part), safe="") for part in place)
+
+
+class _Once:
+    """What a page holds once: what it has already is a link to it, or a reference if it is a shape."""
+
+    def __init__(self) -> None:
+        self._shapes = Shapes()
+        self._links: dict[str, str] = {}
+
+    def __call__(self, html: str, place: str, where: str) -> str:
+        """Return the sheet of a place; `where` says to readers which it is."""
+
+        def piece(found: re.Match[str]) -> str:
+            if found[0] in self._links:
+                return self._links[found[0]]
+            name = f"t{len(self._links)}"
+            link = f'<a href="#{place}" data-same="{name}">the same as in {escape(where)}</a>'
+            self._links[found[0]] = f"<p>{link}</p>"
+            return found[0].replace(f"<{found[1]}", f'<{found[1]} id="{name}"', 1)
+
+        return self._shapes.once(_PIECE.sub(piece, html))
+
+
+@dataclass(frozen=True)
+class RunFile(RunPages):
+    """The pages of a run as one page, with these turns and their cards; the last may not have ended."""
+
+    turns: Sequence[int]
+
+    @cached_property
+    def _once(self) -> _Once:
+        return _Once()
+
+    @cached_property
+    def _turns(self) -> Mapping[str, list[int]]:
+        there = super()._turns
+        return {agent: [turn for turn in turns if turn in self.turns] for agent, turns in there.items()}
+
+    def fill(self, name: str, **values: Any) -> str:  # noqa: ANN401  those of a template
+        """Return a template filled with values, without the view of a program, which is worked out again."""
+        if values.get("sent_to"):
+            card = values["card"]
+            left_out = f"not in this file; hobbes trace {self.run.id} {card['turn']} {card['agent']} --json"
+            kept = {field: value for field, value in card.items() if field != "view"}
+            values |= {"now": left_out, "sent": (), "card": {**kept, "prompt": left_out}}
+        return super().fill(name, **values)
+
+    def sheets(self, turn: int) -> Iterator[str]:
+        """Yield the sheet of a turn that has ended, and those of its cards."""
+        if turn < self.run.turns:
+            moment = Markup(self.moment(turn))  # noqa: S704  a template's
+            drawn = self.fill("turn.html", run=self.run, number=turn, turns=self.turns, moment=moment)
+            yield self._sheet(drawn, f"turn {turn}", turn)
+        for agent in self._asked_in(turn):
+            yield self._sheet(self.card(turn, agent), f"the card of {agent} in turn {turn}", turn, agent)
+
+    def _sheet(self, inside: str, where: str, *place: object) -> str:
+        """Return a turn or a card as what is shown while the address names its place."""
+        name = _name(*place)
+        return f'<section class="sheet" id="{name}">\n{self._once(inside, name, where)}</section>\n'
+
+    def whole(self, sheets: Sequence[str]) -> str:
+        """Return the page: that of the run, at the first of the turns if it has not all, and the sheets."""
+        has_all = len(self.turns) >= self.run.turns
+        return self.at_a_turn(None if has_all else self.turns[0], sheets)
