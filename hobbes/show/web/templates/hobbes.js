@@ -52,6 +52,12 @@
       range.value = wanted;
     }
 
+    // The board has the height that the window leaves below what stands above it.
+    function fit() {
+      const board = moment.querySelector(".fit");
+      if (board) main.style.setProperty("--above", `${board.getBoundingClientRect().top + scrollY}px`);
+    }
+
     async function get(turn) {
       const there = section.querySelector(`template[data-turn="${turn}"]`); // of a page on disk
       return there ? there.innerHTML : served(`${section.dataset.run}/${turn}.html`);
@@ -73,6 +79,7 @@
       while (shown !== wanted) {
         const next = wanted;
         moment.innerHTML = await get(next).catch((error) => warning(error.message));
+        fit();
         const command = moment.querySelector("[data-command]");
         if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
@@ -144,8 +151,10 @@
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
     const named = () => go(/^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : from);
     window.addEventListener("hashchange", named);
+    window.addEventListener("resize", fit);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     main.classList.add("scripted");
+    fit();
     mark();
     if (location.hash) named();
     return () => wanted === turns - 1 && !tick;
