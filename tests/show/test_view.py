@@ -195,8 +195,8 @@ def test_the_address_of_a_turn_leads_to_the_page_of_its_run_at_that_turn(
 
 
 def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
-    """mining has more than 20 measures of a run; the codes of a few rejections are not folded."""
-    run = mining(opened, models="policy:random?noise=0.5")
+    """nations has more than 20 measures of a run; the codes of a few rejections are not folded."""
+    run = played(opened, RunOptions("nations", 2, models="policy:random?noise=0.5", values={"rounds": 2}))
     page = pages.get(f"/{run.id}").text
     assert re.search(r"<summary>measures of the whole run: \d+ rows</summary>", page)
     assert '<th scope="col">rejection</th>' in page
