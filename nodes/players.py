@@ -297,7 +297,7 @@ class Metered:
 class RunPlayers:
     """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
-    `close` ends their connections and event loops.
+    `close` ends their connections.
     """
 
     world: AnyWorld
@@ -319,7 +319,6 @@ class RunPlayers:
     """The turns of the run that Python players have not seen (nodes/python_player.py)."""
     _players: dict[str, Player] = field(default_factory=dict, init=False)
     _models: list["ChatPlayer"] = field(default_factory=list, init=False)
-    _programs: list[PythonPlayer] = field(default_factory=list, init=False)
 
     @cached_property
     def _prompts(self) -> PromptSet:
@@ -344,7 +343,6 @@ class RunPlayers:
             return HumanPlayer(self.late, answer_schema(self.world, self.setting))
         if parsed.kind is PlayerKind.PYTHON:
             player = PythonPlayer(parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past)
-            self._programs.append(player)
             return Metered(player, spec, self.meter)
         return Metered(PolicyPlayer(self.world, parsed, self.setting.seed), spec, self.meter)
 
@@ -382,8 +380,6 @@ class RunPlayers:
         return self.meter.stop_reason or next((model.gone for model in self._models if model.gone), "")
 
     async def close(self) -> None:
-        """Close the connections and event loops."""
+        """Close the connections."""
         for model in self._models:
             await model.close()
-        for program in self._programs:
-            program.close()
