@@ -204,43 +204,18 @@ async def _read_bounded(response: httpx2.Response) -> None:
     _check_parts(response)
 
 
-class RedirectedError(openai.OpenAIError):
-    """A server sends the request on to another host. It is an OpenAIError for the same reason."""
-
-
-async def _stay(response: httpx2.Response) -> None:
-    """Raise RedirectedError if a response is a redirect to another host, which would be sent the prompt.
-
-    It would also be sent the organization, the project and custom headers, and nobody chose its answers.
-    A change from http to https on the same host is allowed. An address with a scheme and no host is refused:
-    the client would take the host of the request, but not its port.
-    """
-    if not response.has_redirect_location:
-        return
-    here = response.request.url
-    try:
-        named = httpx2.URL(response.headers["location"])
-        there = here.join(named)
-    except (httpx2.InvalidURL, ValueError) as error:
-        raise RedirectedError("redirects to an address that is not valid") from error
-    if (named.scheme and not named.host) or there.origin not in {
-        here.origin,
-        here.copy_with(scheme="https").origin,
-    }:
-        raise RedirectedError(f"redirects to another host, which is not asked: {there.host}")
-
-
 class PlainClient(openai.DefaultAioHttpClient):
-    """An HTTP client that bounds bodies, stays with its host, and knows a response that is not HTTP.
+    """An HTTP client that bounds bodies, follows no redirect, and knows a response that is not HTTP.
 
-    The transport translates most errors of aiohttp but lets some through: the banner of another protocol,
-    headers that are too long or too many, two lengths, and undecodable text (a ValueError) in a status line
-    or in the target of a redirect.
+    Nobody chose the server to which a redirect would send the prompt. The transport translates most errors of
+    aiohttp but lets some through: the banner of another protocol, headers that are too long or too many, two
+    lengths, and undecodable text (a ValueError) in a status line.
     """
 
     def __init__(self, *hooks: Hook, **options: Any) -> None:  # noqa: ANN401  as it is
         """Make a client of httpx2 with these options; the hooks see each request before it is sent."""
-        super().__init__(event_hooks={"request": [*hooks], "response": [_stay, _read_bounded]}, **options)
+        events = {"request": [*hooks], "response": [_read_bounded]}
+        super().__init__(event_hooks=events, follow_redirects=False, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
         """Send a request. Raise httpx2.RemoteProtocolError for a response that is not HTTP."""
