@@ -147,7 +147,7 @@ def efficiency(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _gold_mined(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
+    return output.see(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
 
 
 @total
@@ -156,10 +156,6 @@ def output(played: PlayedRound) -> int:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _gold_mined(played)
-
-
-def _gold_mined(played: PlayedRound) -> int:
     return sum(deeds.gold for deeds in played.after.deeds.values())
 
 
