@@ -230,5 +230,4 @@ def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
-    """Return what a person's own function returns, while the event loop goes on. Raise _FailedError."""
     return await asyncio.wrap_future(_begin(function, *arguments))

@@ -59,7 +59,6 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
 
 
 def _at_plots(played: PlayedTurn[State, Intent], kind: str) -> Mapping[Cell, list[Event]]:
-    """Return the events of a kind by plot."""
     at: dict[Cell, list[Event]] = {}
     for event in played.events:
         if event.type == kind:
@@ -146,7 +145,6 @@ def _raid(before: State, raid: Event, returned: Container[Cell]) -> Arrow:
 
 
 def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
-    """Yield the gold and the number of plots of each agent."""
     before, after = played.before, played.after
     punished = {event.agent for event in played.events if event.type == "punish"}
     for agent in after.setting.agents:

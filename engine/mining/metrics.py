@@ -295,7 +295,6 @@ def _share_of(kind: Kind) -> Formula[PlayedRound, float | None]:
 
 @lru_cache(maxsize=2)
 def _stamina_spent(after: State) -> Mapping[Kind, int]:
-    """Return the stamina spent in the round before a state, by kind of action."""
     return {kind: sum([getattr(deeds, kind) for deeds in after.deeds.values()]) for kind in KINDS}
 
 

@@ -181,7 +181,6 @@ def _mils_sent(played: NationsTurn) -> int:
 
 
 def _sum_of(label: str, played: NationsTurn) -> int:
-    """Return the sum of one line over all accounts of a turn."""
     return sum(account.amount(label) for account in played.after.accounts.values())
 
 

@@ -87,7 +87,6 @@ def _lines_by_resource(income: Income, agent: str) -> dict[str, tuple[Line, ...]
 
 
 def _next_state(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
-    """Return the board at the start of the next turn."""
     end = books.end_of_turn
     cessions = {
         giver: {receiver: len(held) for receiver, held in given.items()}

@@ -191,7 +191,6 @@ def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
 
 
 def _nonempty_parts(account: Account, names: Sequence[str]) -> dict[str, Json]:
-    """Return the parts of an account with these names that are not empty."""
     parts = account.to_json()
     return {name: parts[name] for name in names if parts[name]}
 

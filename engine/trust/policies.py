@@ -423,7 +423,6 @@ def _reflection(sight: Sight) -> JsonObject:
 
 
 def _summary(sight: Sight) -> str:
-    """Return one line on what happened last round."""
     if sight.last is None:
         return ""
     mine = sight.last["you"][0] if sight.last["you"] else "nothing yet"
