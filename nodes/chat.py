@@ -214,7 +214,7 @@ class PlainClient(openai.DefaultAioHttpClient):
 
     def __init__(self, *hooks: Hook, **options: Any) -> None:  # noqa: ANN401  as it is
         """Make a client of httpx2 with these options; the hooks see each request before it is sent."""
-        events = {"request": [*hooks], "response": [_read_bounded]}
+        events: dict[str, list[Callable[..., Any]]] = {"request": [*hooks], "response": [_read_bounded]}
         super().__init__(event_hooks=events, follow_redirects=False, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
