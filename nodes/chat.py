@@ -75,9 +75,6 @@ MAX_BODY_BYTES = 10_000_000
 MAX_BODY_PARTS = 200_000
 """The most strings, arrays, objects and commas in the JSON of a response. Each takes some 100 bytes."""
 
-MAX_ERROR_BYTES = 1_000_000
-"""The most bytes of a response that is not a completion, of which one line is kept."""
-
 _PART = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 """Matches a string of JSON, the beginning of an array or an object, or a comma."""
 
@@ -140,20 +137,12 @@ class ChatModel(ChatOpenAI):
             content = response.json()
             message = message_of(completion_of(content) if responses else content)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
-
-
-def _check_error_size(response: httpx2.Response) -> None:
-    if len(response.content) > MAX_ERROR_BYTES:
-        raise ResponseTooLongError(
-            f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
-        )
 
 
 def _check_parts(response: httpx2.Response) -> None:
@@ -199,8 +188,6 @@ async def _read_bounded(response: httpx2.Response) -> None:
     response.stream = BoundedStream(compressed.aiter_bytes(), source)
     response.encoding = "utf-8"
     await response.aread()
-    if response.is_error:
-        _check_error_size(response)
     _check_parts(response)
 
 

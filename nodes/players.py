@@ -26,7 +26,6 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
     is_program,
-    policy_model,
 )
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
@@ -268,7 +267,7 @@ class PolicyPlayer:
     def answer(self, turn: int, agent: str, view: Mapping[str, Any]) -> Reply:
         """Return what the policy answers to a view."""
         text = self.spec.speak(self.world.policies, view, RngStream(self.seed, turn, agent, self.spec.rng))
-        return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
+        return Reply(text, POLICY_MODEL + self.spec.name, tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """Return None: a policy would answer the same again."""

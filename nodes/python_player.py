@@ -22,7 +22,7 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.chance import RngStream
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.nodes.file_content import real_path
-from hobbes.nodes.journal import Address, Prompt, Reply, python_model
+from hobbes.nodes.journal import PYTHON_MODEL, Address, Prompt, Reply
 from hobbes.nodes.secrecy import safe_line, storable
 
 Turns: TypeAlias = Iterable[tuple[JsonObject, JsonObject | None]]
@@ -162,7 +162,7 @@ class PythonPlayer:
                 text = await _in_thread(self._act, address, view, await self._to_replay(address))
             except _FailedError as failure:
                 return self._failed(Outcome.PROVIDER_ERROR, str(failure))
-        return Reply(storable(text), python_model(self._name), tokens_in=0, tokens_out=0)
+        return Reply(storable(text), PYTHON_MODEL + self._name, tokens_in=0, tokens_out=0)
 
     async def _to_replay(self, address: Address) -> Turns:
         """Return the turns that an agent's object is told before it is asked: none if it has seen them."""
@@ -200,7 +200,7 @@ class PythonPlayer:
         return there
 
     def _failed(self, outcome: Outcome, error: str) -> Reply:
-        return Reply("", python_model(self._name), failure=outcome, error=error)
+        return Reply("", PYTHON_MODEL + self._name, failure=outcome, error=error)
 
 
 def _last_line(error: BaseException) -> str:
