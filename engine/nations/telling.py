@@ -99,7 +99,6 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
 
 
 def _gained(account: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the last turn brought a nation."""
     if "gained" in account:
         received = f", {account['received']} of it from grants" if account.get("received") else ""
         yield f"{account['gained']} welfare in the last turn{received}; {account['total']} in all"
