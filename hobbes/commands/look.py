@@ -34,8 +34,8 @@ def runs(
     The runs of experiments are left out unless --where or --sort is given. Settings are shown where they
     differ from the defaults. Facts are name, world, players, status, turns, seed, agents, prompts, lang,
     score (the highest of a run), ending (in words), failed (the share of calls), rejected and corrected
-    (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, tags of notes, stars and
-    notes (how many).
+    (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, tags of notes, and notes
+    (how many).
 
     Example: hobbes runs --where world=mining --where immunity=0 --sort -score
     """
@@ -222,7 +222,6 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="add this tag; may be repeated")] = None,
     untag: Annotated[list[str] | None, typer.Option(help="take this tag away; may be repeated")] = None,
-    star: Annotated[bool | None, typer.Option("--star/--no-star", help="add a star, or take it away")] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -244,9 +243,9 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
     with options.open_home(home) as store:
         whole = None if turn == ALL else int(turn)
         place = annotations.place_of(store, run, whole, None if agent == ALL else agent, event)
-        change = annotations.Change(text, star, tag or (), untag or ())
+        change = annotations.Change(text, tag or (), untag or ())
         if change == annotations.Change():
-            raise UsageError("there is nothing to note: write a text, or give --tag or --star")
+            raise UsageError("there is nothing to note: write a text, or give --tag")
         written = annotations.change_note(store, place, change)
         if as_json:
             print_json(written.to_json())

@@ -32,7 +32,7 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
             *("ending", "rejected", "corrected", "parent", "tainted", "seconds", "started", "digest"),
-            *("stars", "notes"),
+            "notes",
         )
     },
 }
@@ -91,7 +91,6 @@ def listed(store: Store, selection: Selection) -> list[Row]:
             "experiment": experiment,
             "arm": arm,
             "tags": sorted({tag for note in notes for tag in note.tags}),
-            "stars": sum(note.star for note in notes),
             "notes": len(notes),
             "asked": {},
         }

@@ -149,7 +149,7 @@ def _scores(store: Store, run: Run) -> RunTable:
 def _notes(store: Store, run: Run) -> RunTable:
     rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
     texts = {"tags": str, "note": str, "written": str}
-    return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)
+    return RunTable("notes", {**ADDRESS, "event": int, **texts}, rows)
 
 
 MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {

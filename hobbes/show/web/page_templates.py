@@ -103,7 +103,7 @@ def environment() -> Environment:
         "style": Markup(STYLE),  # noqa: S704  our own file
         "policy": POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
+        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑"},
         "details": details,
         "found_in": found_in,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
