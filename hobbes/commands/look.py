@@ -78,13 +78,6 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     event: Annotated[
         list[str] | None, typer.Option(help="choose decisions with an event of this type; may be repeated")
     ] = None,
-    grep: Annotated[
-        str | None,
-        typer.Option(
-            help="choose decisions with this regular expression in what was thought, said or done; "
-            "`hobbes search` looks in answers and prompts, too"
-        ),
-    ] = None,
     mark: Annotated[
         str | None,
         typer.Option(
@@ -110,9 +103,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    is_filtered = bool(event) or grep is not None or mark is not None
+    is_filtered = bool(event) or mark is not None
     if turn is not None and is_filtered:
-        raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
+        raise UsageError("--event and --mark choose from a diary; leave out the turn")
     if raw and (turn is None or not agents):
         raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
@@ -122,7 +115,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         elif turn is not None:
             shown = trace_text.trace_turn(store, stored, turn)
         elif agents or is_filtered:
-            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
+            shown = trace_text.trace_diary(store, stored, agents, event or (), mark)
         else:
             shown = trace_text.trace_run(store, stored)
         if as_json:
