@@ -294,7 +294,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
-def report(  # noqa: PLR0913, PLR0917  a parameter per option
+def report(
     experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
     form: Annotated[
         ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
@@ -303,9 +303,6 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         Path | None,
         typer.Option("--to", "-o", help="the file to write, by default stdout"),
     ] = None,
-    without_tainted: Annotated[
-        bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
-    ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -321,7 +318,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     if to is not None and form is None:
         raise UsageError("--to needs --format html or md")
     with options.open_home(home) as store:
-        found = reported(store, experiment, with_tainted=not without_tainted)
+        found = reported(store, experiment)
         for line in found.left_out:
             remark(f"hobbes: {line}")
         if as_json:

@@ -29,9 +29,8 @@ def cautions(report: Report) -> Iterator[str]:
         )
     for name, figures in report.arms.items():
         if figures.tainted:
-            rest = "include" if report.with_tainted else "leave out"
             tainted = tainted_of(figures.tainted, figures.runs)
-            yield f"{name}: {tainted}, because too many calls failed. The figures {rest} tainted runs."
+            yield f"{name}: {tainted}, because too many calls failed. The figures include tainted runs."
     for one in report.differences:
         if one.arm == NULL and one.judged.differs:
             yield (
