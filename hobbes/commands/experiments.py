@@ -67,12 +67,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             "played again when you open them"
         ),
     ] = None,
-    amend: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHY", help="record why the plan was changed after the first game; play nothing"
-        ),
-    ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -111,9 +105,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
         made = plan(store, file, asked, caps)
-        if amend is not None:
-            _amend(store, made, content, amend)
-            return
         play = _where(on)
         cells = missing(store, made)
         cost = estimate(store, cells)
@@ -242,25 +233,8 @@ def _tell_plan(store: "Store", made: "Plan") -> None:
     from hobbes.show.terminal import say
 
     frozen = frozen_plan(store, made.file)
-    if frozen and frozen.changes and not frozen.amendments:
-        say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
-
-
-def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> None:
-    """Record why the plan of an experiment was changed."""
-    from hobbes.experiment.frozen import amend, frozen_plan
-    from hobbes.show.terminal import say
-
-    name = made.file.name
-    frozen = frozen_plan(store, made.file)
-    if frozen is None:
-        raise UsageError(f"{name} has no plan yet: it is kept at the first game; leave out --amend")
-    if not frozen.changes:
-        raise UsageError(f"the file is as planned; change it before you amend the plan of {name}")
-    if not why.strip():
-        raise UsageError("--amend needs the reason for the change, in quotes")
-    amend(store, made, content, why)
-    say(f"{name}: amended; {'; '.join(frozen.changes)}")
+    if frozen and frozen.changes:
+        say(f"not as planned: {'; '.join(frozen.changes)}")
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
