@@ -101,8 +101,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Print the exact prompt of a turn without sending it.
 
-    The prompt goes to stdout. Its approximate token counts, in all and by section, go to stderr, with the
-    share of the prompt that is the same for all agents and turns, which a provider can keep in its cache.
+    The prompt goes to stdout. Its approximate token counts go to stderr, with the share of the prompt that is
+    the same for all agents and turns, which a provider can keep in its cache.
 
     With --run, the earlier turns are those of the run. Without it, scripted policies play them: an agent's
     own policy if --model gives it one, or else the world's default policy. So if chat models are to play, the
@@ -117,7 +117,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.nodes.journal import sent_only_view
     from hobbes.play.render import token_counts
-    from hobbes.show.terminal import ERR, percent, print_json, table
+    from hobbes.show.terminal import ERR, percent, print_json
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
@@ -137,7 +137,6 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
-    ERR.print(table("", ("text", "section", "tokens"), [list(one.values()) for one in tokens["sections"]]))
     kept = percent(tokens["cacheable"]) if tokens["cacheable"] else "nothing of it, since it is too short"
     shared = f"about {percent(tokens['shared'])} of the prompt is the same for all agents and turns"
     ERR.print(Text(f"{shared}; a provider can keep in its cache: {kept}"))
