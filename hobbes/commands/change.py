@@ -93,7 +93,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
 
 def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
-    """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
     texts: dict[str, str] = {}
     for argument in answers:
         agent, equals, text = argument.partition("=")

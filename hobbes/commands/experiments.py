@@ -138,7 +138,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
 
 def _play(store: "Store", made: "Plan", content: dict[str, Any], ways: "Ways", play: "Play") -> None:
-    """Play what is missing of an experiment, and show the progress on stderr."""
     from hobbes.experiment.games import missing, play_experiment
     from hobbes.show.progress import show_experiment_progress
 
@@ -228,7 +227,6 @@ def ask_whether_to_play(cost: "Estimate") -> None:
 
 
 def _tell_plan(store: "Store", made: "Plan") -> None:
-    """Print what is not as planned."""
     from hobbes.experiment.frozen import frozen_plan
     from hobbes.show.terminal import say
 
@@ -322,7 +320,6 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
 
 
 def _write(text: str, to: Path | None) -> None:
-    """Write a report or a picture to a file, or a report to stdout."""
     if to is None:
         print(text)  # noqa: T201  rich would wrap it
         return

@@ -160,7 +160,6 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
 
 
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -25,7 +25,6 @@ def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
 
 
 def _trend(file: ExperimentFile, factor: str) -> dict[str, float]:
-    """Return the weights of a trend over a factor."""
     if file.factors is None:
         return {}
     levels = (levels[factor] for levels in file.factors.combinations())

@@ -262,7 +262,6 @@ def _check_wordings(file: ExperimentFile) -> None:
 
 
 def _check_hypotheses(file: ExperimentFile) -> None:
-    """Raise ValueError, in one line, for a hypothesis about arms or factors that it cannot be about."""
     for number, one in enumerate(file.hypotheses, start=1):
         place = f"[[hypothesis]] {number}"
         for key, arm, arms in (("arm", one.arm, file.arms), ("against", one.against, file.all_arms)):
@@ -285,7 +284,6 @@ def _check_hypotheses(file: ExperimentFile) -> None:
 
 
 def _check_trend(file: ExperimentFile, one: Hypothesis, place: str) -> None:
-    """Raise ValueError for a trend over a factor that is not there."""
     known = list(file.factors.model_extra or ()) if file.factors else []
     if one.arm or one.against:
         raise ValueError(f"{place} arm: a trend is about all arms; leave out arm and against")

@@ -83,7 +83,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
 
 
 def _changes(planned: ExperimentFile, file: ExperimentFile) -> Iterator[str]:
-    """Yield what differs from a plan."""
     for number, one in enumerate(planned.hypotheses, start=1):
         if one not in file.hypotheses:
             yield f"hypothesis {number} was changed or removed: {one.text}"

@@ -266,7 +266,6 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
 
 
 def _arms(cells: Sequence[BegunCell], values: Values, file: ExperimentFile) -> dict[str, Arm]:
-    """Return the figures of each arm."""
     measures = measures_of(file)
     samples = {
         (name, measure): [*weighted_sum(values, file, measure, {name: 1.0}).pairs.values()]

@@ -77,7 +77,6 @@ def _verdict(report: Report, one: Compared | Tested) -> str:
 
 
 def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
-    """Yield what has to be known beside a verdict."""
     judged, verdict = one.judged, one.verdict()
     if isinstance(one, Tested) and not one.exploratory:
         if report.extended:

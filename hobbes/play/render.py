@@ -175,7 +175,6 @@ def _question(  # noqa: PLR0913  what decides a question
     players: Mapping[str, str],
     models: Models,
 ) -> PromptQuestion:
-    """Return a question. Raise UsageError if this agent or observer is not asked in the turn."""
     state = start.state
     if agent == OBSERVER:
         view = _requests(world, state, intents)

@@ -68,7 +68,6 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
 
 @contextmanager
 def _saying_what_to_do(path: Path) -> Iterator[None]:
-    """Raise HobbesError for checkpoints that cannot be read."""
     try:
         yield
     except DAMAGE as error:

@@ -40,7 +40,6 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
 
 
 def _contains(found: object, written: object) -> bool:
-    """Return whether a text contains another one, in capitals or not."""
     return isinstance(found, str) and str(written).casefold() in found.casefold()
 
 
