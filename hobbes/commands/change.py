@@ -170,7 +170,7 @@ def improve(
             sys.exit(1)
 
 
-@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     world: options.WorldName,
     turn: AtTurn = 0,

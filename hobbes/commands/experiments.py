@@ -218,12 +218,7 @@ def ask_whether_to_play(cost: "Estimate") -> None:
     from hobbes.show.terminal import ERR, table
 
     ERR.print(table("", ("", ""), cost_rows(cost)))
-    try:
-        agreed = typer.confirm("Play it?", err=True)
-    except typer.Abort as error:
-        raise UsageError("this costs money, or an unknown sum; --yes plays it without asking") from error
-    if not agreed:
-        raise HobbesError("nothing was played")
+    options.agree("Play it?", "nothing was played")
 
 
 def _tell_plan(store: "Store", made: "Plan") -> None:

@@ -27,7 +27,7 @@ Variant = Annotated[str, typer.Argument(help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("list", context_settings=options.ENV)
 def prompts_list(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
@@ -61,7 +61,7 @@ def prompts_list(world: options.AnyWorldName = None, as_json: options.AsJson = F
     OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
-@app.command("show", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("show", context_settings=options.ENV)
 def prompts_show(
     world: options.WorldName, variant: Variant, lang: Lang = "en", as_json: options.AsJson = False
 ) -> None:
@@ -82,7 +82,7 @@ def prompts_show(
         OUT.print(card(f"{world} {variant} {lang}", [(part, plain(text)) for part, text in texts.items()]))
 
 
-@app.command("render", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("render", context_settings=options.ENV)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: options.WorldName,
     turn: AtTurn = 0,
@@ -174,7 +174,7 @@ def find_question(  # noqa: PLR0913  what decides a question
     return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)
 
 
-@app.command("diff", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("diff", context_settings=options.ENV)
 def prompts_diff(
     world: options.WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: options.AsJson = False
 ) -> None:
@@ -194,7 +194,7 @@ def prompts_diff(
         say("".join(diffs.values()) or "no differences")
 
 
-@app.command("check", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("check", context_settings=options.ENV)
 def prompts_check(
     world: options.AnyWorldName = None,
     variant: Annotated[str | None, typer.Argument(help=options.VARIANT)] = None,
