@@ -93,7 +93,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
 
 def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
-    """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
     texts: dict[str, str] = {}
     for argument in answers:
         agent, equals, text = argument.partition("=")
@@ -171,7 +170,7 @@ def improve(
             sys.exit(1)
 
 
-@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     world: options.WorldName,
     turn: AtTurn = 0,

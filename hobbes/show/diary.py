@@ -6,7 +6,6 @@ An observer has none: what it answered is told with the requests of agents.
 """
 
 import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import groupby
@@ -110,18 +109,10 @@ class Entry:
         """Return the entry as plain JSON."""
         return {**asdict(self), "said": [{"to": one.to, "text": one.text} for one in self.said]}
 
-    @property
-    def words(self) -> Iterator[str]:
-        """Yield all that the entry tells."""
-        yield self.thought
-        yield from (one.text for one in self.said)
-        yield from (one.words for one in self.done)
-        yield from self.refused
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with a mark, with one of some events, with words.
+    """What of a diary is shown: entries with a mark, with one of some events.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
@@ -130,7 +121,6 @@ class Choice:
     agents: tuple[str, ...] = ()
     mark: str = ""
     events: Collection[str] = ()
-    words: re.Pattern[str] | None = None
 
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
@@ -139,21 +129,8 @@ class Choice:
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
         if self.events and types.isdisjoint(self.events):
             return False
-        if self.words is not None and not any(map(self.words.search, entry.words)):
-            return False
-        return any(entry.words) or FAILED in entry.marks
-
-
-def pattern_of(grep: str | None) -> re.Pattern[str] | None:
-    """Compile a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
-    if grep is None:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)
-            return re.compile(grep, re.MULTILINE)  # grep reads line by line
-    except (re.error, OverflowError, RecursionError, FutureWarning) as error:
-        raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
+        tells = entry.thought or entry.said or entry.done or entry.refused
+        return bool(tells) or FAILED in entry.marks
 
 
 class First(NamedTuple):
@@ -339,13 +316,7 @@ class DiaryQuery:
     agent: str = ""
     other: str = ""
     mark: str = ""
-    words: str = ""
     first: int = 0
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether only some entries are shown."""
-        return bool(self.mark or self.words)
 
     def address(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
@@ -357,8 +328,8 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(DiaryQuery)[:-1])
-    query = DiaryQuery(agent, other, mark, words, int(first))
+    agent, other, mark = (str(at.get(one.name, "")) for one in fields(DiaryQuery)[:-1])
+    query = DiaryQuery(agent, other, mark, int(first))
     chosen(run, names, [name for name in (query.agent, query.other) if name])
     check_mark(run, query.mark, "`mark` in the address")
     if query.other and query.other == query.agent:
@@ -407,35 +378,21 @@ def diary_page(
     `marks` are those of the run, `names` all who were asked in it.
     """
     agents = tuple(filter(None, (query.agent, query.other)))
-    words = re.compile(re.escape(query.words), re.IGNORECASE) if query.words else None
-    choice = Choice(agents, query.mark, words=words)
     most, shown, following = turns_of_page(run, query), list[Entry](), None
-    for entry in diary(store, run, choice, query.first):
+    for entry in diary(store, run, Choice(agents, query.mark), query.first):
         is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MAX_ENTRIES if query.is_filtered else entry.turn >= query.first + most
+        is_full = len(shown) >= MAX_ENTRIES if query.mark else entry.turn >= query.first + most
         if is_new and is_full:
             following = entry.turn
             break
         shown.append(entry)
-    before = 0 if query.is_filtered else max(query.first - most, 0)
+    before = 0 if query.mark else max(query.first - most, 0)
     return {
         "query": query,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "firsts": firsts(marks, names, agents),
-        "words": words,
         "marks": marks_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
         "previous": before if query.first else None,
     }
-
-
-def found_in(text: str, words: re.Pattern[str] | None) -> list[tuple[str, bool]]:
-    """Return a text in pieces, each with whether it is what was looked for."""
-    if words is None:
-        return [(text, False)]
-    pieces, end = [], 0
-    for match in words.finditer(text):
-        pieces += [(text[end : match.start()], False), (match[0], True)]
-        end = match.end()
-    return [*pieces, (text[end:], False)]

@@ -125,7 +125,7 @@ def _cells(run: Row) -> dict[str, str]:
         "score": "" if score is None else str(score),
         "failed": percent(run["failures"]["share"]) if run["failures"]["total"] else "",
         "rejected": str(run["rejected"] or ""),
-        "tags": " ".join(filter(None, ["★" * bool(run["stars"]), *run["tags"]])),
+        "tags": " ".join(run["tags"]),
         "forked": "" if run["turn"] is None else f"at turn {run['turn']}",
         "id": run["id"] if run["name"] else "",
         "digest": (run["digest"] or "")[:8],

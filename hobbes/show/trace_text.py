@@ -1,7 +1,6 @@
 """What `hobbes trace` prints: a run, a turn, a diary, one agent's turn, or the observer's."""
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -97,12 +96,11 @@ def trace_turn(store: Store, run: Run, number: int) -> Shown:
     return Shown(lambda: turn, show)
 
 
-def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
+def trace_diary(
     store: Store,
     run: Run,
     agents: list[str],
     events: Collection[str],
-    grep: str | None,
     mark: str | None,
 ) -> Shown:
     """Return the diary of these agents, of all if there are none: what the filters choose of it."""
@@ -110,14 +108,13 @@ def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
     named = diary.chosen(run, looks, agents)
     diary.check_events(run, events)
     diary.check_mark(run, mark or "", "--mark")
-    words = diary.pattern_of(grep)
-    entries = diary.diary(store, run, diary.Choice(named, mark or "", events, words))
+    entries = diary.diary(store, run, diary.Choice(named, mark or "", events))
 
     def show() -> None:
         if not events:
             show_firsts(diary.firsts(marks_in(store, run), looks, named), looks)
         found = list(entries) if events else entries
-        show_entries(found, words, looks)
+        show_entries(found, looks)
         replies = (diary.reply_to(store, run, entry) for entry in found)
         if reply := next(filter(None, replies), None):
             next_step(store.command("trace", run.name or run.id, *reply))
@@ -175,15 +172,13 @@ def show_firsts(firsts: Iterable[First], looks: Looks) -> None:
             OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
 
 
-def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks: Looks) -> None:
-    """Print a diary, a line for each thing thought, said or done; the words looked for are marked."""
+def show_entries(entries: Iterable[Entry], looks: Looks) -> None:
+    """Print a diary, a line for each thing thought, said or done."""
     none = True
     for entry in entries:
         none = False
         for kind, text in _entry_lines(entry, looks):
             line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
-            if words is not None:
-                line.highlight_regex(words, "reverse")
             _print_line(entry.turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
@@ -234,7 +229,7 @@ def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks
         OUT.print(_calls("", trace.all_calls(turn), looks))
         return
     OUT.print(title)
-    show_entries(entries, None, looks)
+    show_entries(entries, looks)
     OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))

@@ -130,7 +130,6 @@ def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thou
         f"2 ▲AgentC failed ✗ unreadable: {unreadable}",
         "2 ▲AgentC by default did nothing",
     ]
-    assert lines(cli, "AgentC", "--grep", "friend")[1:] == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
 
 
 def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: Store, cli: Cli) -> None:
@@ -206,7 +205,6 @@ def test_a_page_shows_what_is_chosen(pages: TestClient) -> None:
         ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
         ({"mark": "rejection"}, "An eye for an eye", "Now."),
         ({"mark": "failed call"}, "failed call", "eye"),
-        ({"words": "TRUST"}, "I trust you", "never"),
     ):
         text = shown(pages.get("/last/diary", params=asked).text)
         assert there in text, asked

@@ -59,7 +59,7 @@ def page(folder: Path, small_experiment: Path) -> Iterator[Page]:
             for seed, name in ((1, world), (2, f"other-{world}")):
                 played(store, RunOptions(world, 3, seed, models, values={"rounds": 5}, name=name))
         noted = Place(store.runs.find("nations").id, 3, "AgentA")
-        store.notes.keep(noted, star=True, tags=["promise-broken"], text="It said otherwise.")
+        store.notes.keep(noted, tags=["promise-broken"], text="It said otherwise.")
         with heeding():
             asked(store, name="p", situation=[Situation(run="trust", turn=1, agent="unit-a")], times=2)
     with run_server(server(folder / "home", "127.0.0.1")) as base, chromium() as browser:

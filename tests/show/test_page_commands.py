@@ -82,9 +82,7 @@ def test_each_page_says_the_command_that_shows_the_same(
         f"/{run.id}/1.html": "trace war 1",
         f"/{run.id}/1/AgentA": "trace war 1 AgentA",
         f"/{run.id}/diary": "trace war all",
-        f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession&words=I+am": (
-            "trace war AgentA AgentB --mark cession --grep '(?i)I\\ am'"
-        ),
+        f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession": "trace war AgentA AgentB --mark cession",
         f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
     }
     for address, command in commands.items():

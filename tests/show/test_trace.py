@@ -133,11 +133,8 @@ def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: C
     [
         (["--event", "attack"], [(0, "AgentA"), (1, "AgentC")]),
         (["--event", "attack", "--event", "message"], [(0, "AgentA"), (0, "AgentC"), (1, "AgentC")]),
-        (["--grep", "[Ss]trike (first|back)"], [(0, "AgentA"), (0, "AgentC")]),
-        (["--grep", "^Strike"], [(0, "AgentA")]),
-        (["--grep", "STRIKE"], []),
-        (["AgentC", "--grep", "strike", "--event", "attack"], []),
-        (["AgentC", "--grep", "attacked"], [(0, "AgentA"), (1, "AgentC")]),
+        (["AgentC", "--event", "attack"], [(0, "AgentA"), (1, "AgentC")]),
+        (["--event", "unpaid"], []),
     ],
 )
 def test_filters_choose_from_the_diary_of_all_if_nobody_is_named(
@@ -176,10 +173,7 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
             ["--event", "raid"],
             "nations has no events of the type 'raid'; it has: resource_grant, attack, unpaid,",
         ),
-        (["--grep", "(a"], r"--grep: '\(a' is not a valid regular expression: "),
-        (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
-        (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),
-        (["1", "--grep", "a"], "--event, --grep and --mark choose from a diary; leave out the turn"),
+        (["1", "--event", "attack"], "--event and --mark choose from a diary; leave out the turn"),
     ],
 )
 @pytest.mark.usefixtures("war")

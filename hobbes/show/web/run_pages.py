@@ -217,7 +217,6 @@ class RunPages(Pages):
         """Return the page of a diary: of all, of an agent, or of two."""
         query = query_of(self.run, self.looks, at)
         options = ["--mark", query.mark] if query.mark else []
-        options += ["--grep", f"(?i){re.escape(query.words)}"] if query.words else []
         return self._of_run(
             "diary.html",
             *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
