@@ -76,19 +76,16 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         ),
     ] = None,
     event: Annotated[
-        list[str] | None, typer.Option(help="choose decisions with an event of this type; may be repeated")
+        str | None,
+        typer.Option(
+            help="choose decisions with an event of this type, a `failed call`, `rejection` or `correction`"
+        ),
     ] = None,
     grep: Annotated[
         str | None,
         typer.Option(
             help="choose decisions with this regular expression in what was thought, said or done; "
             "`hobbes search` looks in answers and prompts, too"
-        ),
-    ] = None,
-    mark: Annotated[
-        str | None,
-        typer.Option(
-            help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
         ),
     ] = None,
     raw: Annotated[
@@ -110,9 +107,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    is_filtered = bool(event) or grep is not None or mark is not None
+    is_filtered = event is not None or grep is not None
     if turn is not None and is_filtered:
-        raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
+        raise UsageError("--event and --grep choose from a diary; leave out the turn")
     if raw and (turn is None or not agents):
         raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
@@ -122,7 +119,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         elif turn is not None:
             shown = trace_text.trace_turn(store, stored, turn)
         elif agents or is_filtered:
-            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
+            shown = trace_text.trace_diary(store, stored, agents, event, grep)
         else:
             shown = trace_text.trace_run(store, stored)
         if as_json:

@@ -209,7 +209,7 @@ def test_rejections_and_corrections_are_counted_for_lists(
     assert len(json.loads(cli("runs", "--json", "--where", f"corrected={corrected}").stdout)) == 2
     assert f"  {rejected}  " in cli("runs", "--sort=-rejected", env={"COLUMNS": "200"}).stdout.splitlines()[1]
     page = pages.get("/").text
-    assert f'<a href="/{noisy[0].id}/diary?mark=rejection">{rejected}</a>' in page
+    assert f'<a href="/{noisy[0].id}/diary?event=rejection">{rejected}</a>' in page
     with opened.db.conn as connection:  # as if the last turn had still to be played
         connection.execute(
             "update runs set rejected = null, corrected = null, outcomes = null, status = 'unfinished'"

@@ -113,8 +113,8 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
         (
-            "/last/diary?mark=x",
-            "`mark` in the address 'x': choose from: raid, capture, failed call, rejection",
+            "/last/diary?event=x",
+            "`event` in the address: mining has no 'x'; choose from: raid, capture, claim, ",
         ),
         ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
