@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hobbes.engine.record import MESSAGE
 from hobbes.engine.telling import quoted
-from hobbes.show import boards, diary, trace
+from hobbes.show import diary, trace
 from hobbes.show.aftermath import Aftermath, aftermath
 from hobbes.show.diary import Entry, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
@@ -91,7 +91,7 @@ def trace_turn(store: Store, run: Run, number: int) -> Shown:
         entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
         show_turn(_title(run, number), turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
-        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
+        OUT.print(plain(board.title if board else ""))
 
     return Shown(lambda: turn, show)
 
