@@ -76,12 +76,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         ),
     ] = None,
     event: Annotated[
-        list[str] | None, typer.Option(help="choose decisions with an event of this type; may be repeated")
-    ] = None,
-    mark: Annotated[
         str | None,
         typer.Option(
-            help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
+            help="choose decisions with an event of this type, a `failed call`, `rejection` or `correction`"
         ),
     ] = None,
     raw: Annotated[
@@ -94,7 +91,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     A run is told in a few sentences and then turn by turn, a turn agent by agent, and an agent's turn as a
     card: why, what it did, and what followed. A diary shows what one, several or all agents thought, said
-    and did. The options choose what a diary shows, that of all if no agent is named.
+    and did. `--event` chooses from a diary, that of all if no agent is named.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -103,9 +100,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    is_filtered = bool(event) or mark is not None
-    if turn is not None and is_filtered:
-        raise UsageError("--event and --mark choose from a diary; leave out the turn")
+    if turn is not None and event is not None:
+        raise UsageError("--event chooses from a diary; leave out the turn")
     if raw and (turn is None or not agents):
         raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
@@ -114,8 +110,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             shown = trace_text.trace_card(store, stored, turn, *agents, raw=raw)
         elif turn is not None:
             shown = trace_text.trace_turn(store, stored, turn)
-        elif agents or is_filtered:
-            shown = trace_text.trace_diary(store, stored, agents, event or (), mark)
+        elif agents or event is not None:
+            shown = trace_text.trace_diary(store, stored, agents, event)
         else:
             shown = trace_text.trace_run(store, stored)
         if as_json:

@@ -27,7 +27,6 @@ from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
-from hobbes.store.marked_turns import marks_in
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
@@ -207,7 +206,6 @@ class RunPages(Pages):
             now=now,
             sent=trace.new_words(was, now),
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
-            with_whom=self._with_whom(card),
             own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
             commands=self._commands(number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
@@ -216,12 +214,11 @@ class RunPages(Pages):
     def diary(self, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
         query = query_of(self.run, self.looks, at)
-        options = ["--mark", query.mark] if query.mark else []
         return self._of_run(
             "diary.html",
             *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
-            *options,
-            **diary_page(self.store, self.run, query, marks_in(self.store, self.run), self.looks),
+            *(("--event", query.event) if query.event else ()),
+            **diary_page(self.store, self.run, query),
             address=self._diary,
         )
 
@@ -232,20 +229,6 @@ class RunPages(Pages):
         unfiltered = DiaryQuery(query.agent, query.other)
         first = page_with(self.run, unfiltered, turn)
         return f"{self.link(self.run.id, 'diary', **unfiltered.address(first=first))}#turn-{turn}"
-
-    def _with_whom(self, card: trace.Card) -> dict[str, str]:
-        """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
-        looks, agent = self.looks, card["agent"]
-        if not self.live or agent not in looks:
-            return {}
-        events = card.get("events", ())
-        named = {
-            name
-            for event in events
-            for name in (event["agent"], *dict(trace.named_in(event, looks)).values())
-        }
-        others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
-        return {other: self._diary(DiaryQuery(agent, other), card["turn"]) for other in others}
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""
