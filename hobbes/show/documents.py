@@ -26,6 +26,8 @@ from hobbes.show.trace import Pieces
 GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 """How a word diff marks what was taken out and what is new."""
 
+MAX_DIFF_LINES = 12
+"""How many lines a word diff of prompts has at most."""
 
 SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even", "?": "even", "○": "even"}
 """What a cell of a table says that begins with a sign and a space: it is the class of the cell on a page."""
@@ -100,7 +102,11 @@ def _cell(cell: Cell, place: Place | None) -> str:
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
     if isinstance(cell, Link):
-        return f"[{escape_markdown(cell.words)}]({cell.address})" if cell.address else cell.words
+        return (
+            f"[{escape_markdown(cell.words)}]({cell.address})"
+            if cell.address
+            else escape_markdown(cell.words)
+        )
     return escape_markdown(cell)
 
 
@@ -149,6 +155,20 @@ def _fence(text: str) -> str:
     """Return foreign text as a block of code."""
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}text\n{text}\n{fence}"
+
+
+def shorten(pieces: Pieces) -> Pieces:
+    """Return the beginning of a word diff."""
+    shown: Pieces = []
+    left = MAX_DIFF_LINES
+    for change, piece in pieces:
+        kept = "".join(piece.splitlines(keepends=True)[:left])
+        shown.append((change, kept))
+        left -= kept.count("\n")
+        if len(kept) < len(piece) or left <= 0:
+            shown.append((" ", " …"))
+            break
+    return shown
 
 
 class _Heading(Heading):

@@ -77,7 +77,7 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
         store, at["name"], at["picture"], at.get("of", ""), link
     ),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
-        at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
+        at["name"], _number(at, "situation"), at.get("column", "")
     ),
     "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
