@@ -3,8 +3,8 @@
 All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -95,7 +95,6 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
     lanes = [
-        *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", failed, "bad"),
         drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
@@ -117,16 +116,6 @@ def _counted_of(world: AnyWorld, mark: Landmark) -> str:
     """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
     causes = [cause for cause, effect in world.telling.causes.items() if effect == mark.event]
     return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
-
-
-def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
-    """Yield a lane for all that people noted of turns, if there is any, and one for each of their tags."""
-    notes = [note for note in store.notes.of(run.id) if note.turn is not None and note.turn < run.turns]
-    by_tag = {"notes": notes} if notes else {}
-    for tag in sorted({tag for note in notes for tag in note.tags}):
-        by_tag[f"tag {tag}"] = [note for note in notes if tag in note.tags]
-    for name, tagged in by_tag.items():
-        yield drawn.lane(name, Counter(note.turn for note in tagged if note.turn is not None), "odd")
 
 
 def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
