@@ -1,4 +1,4 @@
-"""How a board is drawn: one SVG that needs nothing else, its parts for a page, or lines of text.
+"""How a board is drawn: one SVG that needs nothing else, or its parts for a page.
 
 An SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent
@@ -61,9 +61,6 @@ MAX_BARS = 40
 
 MAX_PLACES_WITH_HINTS = 600
 """How many places a board has at most that have words of their own."""
-
-MAX_LINES = 12
-"""How many arrows the text form lists."""
 
 BOLD = 1.2
 """How much wider a bold letter is."""
@@ -152,13 +149,6 @@ def _document(title: str, drawn: Sequence[str], wide: float, high: float) -> str
 def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
     """Return a board as an SVG to stand in a page, or nothing if there is none."""
     return Markup(svg(board, cards) if board else "")  # noqa: S704  it escapes all texts
-
-
-def text(board: Board) -> list[str]:
-    """Return a board in words: its title, and what was done to whom."""
-    rest = len(board.arrows) - MAX_LINES
-    lines = [arrow.words for arrow in board.arrows[:MAX_LINES]] + [f"and {rest} more"] * (rest > 0)
-    return [board.title, *(f"  {words}" for words in lines)]
 
 
 @dataclass(frozen=True, slots=True)

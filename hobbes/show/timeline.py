@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.measures import meaning_of
-from hobbes.engine.telling import Landmark
-from hobbes.engine.world import AnyWorld
 from hobbes.show.palette import PALETTE, Looks
 from hobbes.show.story import Story
 from hobbes.store.home import Store
@@ -62,10 +60,9 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The turns in which something happened, and how often in all. The meaning says what is counted."""
+    """The turns in which something happened, and how often in all."""
 
     name: str
-    meaning: str
     total: int
     svg: Markup
 
@@ -98,9 +95,7 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         drawn.lane("failed calls", failed, "bad"),
         drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
-            drawn.lane(
-                mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark)
-            )
+            drawn.lane(mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed")
             for mark in run.world.telling.landmarks
         ),
     ]
@@ -110,12 +105,6 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         tuple(lanes),
         tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
     )
-
-
-def _counted_of(world: AnyWorld, mark: Landmark) -> str:
-    """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
-    causes = [cause for cause, effect in world.telling.causes.items() if effect == mark.event]
-    return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
 
 
 def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
@@ -172,12 +161,12 @@ class _Columns:
         drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
         return self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
 
-    def lane(self, name: str, counts: Mapping[int, int], ink: str, meaning: str = "") -> Lane:
-        """Return the lane of something that happened so often in each turn; its name may say all."""
+    def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
+        """Return the lane of something that happened so often in each turn."""
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
         heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
-        return Lane(name, meaning or name, sum(there.values()), self.bars(heights, ink))
+        return Lane(name, sum(there.values()), self.bars(heights, ink))
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""

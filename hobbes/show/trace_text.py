@@ -11,7 +11,7 @@ from rich.text import Text
 
 from hobbes.engine.record import MESSAGE
 from hobbes.engine.telling import counted, quoted
-from hobbes.show import boards, diary, trace
+from hobbes.show import diary, trace
 from hobbes.show.aftermath import Aftermath, aftermath
 from hobbes.show.diary import Entry, First, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
@@ -87,12 +87,11 @@ def trace_turn(store: Store, run: Run, number: int) -> Shown:
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
-        looks, board = looks_in(store, run), trace.board_in(run, full)
+        looks = looks_in(store, run)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
         show_turn(_title(run, number), turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
-        OUT.print(plain("\n".join(boards.text(board)) if board else ""))
 
     return Shown(lambda: turn, show)
 

@@ -26,15 +26,13 @@ from hobbes.engine.policy import speak
 from hobbes.engine.trust.board import board as trust_board
 from hobbes.engine.world import OBSERVER, AnyWorld, make_setting
 from hobbes.errors import HobbesError
-from hobbes.play.start import RunOptions
-from hobbes.show.boards import MAX_BARS, MAX_LINES, MAX_WIDE_ARROWS, parts, svg, text
+from hobbes.show.boards import MAX_BARS, MAX_WIDE_ARROWS, parts, svg
 from hobbes.show.strokes import STYLE
 from hobbes.show.terminal import escape_invisible
 from hobbes.show.web.page_templates import POLICY
 from hobbes.show.web.server import site
 from hobbes.store.home import Store
 from hobbes.worlds import WORLDS
-from tests.conftest import Cli
 from tests.contract.games import heard
 from tests.engine.mining.plays import board as grid
 from tests.engine.mining.plays import mine
@@ -45,7 +43,7 @@ from tests.engine.trust.plays import game, play_on
 from tests.engine.trust.plays import play as trust_round
 from tests.pages import LOCAL
 from tests.show.test_view import dead_run
-from tests.small_runs import mining, played
+from tests.small_runs import mining
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -322,13 +320,6 @@ def test_each_shape_has_its_words_colour_and_mark_and_the_legend_explains_what_o
     assert svg(SMALL) == drawn
 
 
-def test_a_board_is_told_in_a_few_lines() -> None:
-    assert text(SMALL) == ["turn 1: 1 raid", "  bob raids ann"]
-    many = Board("turn 2", ("ann",), 1, 1, (), arrows=SMALL.arrows * (MAX_LINES + 5))
-    assert text(many)[-1] == "  and 5 more"
-    assert len(text(many)) == MAX_LINES + 2
-
-
 def many(arrows: Callable[[tuple[str, ...]], Iterable[Arrow]]) -> Board:
     """Return a board of 500 agents with many arrows."""
     agents = tuple(f"agent-{k:03}" for k in range(500))
@@ -543,11 +534,3 @@ def test_a_turn_that_has_not_ended_has_no_board(opened: Store, home: Path) -> No
         assert missing.status_code == 404
         assert "there is no board of turn 0" in missing.text
         assert "<svg" not in visitor.get(f"/{run.id}/0.html").text
-
-
-def test_trace_tells_the_board_below_the_picture(opened: Store, cli: Cli) -> None:
-    run = played(opened, RunOptions("nations", 3, models="policy:militarist", values={"rounds": 2}))
-    shown = cli("trace", run.id, "0").stdout
-    assert re.search(r"turn 0: \d attacks", shown)
-    assert re.search(r"  AgentA attacks Agent[BC] with \d+ mils?: \d+ damage", shown)
-    assert "attacks" not in cli("trace", run.id, "0", "--json").stdout.partition('"board"')[2]
