@@ -66,7 +66,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
     """Where values stand between two places: those from `low` to `high`, between `start` and `end`."""
 
     low: float
@@ -138,7 +138,7 @@ def draw_differences(
         *(v for one in arms for v in (*one.values.values(), one.mean.low, one.mean.high) if v is not None),
     ]
     left = 12 + LETTER * min(MAX_NAME, max(len(one.name) for one in arms))
-    scale = _Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
+    scale = Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
     above, bottom = LINE * len(lines) + 8, ROW * len(arms)
     drawn = [f'<path {AXIS} d="M{scale(0)} 0V{bottom}"/>']
     drawn += (f'<path {AXIS} stroke-dasharray="2 3" d="M{scale(v)} 0V{bottom}"/>' for v in matters)
@@ -152,7 +152,7 @@ def draw_differences(
 
 
 def _row(
-    one: Pairs, middle: float, left: float, scale: _Scale, link: Callable[[str, int], str]
+    one: Pairs, middle: float, left: float, scale: Scale, link: Callable[[str, int], str]
 ) -> Iterator[str]:
     """Yield the dots of an arm, and its mean with its interval."""
     ink, of_mean = _colour(one.look), middle + ROW * 0.4
@@ -206,7 +206,7 @@ def type_estimate(mean: Mean, margins: Sequence[float], reach: float) -> str:
 
 def draw_estimate(mean: Mean, margins: Sequence[float], reach: float, ink: str) -> str:
     """Return the same as a small picture."""
-    at, middle = _Scale(-(reach or 1), reach or 1, DOT + 2, BAR - DOT - 2), BAR_HIGH / 2
+    at, middle = Scale(-(reach or 1), reach or 1, DOT + 2, BAR - DOT - 2), BAR_HIGH / 2
     drawn = [f'<path {AXIS} d="M{at(0)} 0V{BAR_HIGH}"/>']
     dashed = f'{AXIS} stroke-dasharray="2 3"'
     drawn += (f'<path {dashed} d="M{at(value)} 0V{BAR_HIGH}"/>' for value in margins)
@@ -250,8 +250,8 @@ def _panel(panel: Panel) -> Iterator[str]:
     points = [point for line in panel.lines for point in line.points]
     xs = [x for x, *_ in points] or [0.0]
     ys = [y for _, *of in points for y in of if y is not None] or [0.0]
-    across = _Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
-    up = _Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
+    across = Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
+    up = Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
     yield _text(panel.title, PANEL / 2, LINE, "middle", PANEL // LETTER - 2)
     if panel.y != panel.title:
         yield _text(panel.y, 4, 2 * LINE + 2, "start", PANEL // LETTER - 2)
@@ -266,7 +266,7 @@ def _panel(panel: Panel) -> Iterator[str]:
             yield from _line(line, across, up)
 
 
-def _line(line: Line, across: _Scale, up: _Scale) -> Iterator[str]:
+def _line(line: Line, across: Scale, up: Scale) -> Iterator[str]:
     """Yield a line with its band, and its mark on some of its points."""
     ink, points = _colour(line.look), line.points
     for known, part in groupby(points, key=lambda point: None not in point):

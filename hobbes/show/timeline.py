@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from hobbes.engine.measures import meaning_of
+from hobbes.show.charts import Scale
 from hobbes.show.palette import PALETTE, Looks
 from hobbes.show.story import Story
 from hobbes.store.home import Store
@@ -25,8 +26,8 @@ MAX_POINTS = 100
 HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
 
-LINES_HIGH = 84
-"""How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+BOTTOM, LINES_HIGH = 98, 84
+"""Where the lines of a graph begin, and how high they reach, of 100; above them stands the greatest figure."""
 
 LABEL_HIGH = 11
 """How high the label of a line is, of 100."""
@@ -74,8 +75,8 @@ class Timeline:
     turns: int
     graphs: tuple[Graph, ...]
     lanes: tuple[Lane, ...]
-    ticks: tuple[tuple[int, str], ...]
-    """Turns to be named below the graph, and how far to the right each lies."""
+    ticks: tuple[tuple[str, str], ...]
+    """Turns to be named below the graph, and how far to the right each lies, of 100."""
 
 
 def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | None:
@@ -103,7 +104,7 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         run.turns,
         tuple(graphs),
         tuple(lanes),
-        tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
+        tuple(Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)),
     )
 
 
@@ -124,14 +125,6 @@ def _by_agent(scores: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, fl
     return by_agent
 
 
-def _ticks(turns: int) -> range:
-    """Return about five round turns."""
-    step = next(
-        step for k in range(9) for step in (10**k, 2 * 10**k, 5 * 10**k) if turns <= 6 * step
-    )  # a run has fewer than 10**9 turns
-    return range(0, turns, step)
-
-
 class _Columns:
     """Draws by turns, in as many columns as there are turns, or fewer."""
 
@@ -146,19 +139,12 @@ class _Columns:
         )
 
     def bars(self, heights: Mapping[int, int], ink: str) -> Markup:
-        """Return columns by turn, each with its height; neighbours of one height are one bar."""
+        """Return columns by turn, each with its height."""
         highest: dict[int, int] = {}
         for turn, high in heights.items():
             column = turn * self.columns // self.turns
             highest[column] = max(high, highest.get(column, 0))
-        bars: list[tuple[int, int, int]] = []
-        for column in sorted(highest):
-            began, wide, high = bars[-1] if bars else (column, 0, 0)
-            if (began + wide, high) == (column, highest[column]) and bars:
-                bars[-1] = began, wide + 1, high
-            else:
-                bars.append((column, 1, highest[column]))
-        drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
+        drawn = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
         return self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
 
     def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
@@ -172,13 +158,13 @@ class _Columns:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
         least, most = min(0.0, *figures), max(figures)
-        scale = LINES_HIGH / ((most - least) or 1)
+        scale = Scale(least, most, BOTTOM, BOTTOM - LINES_HIGH)
         wanted = set(sample(self.turns, self.columns))
         drawn, ends = [], list[tuple[float, str]]()
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
-                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{98 - (figure - least) * scale:.1f}"
+                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{scale(figure)}"
                 for turn, figure in line.items()
                 if turn in wanted
             ]
@@ -186,7 +172,7 @@ class _Columns:
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
             line_of = Markup('<polyline class="{}" points="{}"/>')
             drawn.append(line_of.format(ink, " ".join(points)))
-            ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
+            ends.append((float(scale([*line.values()][-1])), agent))
         return Graph(
             name,
             meaning,

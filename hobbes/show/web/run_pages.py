@@ -205,7 +205,6 @@ class RunPages(Pages):
             now=now,
             sent=trace.new_words(was, now),
             other_calls=[call for call in calls if call.address.attempt != card["attempt"]],
-            with_whom=self._with_whom(card),
             own_diary=self._diary(DiaryQuery(agent), number) if self.live and agent in self.looks else None,
             commands=self._commands(number, agent),
             note=self.store.notes.at(Place(run.id, number, agent)),
@@ -231,20 +230,6 @@ class RunPages(Pages):
         unfiltered = DiaryQuery(query.agent, query.other)
         first = page_with(self.run, unfiltered, turn)
         return f"{self.link(self.run.id, 'diary', **unfiltered.address(first=first))}#turn-{turn}"
-
-    def _with_whom(self, card: trace.Card) -> dict[str, str]:
-        """Return with whom an agent had to do in a turn, and the URL of the diary of the two."""
-        looks, agent = self.looks, card["agent"]
-        if not self.live or agent not in looks:
-            return {}
-        events = card.get("events", ())
-        named = {
-            name
-            for event in events
-            for name in (event["agent"], *dict(trace.named_in(event, looks)).values())
-        }
-        others = sorted(named & looks.keys() - {agent}, key=lambda name: looks[name].place)
-        return {other: self._diary(DiaryQuery(agent, other), card["turn"]) for other in others}
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""
