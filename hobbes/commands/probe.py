@@ -209,13 +209,6 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
         int | None,
         typer.Argument(help="the number of an answer, shown with the command that plays on from it"),
     ] = None,
-    diff: Annotated[
-        str | None,
-        typer.Option(
-            callback=options.not_empty,
-            help="show how the prompt of this column differs from that of `recorded`",
-        ),
-    ] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -223,7 +216,7 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
 
     Example: hobbes probe show peaceful 2 ./mine
     """
-    from hobbes.show.probe_reports import show_answers, show_probe, show_word_diff
+    from hobbes.show.probe_reports import show_answers, show_probe
     from hobbes.show.terminal import print_json, say
     from hobbes.store.probe_tables import probe_names
 
@@ -234,8 +227,6 @@ def show(  # noqa: PLR0913, PLR0917  a parameter per option
                 print_json(names)
             else:
                 say("\n".join(names) or "no probes yet; `hobbes probe RUN --name NAME` asks one")
-        elif diff is not None:
-            show_word_diff(store, probe, diff, as_json=as_json)
         elif situation is None:
             show_probe(store, probe, as_json=as_json)
         elif column is None:

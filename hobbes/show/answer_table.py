@@ -22,7 +22,7 @@ from hobbes.prove.word_diff import CHANGE, word_diff
 from hobbes.show.both_runs import settings_by_field
 from hobbes.show.charts import draw_estimate, type_estimate
 from hobbes.show.curves import definition_of, interval, unit_of
-from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section
+from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section, shorten
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -56,9 +56,6 @@ To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 
 MAX_DIFFS = 3
 """How many word diffs of prompts are shown."""
-
-MAX_DIFF_LINES = 12
-"""How many lines a word diff of prompts has at most."""
 
 Pieces: TypeAlias = list[tuple[CHANGE, str]]
 
@@ -222,21 +219,7 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
         if one.prompts:
             by_text.setdefault(tuple(one.prompts), []).append(one.arm)
     for pieces, names in by_text.items():
-        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", _shorten(pieces)
-
-
-def _shorten(pieces: Sequence[tuple[CHANGE, str]]) -> Pieces:
-    """Return the beginning of a word diff."""
-    shown: Pieces = []
-    left = MAX_DIFF_LINES
-    for change, piece in pieces:
-        kept = "".join(piece.splitlines(keepends=True)[:left])
-        shown.append((change, kept))
-        left -= kept.count("\n")
-        if len(kept) < len(piece) or left <= 0:
-            shown.append((" ", " … (`hobbes compare` shows all)"))
-            break
-    return shown
+        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", shorten([*pieces])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How a board is drawn: one SVG that needs nothing else, its parts for a page, or lines of text.
+"""How a board is drawn: one SVG that needs nothing else, or its parts for a page.
 
 An SVG has its own style sheet, no script and no attribute `style`, so that it can stand in a page, alone, or
 in a README. It is dark or light as its reader prefers, and made to be read at a width of 400 pixels. An agent

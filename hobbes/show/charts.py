@@ -5,10 +5,11 @@ Lengths are pixels. Texts and axes have the colour of the page: dark on light, o
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import count, groupby
+from itertools import groupby
 from typing import TypeAlias
 
 from hobbes.experiment.statistics import Mean
@@ -65,7 +66,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class Scale:
     """Where values stand between two places: those from `low` to `high`, between `start` and `end`."""
 
     low: float
@@ -109,8 +110,8 @@ def _image(parts: Iterable[str], width: int, height: float) -> str:
 DOT, ROW = 4, 44
 """The radius of a point, and the height of an arm."""
 
-SPREAD = 14
-"""How far from the middle of its row a point may stand, so that it does not cover another one."""
+SPREAD = 24
+"""How high a pile of points may be."""
 
 MAX_NAME = 30
 """How many letters of an arm's name are shown."""
@@ -125,7 +126,7 @@ def draw_differences(
 ) -> str:
     """Return a chart of the differences of arms from the baseline by one measure, below its title.
 
-    Each arm has a row: its pairs as dots, of which equal ones stand above each other, and below them their
+    Each arm has a row: its pairs as dots, of which equal ones are piled up, and below them their
     mean with its interval. Dotted lines are the smallest difference that matters. With `link`, from an arm
     and a seed to an address, a dot leads to its pair.
     """
@@ -137,7 +138,7 @@ def draw_differences(
         *(v for one in arms for v in (*one.values.values(), one.mean.low, one.mean.high) if v is not None),
     ]
     left = 12 + LETTER * min(MAX_NAME, max(len(one.name) for one in arms))
-    scale = _Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
+    scale = Scale(min(0.0, *figures), max(0.0, *figures), left + 2 * DOT, WIDTH - 2 * DOT - 8)
     above, bottom = LINE * len(lines) + 8, ROW * len(arms)
     drawn = [f'<path {AXIS} d="M{scale(0)} 0V{bottom}"/>']
     drawn += (f'<path {AXIS} stroke-dasharray="2 3" d="M{scale(v)} 0V{bottom}"/>' for v in matters)
@@ -151,17 +152,20 @@ def draw_differences(
 
 
 def _row(
-    one: Pairs, middle: float, left: float, scale: _Scale, link: Callable[[str, int], str]
+    one: Pairs, middle: float, left: float, scale: Scale, link: Callable[[str, int], str]
 ) -> Iterator[str]:
     """Yield the dots of an arm, and its mean with its interval."""
     ink, of_mean = _colour(one.look), middle + ROW * 0.4
     yield _text(one.name, left, middle + 4, "end", MAX_NAME)
-    rows = rows_of_points([float(scale(value)) for value in one.values.values()], 2 * DOT)
-    step = min(2 * DOT, SPREAD / max(1, *map(abs, rows)))
-    for (seed, value), row in zip(one.values.items(), rows, strict=True):
+    columns = [round(float(scale(value)) / (2 * DOT)) for value in one.values.values()]
+    step = min(2 * DOT, SPREAD / max(Counter(columns).values()))
+    piles = Counter[int]()
+    for (seed, value), column in zip(one.values.items(), columns, strict=True):
+        up = step * piles[column]
+        piles[column] += 1
         words = f"seed {seed}: {value:.3g}"
         dot = (
-            f'<circle cx="{scale(value)}" cy="{middle - step * row:.1f}" r="{DOT}" fill="{ink}" '
+            f'<circle cx="{scale(value)}" cy="{middle + 6 - up:.1f}" r="{DOT}" fill="{ink}" '
             f'fill-opacity=".6" stroke="currentColor" stroke-width=".7"><title>{words}</title></circle>'
         )
         address = link(one.name, seed)
@@ -170,26 +174,6 @@ def _row(
         ends = f"M{scale(one.mean.low)} {of_mean:.1f}H{scale(one.mean.high)}"
         yield f'<path stroke="{ink}" stroke-width="3" d="{ends}"/>'
     yield _text("◆", scale(one.mean.mean or 0.0), f"{of_mean + 4:.1f}", "middle")
-
-
-def rows_of_points(values: Sequence[float], width: float) -> list[int]:
-    """Return in which row each point is drawn, so that points of this width do not cover each other.
-
-    The rows are 0, which is the middle one, then 1, -1, 2, -2 and so on. Tied values are spread over them.
-    """
-    rows = [0] * len(values)
-    ends: dict[int, float] = {}
-    for place in sorted(range(len(values)), key=lambda place: values[place]):
-        value = values[place]
-        row = next(row for row in _from_the_middle() if row not in ends or ends[row] <= value)
-        rows[place], ends[row] = row, value + width
-    return rows
-
-
-def _from_the_middle() -> Iterator[int]:
-    """Yield the rows, the middle one first."""
-    for place in count():
-        yield (place + 1) // 2 * (1 if place % 2 else -1)
 
 
 SIDE = 7
@@ -222,7 +206,7 @@ def type_estimate(mean: Mean, margins: Sequence[float], reach: float) -> str:
 
 def draw_estimate(mean: Mean, margins: Sequence[float], reach: float, ink: str) -> str:
     """Return the same as a small picture."""
-    at, middle = _Scale(-(reach or 1), reach or 1, DOT + 2, BAR - DOT - 2), BAR_HIGH / 2
+    at, middle = Scale(-(reach or 1), reach or 1, DOT + 2, BAR - DOT - 2), BAR_HIGH / 2
     drawn = [f'<path {AXIS} d="M{at(0)} 0V{BAR_HIGH}"/>']
     dashed = f'{AXIS} stroke-dasharray="2 3"'
     drawn += (f'<path {dashed} d="M{at(value)} 0V{BAR_HIGH}"/>' for value in margins)
@@ -266,8 +250,8 @@ def _panel(panel: Panel) -> Iterator[str]:
     points = [point for line in panel.lines for point in line.points]
     xs = [x for x, *_ in points] or [0.0]
     ys = [y for _, *of in points for y in of if y is not None] or [0.0]
-    across = _Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
-    up = _Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
+    across = Scale(min(xs), max(xs), LEFT, PANEL - RIGHT)
+    up = Scale(min(ys), max(ys), HIGH - BOTTOM, TOP)
     yield _text(panel.title, PANEL / 2, LINE, "middle", PANEL // LETTER - 2)
     if panel.y != panel.title:
         yield _text(panel.y, 4, 2 * LINE + 2, "start", PANEL // LETTER - 2)
@@ -282,7 +266,7 @@ def _panel(panel: Panel) -> Iterator[str]:
             yield from _line(line, across, up)
 
 
-def _line(line: Line, across: _Scale, up: _Scale) -> Iterator[str]:
+def _line(line: Line, across: Scale, up: Scale) -> Iterator[str]:
     """Yield a line with its band, and its mark on some of its points."""
     ink, points = _colour(line.look), line.points
     for known, part in groupby(points, key=lambda point: None not in point):

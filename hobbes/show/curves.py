@@ -1,16 +1,16 @@
 """The curves of a report for people: as tables, and as pictures that are drawn from panels and lines."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias
 
 from hobbes.engine.world import AnyWorld
-from hobbes.experiment.findings import RatingCurve, TimeCurve
+from hobbes.experiment.findings import TimeCurve
 from hobbes.experiment.ranking import Place, Rankings
 from hobbes.experiment.report import Report
 from hobbes.experiment.sentences import short
 from hobbes.experiment.statistics import Mean
-from hobbes.show.charts import Line, Panel, Point, draw_curves
+from hobbes.show.charts import Line, Panel, draw_curves
 from hobbes.show.documents import Picture, Section
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.worlds import world_named
@@ -112,20 +112,24 @@ def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:
     ):
         if curves := [one for one in report.findings.over_time if one.measure in measures]:
             panels = [
-                Panel(measure, "turn", with_unit(report, measure), _of_arms(report, of_measure, _in_time))
+                Panel(measure, "turn", with_unit(report, measure), _lines(report, map(_in_time, of_measure)))
                 for measure in measures
                 if (of_measure := [one for one in curves if one.measure == measure])
             ]
             yield _curve_table(report, title, curves, panels)
 
 
-C = TypeVar("C", TimeCurve, RatingCurve)
+Means: TypeAlias = Sequence[tuple[float, Mean]]
+"""Means, each with its x."""
 
 
-def _of_arms(report: Report, curves: Sequence[C], points: "Callable[[C], list[Point]]") -> list[Line]:
-    """Return the curves of arms as lines."""
+def _lines(report: Report, curves: Iterable[tuple[str, Means]]) -> list[Line]:
+    """Return the curves of arms as lines, without what is undefined."""
     looks = looks_of_arms(report)
-    return [Line(one.arm, points(one), looks[one.arm]) for one in curves]
+    return [
+        Line(arm, [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None], looks[arm])
+        for arm, means in curves
+    ]
 
 
 def looks_of_arms(report: Report) -> Mapping[str, int]:
@@ -133,14 +137,9 @@ def looks_of_arms(report: Report) -> Mapping[str, int]:
     return {arm: place for place, arm in enumerate(report.arms)}
 
 
-def _points(means: Iterable[tuple[float, Mean]]) -> list[Point]:
-    """Return means by their x as points of a line, without those that are undefined."""
-    return [(x, one.mean, one.low, one.high) for x, one in means if one.mean is not None]
-
-
-def _in_time(curve: TimeCurve) -> list[Point]:
-    """Return the points of a curve over time; a stretch of turns stands at its middle."""
-    return _points(((one.first + one.last) / 2, one.mean) for one in curve.points)
+def _in_time(curve: TimeCurve) -> tuple[str, Means]:
+    """Return an arm with its means over time; a stretch of turns stands at its middle."""
+    return curve.arm, [((one.first + one.last) / 2, one.mean) for one in curve.points]
 
 
 def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels: Sequence[Panel]) -> Section:
@@ -161,23 +160,17 @@ def _curve_table(report: Report, title: str, curves: Sequence[TimeCurve], panels
     return Section(title, [*definitions, words], columns, rows, [picture])
 
 
-def _points_of_ratings(curve: RatingCurve) -> list[Point]:
-    """Return the points of a curve of ratings."""
-    return _points((point.rating, point.mean) for point in curve.points)
-
-
 def _ratings(report: Report, world: AnyWorld) -> Section:
     """Return what is true of those who were given a rating."""
     curves, truths = report.findings.ratings, world.measures.truths
     kinds = list(dict.fromkeys(one.kind for one in curves))
-    panels = [
-        Panel(
-            kind.replace("_", " "),
-            "rating",
-            truths[kind],
-            _of_arms(report, [one for one in curves if one.kind == kind], _points_of_ratings),
-        )
+    of_kinds = {
+        kind: [(one.arm, [(p.rating, p.mean) for p in one.points]) for one in curves if one.kind == kind]
         for kind in kinds
+    }
+    panels = [
+        Panel(kind.replace("_", " "), "rating", truths[kind], _lines(report, means))
+        for kind, means in of_kinds.items()
     ]
     label = "What is true of agents by the rating that others give them, with 95% intervals"
     rows = [

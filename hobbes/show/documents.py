@@ -26,6 +26,8 @@ from hobbes.show.trace import Pieces
 GONE, NEW = r"\[-.*?-\]", r"\{\+.*?\+\}"
 """How a word diff marks what was taken out and what is new."""
 
+MAX_DIFF_LINES = 12
+"""How many lines a word diff of prompts has at most."""
 
 SIGNS = {"✓": "good", "↑": "good", "↓": "good", "✗": "bad", "≈": "even", "?": "even", "○": "even"}
 """What a cell of a table says that begins with a sign and a space: it is the class of the cell on a page."""
@@ -100,7 +102,11 @@ def _cell(cell: Cell, place: Place | None) -> str:
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
     if isinstance(cell, Link):
-        return f"[{escape_markdown(cell.words)}]({cell.address})" if cell.address else cell.words
+        return (
+            f"[{escape_markdown(cell.words)}]({cell.address})"
+            if cell.address
+            else escape_markdown(cell.words)
+        )
     return escape_markdown(cell)
 
 
@@ -151,6 +157,20 @@ def _fence(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
+def shorten(pieces: Pieces) -> Pieces:
+    """Return the beginning of a word diff."""
+    shown: Pieces = []
+    left = MAX_DIFF_LINES
+    for change, piece in pieces:
+        kept = "".join(piece.splitlines(keepends=True)[:left])
+        shown.append((change, kept))
+        left -= kept.count("\n")
+        if len(kept) < len(piece) or left <= 0:
+            shown.append((" ", " …"))
+            break
+    return shown
+
+
 class _Heading(Heading):
     LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "default")
 
@@ -191,27 +211,19 @@ def printed(document: Document) -> RenderableType:
     return _Printed(document.markdown(), justify="default")
 
 
-def in_html(
-    section: Section, place: Place | None = None, *, script: bool = True, stacked: bool = False
-) -> Markup:
-    """Return a section as HTML. Where no script runs, what is wide can be scrolled by keys.
+def in_html(section: Section, place: Place | None = None, *, stacked: bool = False) -> Markup:
+    """Return a section as HTML. What is wide can be scrolled by keys.
 
     The rows of a `stacked` table become lists where the page is narrow. A picture that has an address is
     loaded when it comes into sight, and leads to itself.
     """
-    wide, of_table = "" if script else ' tabindex="0"', ' class="stacked"' if stacked else ""
     shown: list[Picture] = []
 
     def number(picture: Picture) -> str:
         shown.append(picture)
         return str(len(shown) - 1)
 
-    env = {
-        "table": f'<div class="wide"{wide}><table{of_table}>',
-        "shown": shown,
-        "place": place,
-        "wide": wide,
-    }
+    env = {"class": ' class="stacked"' if stacked else "", "shown": shown, "place": place}
     tokens = _reader().parse(section.markdown(number if place else None), env)
     _name_cells(tokens)
     return Markup(_reader().renderer.render(tokens, _reader().options, env))  # noqa: S704  HTML was escaped
@@ -221,7 +233,9 @@ def in_html(
 def _reader() -> MarkdownIt:
     """Return the reader of Markdown. It takes HTML for text."""
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    reader.add_render_rule("table_open", lambda *given: given[-1]["table"])
+    reader.add_render_rule(
+        "table_open", lambda *given: f'<div class="wide" tabindex="0"><table{given[-1]["class"]}>'
+    )
     reader.add_render_rule("table_close", lambda *_: "</table></div>\n")
     reader.add_render_rule("fence", lambda _, tokens, place, *__: _diff_in_html(tokens[place].content))
     reader.add_render_rule("image", lambda _, tokens, place, *given: _image_in_html(tokens[place], given[-1]))
@@ -236,7 +250,7 @@ def _image_in_html(image: Token, env: Mapping[str, Any]) -> str:
     if picture.characters:
         return img
     if address.startswith("data:"):
-        return f'<span class="wide"{env["wide"]}>{img}</span>'
+        return f'<span class="wide" tabindex="0">{img}</span>'
     return f'<a class="wide" href="{escape(address)}">{img}</a>'
 
 

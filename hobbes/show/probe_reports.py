@@ -1,22 +1,21 @@
 """A probe for people: in the terminal, as Markdown, and as pages."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hobbes.engine.memory import reason
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import meanings
-from hobbes.errors import MissingError, UsageError
+from hobbes.errors import MissingError
 from hobbes.experiment.statistics import ALPHA
 from hobbes.probe.column_comparison import MIN_SITUATIONS
 from hobbes.probe.probe_plan import NOTHING_COMPARED, RECORDED, Cost, Plan
 from hobbes.probe.table import Answer, ColumnResult, Difference, ProbeResult, read_probe
-from hobbes.prove.word_diff import CHANGE, word_diff
-from hobbes.show.both_runs import word_diff_text
-from hobbes.show.documents import Document, Section, printed
+from hobbes.prove.word_diff import word_diff
+from hobbes.show.documents import Cell, Document, Link, Section, printed, shorten
 from hobbes.show.terminal import OUT, next_step, print_json
-from hobbes.show.trace import beginning
+from hobbes.show.trace import Pieces, beginning
 from hobbes.store.home import Store
 
 MARK = "●"
@@ -24,11 +23,6 @@ MARK = "●"
 
 ANY_ACT = "any act"
 """Stands for the acts of a situation in which none occurs."""
-
-
-def title_of(told: ProbeResult) -> str:
-    """Return the title of a probe."""
-    return f"{told.name}, a probe of {told.world.name}"
 
 
 OF_CELLS = (
@@ -48,16 +42,18 @@ OF_DIFFERENCES = (
 DIFFERENCES = ("column", "against", "act", "situations", "before", "now", "difference", "95% interval")
 
 
-def document(told: ProbeResult) -> Document:
-    """Return a probe for people."""
-    return Document(title_of(told), [*sections(told)])
+def document(told: ProbeResult, link: Callable[..., str] | None = None) -> Document:
+    """Return a probe for people. With `link`, situations lead to their cards, and cells to their answers."""
+    return Document(f"{told.name}, a probe of {told.world.name}", [*sections(told, link)])
 
 
-def sections(told: ProbeResult) -> Iterator[Section]:
+def sections(told: ProbeResult, link: Callable[..., str] | None = None) -> Iterator[Section]:
     """Yield the parts of a probe."""
     names = [one.column.name for one in told.columns]
     yield Section("What was found", list(sentences(told)))
-    yield Section("Situations", [OF_CELLS], ("situation", "act", *names), list(_rows(told)))
+    if diffs := list(_changes(told)):
+        yield Section("What was changed", diffs=diffs)
+    yield Section("Situations", [OF_CELLS], ("situation", "act", *names), list(_rows(told, link)))
     rows = [_difference(one) for one in told.differences]
     if rows:
         yield Section("Differences", [OF_DIFFERENCES], (*DIFFERENCES, "p", "p (Holm)"), rows)
@@ -145,16 +141,33 @@ def situation_in_words(told: ProbeResult, number: int) -> str:
     return f"{number}: {one.run}, turn {one.turn}, {one.agent}{note}"
 
 
-def _rows(told: ProbeResult) -> Iterator[tuple[str, ...]]:
+def _changes(told: ProbeResult) -> Iterator[tuple[str, Pieces]]:
+    """Yield how the prompt of each column differs from that of the one it is compared with.
+
+    They are those of the first situation that was asked in both columns.
+    """
+    for name, against in ((one.column.name, told.against(one.column)) for one in told.columns):
+        for n in range(1, len(told.situations) + 1) if against else ():
+            both = [told.cell(n, column).answers for column in (against or name, name)]
+            if all(both):
+                if pieces := word_diff(*("\n\n".join(answers[0].call.prompt) for answers in both)):
+                    yield f"The prompt of {name}, from that of {against}:", shorten(pieces)
+                break
+
+
+def _rows(told: ProbeResult, link: Callable[..., str] | None) -> Iterator[tuple[Cell, ...]]:
     """Yield a row for each situation and act that occurs in it; one of `any act` if none does."""
-    for n in range(1, len(told.situations) + 1):
-        recorded = told.recorded[n - 1] or ()
-        words = situation_in_words(told, n)
-        cells = [told.cell(n, one.column.name) for one in told.columns]
+    names = [one.column.name for one in told.columns]
+    for n, situation in enumerate(told.situations, start=1):
+        recorded, cells = told.recorded[n - 1] or (), [told.cell(n, name) for name in names]
+        card = link(situation.run, situation.turn, situation.agent) if link else ""
+        answers = [link("probes", told.name, situation=n, column=name) if link else "" for name in names]
+        words: Cell = Link(situation_in_words(told, n), card)
         acts = [act for act in told.acts if act in recorded or any(cell.having(act) for cell in cells)]
         for act in acts or [ANY_ACT]:
             marked = f"{act} {MARK}" if act in recorded else act
-            yield words, marked, *(cell_in_words(told, n, one.column.name, act) for one in told.columns)
+            texts = [cell_in_words(told, n, name, act) for name in names]
+            yield words, marked, *map(Link, texts, answers)
             words = ""
 
 
@@ -175,10 +188,11 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in counts.items()) or "none"
 
 
-def answers(  # noqa: PLR0913  which answers, and how
+def document_of_cell(  # noqa: PLR0913  which answers, and how
     store: Store, told: ProbeResult, situation: int, column: str, number: int | None = None, *, commands: bool
-) -> Iterator[Section]:
-    """Yield the answers of a cell, or the one with a number, with `commands` that play on from them."""
+) -> Document:
+    """Return the answers of a cell, or the one with a number, with `commands` that play on from them."""
+    sections = []
     for one in _numbered(told, situation, column, number):
         done = f"failed, {one.call.outcome}" if one.acts is None else ", ".join(one.acts) or "no act"
         parts = {
@@ -188,9 +202,9 @@ def answers(  # noqa: PLR0913  which answers, and how
             "Rejected: ": _rejections(told, one),
             "Play on from here: ": play_on(store, told, situation, one) if commands else "",
         }
-        yield Section(
-            f"Answer {one.number}: {done}", [f"{name}{text}" for name, text in parts.items() if text]
-        )
+        texts = [f"{name}{text}" for name, text in parts.items() if text]
+        sections.append(Section(f"Answer {one.number}: {done}", texts))
+    return Document(f"{told.name}, {column}, {situation_in_words(told, situation)}", sections)
 
 
 def _numbered(told: ProbeResult, situation: int, column: str, number: int | None) -> tuple[Answer, ...]:
@@ -247,15 +261,6 @@ def show_probe(store: Store, name: str, *, as_json: bool) -> ProbeResult:
     return result
 
 
-def show_word_diff(store: Store, name: str, column: str, *, as_json: bool) -> None:
-    """Print how the prompt of a column differs from that of the column it is compared with."""
-    pieces = diff(read_probe(store, name), column)
-    if as_json:
-        print_json(pieces)
-    else:
-        OUT.print(word_diff_text(pieces, marks=OUT.color_system is None) if pieces else "no difference")
-
-
 def show_answers(  # noqa: PLR0913  which answers, and how
     store: Store, name: str, situation: str, column: str, answer: int | None, *, as_json: bool
 ) -> None:
@@ -265,9 +270,7 @@ def show_answers(  # noqa: PLR0913  which answers, and how
     if as_json:
         print_json(told_cell(store, result, number, column, answer))
         return
-    sections = list(answers(store, result, number, column, answer, commands=answer is not None))
-    title = f"{name}, {column}, {situation_in_words(result, number)}"
-    OUT.print(printed(Document(title, sections)))
+    OUT.print(printed(document_of_cell(store, result, number, column, answer, commands=answer is not None)))
     if answer is None:
         next_step(store.command("probe", "show", name, number, column, 1))
 
@@ -285,19 +288,6 @@ def play_on(store: Store, told: ProbeResult, situation: int, answer: Answer) -> 
     at = told.situations[situation - 1]
     given = f"{at.agent}={answer.call.reply.text}"
     return store.command("fork", at.run, "--turn", at.turn, "--answer", given)
-
-
-def diff(told: ProbeResult, name: str) -> list[tuple[CHANGE, str]]:
-    """Return the word diff of the prompts of a column and the one it is compared with.
-
-    They are those of the first situation that was asked in both columns.
-    """
-    against = told.against(told.column(name))
-    for n in range(1, len(told.situations) + 1):
-        both = [told.cell(n, column).answers for column in (against or name, name)]
-        if all(both):
-            return word_diff(*("\n\n".join(answers[0].call.prompt) for answers in both))
-    raise UsageError(f"column {name} has no answer yet; ask it first")
 
 
 def told_cell(

@@ -3,15 +3,14 @@
 All of it is drawn here as small SVGs of one column per turn, which a page stretches to its width.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from hobbes.engine.measures import meaning_of
-from hobbes.engine.telling import Landmark
-from hobbes.engine.world import AnyWorld
+from hobbes.show.charts import Scale
 from hobbes.show.palette import PALETTE, Looks
 from hobbes.show.story import Story
 from hobbes.store.home import Store
@@ -27,8 +26,8 @@ MAX_POINTS = 100
 HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
 
-LINES_HIGH = 84
-"""How high the lines of a graph reach, of 100; above them stands the greatest figure."""
+BOTTOM, LINES_HIGH = 98, 84
+"""Where the lines of a graph begin, and how high they reach, of 100; above them stands the largest figure."""
 
 LABEL_HIGH = 11
 """How high the label of a line is, of 100."""
@@ -62,10 +61,9 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The turns in which something happened, and how often in all. The meaning says what is counted."""
+    """The turns in which something happened, and how often in all."""
 
     name: str
-    meaning: str
     total: int
     svg: Markup
 
@@ -77,8 +75,8 @@ class Timeline:
     turns: int
     graphs: tuple[Graph, ...]
     lanes: tuple[Lane, ...]
-    ticks: tuple[tuple[int, str], ...]
-    """Turns to be named below the graph, and how far to the right each lies."""
+    ticks: tuple[tuple[str, str], ...]
+    """Turns to be named below the graph, and how far to the right each lies, of 100."""
 
 
 def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | None:
@@ -95,13 +93,10 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         graphs.insert(0, drawn.graph("scores", f"{run.world.measures.score} of each agent", scores, looks))
     failed = {turn: sum(story.failed.get(turn, {}).values()) for turn in range(run.turns)}
     lanes = [
-        *_noted_lanes(store, run, drawn),
         drawn.lane("failed calls", failed, "bad"),
         drawn.lane("rejections", _by_turn(story.marks.rejections), "odd"),
         *(
-            drawn.lane(
-                mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed", _counted_of(run.world, mark)
-            )
+            drawn.lane(mark.name, _by_turn(story.marks.landmarks[mark.name]), "deed")
             for mark in run.world.telling.landmarks
         ),
     ]
@@ -109,24 +104,8 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
         run.turns,
         tuple(graphs),
         tuple(lanes),
-        tuple((turn, f"{100 * (turn + 0.5) / run.turns:.2f}%") for turn in _ticks(run.turns)),
+        tuple(Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)),
     )
-
-
-def _counted_of(world: AnyWorld, mark: Landmark) -> str:
-    """Return what is counted as a landmark: an event that has a cause counts as its cause alone."""
-    causes = [cause for cause, effect in world.telling.causes.items() if effect == mark.event]
-    return f"{mark.name}, without those that come from a {' or a '.join(causes)}" if causes else mark.name
-
-
-def _noted_lanes(store: Store, run: Run, drawn: "_Columns") -> Iterator[Lane]:
-    """Yield a lane for all that people noted of turns, if there is any, and one for each of their tags."""
-    notes = [note for note in store.notes.of(run.id) if note.turn is not None and note.turn < run.turns]
-    by_tag = {"notes": notes} if notes else {}
-    for tag in sorted({tag for note in notes for tag in note.tags}):
-        by_tag[f"tag {tag}"] = [note for note in notes if tag in note.tags]
-    for name, tagged in by_tag.items():
-        yield drawn.lane(name, Counter(note.turn for note in tagged if note.turn is not None), "odd")
 
 
 def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:
@@ -146,14 +125,6 @@ def _by_agent(scores: Mapping[int, Mapping[str, int]]) -> dict[str, dict[int, fl
     return by_agent
 
 
-def _ticks(turns: int) -> range:
-    """Return about five round turns."""
-    step = next(
-        step for k in range(9) for step in (10**k, 2 * 10**k, 5 * 10**k) if turns <= 6 * step
-    )  # a run has fewer than 10**9 turns
-    return range(0, turns, step)
-
-
 class _Columns:
     """Draws by turns, in as many columns as there are turns, or fewer."""
 
@@ -168,39 +139,32 @@ class _Columns:
         )
 
     def bars(self, heights: Mapping[int, int], ink: str) -> Markup:
-        """Return columns by turn, each with its height; neighbours of one height are one bar."""
+        """Return columns by turn, each with its height."""
         highest: dict[int, int] = {}
         for turn, high in heights.items():
             column = turn * self.columns // self.turns
             highest[column] = max(high, highest.get(column, 0))
-        bars: list[tuple[int, int, int]] = []
-        for column in sorted(highest):
-            began, wide, high = bars[-1] if bars else (column, 0, 0)
-            if (began + wide, high) == (column, highest[column]) and bars:
-                bars[-1] = began, wide + 1, high
-            else:
-                bars.append((column, 1, highest[column]))
-        drawn = "".join(f"M{at} {HIGH}v{-high}h{wide}v{high}z" for at, wide, high in bars)
+        drawn = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
         return self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
 
-    def lane(self, name: str, counts: Mapping[int, int], ink: str, meaning: str = "") -> Lane:
-        """Return the lane of something that happened so often in each turn; its name may say all."""
+    def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
+        """Return the lane of something that happened so often in each turn."""
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
         heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
-        return Lane(name, meaning or name, sum(there.values()), self.bars(heights, ink))
+        return Lane(name, sum(there.values()), self.bars(heights, ink))
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
         least, most = min(0.0, *figures), max(figures)
-        scale = LINES_HIGH / ((most - least) or 1)
+        scale = Scale(least, most, BOTTOM, BOTTOM - LINES_HIGH)
         wanted = set(sample(self.turns, self.columns))
         drawn, ends = [], list[tuple[float, str]]()
         for agent, line in lines.items():
             look = looks.get(agent)
             points = [
-                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{98 - (figure - least) * scale:.1f}"
+                f"{round((turn + 0.5) * self.columns / self.turns, 2):g},{scale(figure)}"
                 for turn, figure in line.items()
                 if turn in wanted
             ]
@@ -208,7 +172,7 @@ class _Columns:
             ink = f"g{look.colour} h{look.place // len(PALETTE) % DASHES}" if look else "gx"
             line_of = Markup('<polyline class="{}" points="{}"/>')
             drawn.append(line_of.format(ink, " ".join(points)))
-            ends.append((98 - ([*line.values()][-1] - least) * scale, agent))
+            ends.append((float(scale([*line.values()][-1])), agent))
         return Graph(
             name,
             meaning,

@@ -85,12 +85,11 @@ def trace_turn(store: Store, run: Run, number: int) -> Shown:
     turn = trace.turn_card(store, run, number, full)
 
     def show() -> None:
-        looks, board = looks_in(store, run), trace.board_in(run, full)
+        looks = looks_in(store, run)
         after = run.world.picture.rows(state_before(store, run, min(number + 1, run.turns)))
         entries = diary.diary(store, run, diary.Choice(), number, number) if full else ()
         show_turn(_title(run, number), turn, entries, looks)
         OUT.print(picture(after, words_of(run, looks)), end="")
-        OUT.print(plain(board.title if board else ""))
 
     return Shown(lambda: turn, show)
 

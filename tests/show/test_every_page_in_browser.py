@@ -37,6 +37,7 @@ OF_A_WORLD = ("/RUN#3", "/RUN/3/AGENT")
 """The pages of a run on which each world draws in its own way."""
 OF_A_RUN = {
     "/{run}": ("/RUN#3",),
+    "/{run}/{turn:number}": ("/RUN/3",),
     "/{run}/{turn:number}/{agent}": ("/RUN/3/AGENT",),
     "/compare": ("/compare?a=RUN&b=other-RUN",),
     "/{run}/diary": ("/RUN/diary", "/RUN/diary?agent=AGENT&other=OTHER&event=attack"),

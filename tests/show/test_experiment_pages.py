@@ -1,7 +1,6 @@
 """The page of an experiment: how far it is, and the report, from which each run can be reached."""
 
 import re
-import sys
 from html import unescape
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hobbes.show.charts import draw_differences
 from hobbes.show.web import experiment_pages
 from hobbes.show.web.server import site
 from hobbes.store.experiment_tables import cells_of
-from hobbes.store.home import Store, open_store
+from hobbes.store.home import Store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
 from tests.pages import LOCAL
@@ -87,20 +86,6 @@ def test_a_number_leads_to_its_run_an_answer_to_its_pair_and_a_point_of_a_pictur
         ]
         assert f'href="/{runs["immune", 3]}">{efficiency:.3g}</a>' in page
     assert "Each arm" in page
-
-
-def test_without_scipy_the_runs_are_shown_and_what_to_install(
-    small_experiment: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    with (
-        open_store(small_experiment) as store,
-        TestClient(site(small_experiment, "127.0.0.1"), base_url=LOCAL) as visitor,
-    ):
-        page = visitor.get("/experiments/small").text
-        run = cells_of(store, "small")["open", 1].id
-    assert "statistics need scipy" in page
-    assert f'href="/{run}"' in page
 
 
 def test_an_experiment_that_is_not_there_has_no_page(pages: TestClient, opened: Store) -> None:

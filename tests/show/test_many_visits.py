@@ -18,6 +18,7 @@ EXAMPLES = {
     "/compare": "/compare?a=one&b=other",
     "/search": "/search?q=AgentA&run=one",
     "/{run}": "/one",
+    "/{run}/{turn:number}": "/one/1",
     "/{run}/diary": "/one/diary",
     "/{run}/{turn:number}/{agent}": "/one/1/AgentA",
     "/{run}/{turn:number}.svg": "/one/1.svg",

@@ -58,7 +58,7 @@ def test_the_pages_are_read_only(opened: Store, pages: TestClient, home: Path) -
     """No address takes anything, and visits write nothing."""
     run = mining(opened)
     before = (home / "runs.db").read_bytes()
-    for address in (*PAGES, "/{run}/{turn}"):
+    for address in PAGES:
         names = {"run": run.id, "agent": AGENT, "name": "small", "picture": "Payoffs"}
         there = re.sub(r"{turn[^}]*}", str(TURN), address).format(**names)
         pages.get(there)

@@ -160,28 +160,12 @@ def test_a_file_shows_one_turn_or_card_at_a_time_also_without_the_script(shown: 
         page.close()
 
 
-def test_a_run_plays_from_its_beginning_and_stops_at_its_end(shown: Shown) -> None:
-    page = shown.at(f"{shown.runs['trust'].id}#0")
-    page.clock.install()
-    is_at(page, 0)
-    page.evaluate("""window.seen = []; new MutationObserver(() => {
-        window.seen.push(parseInt(document.querySelector("#moment h2").textContent.slice(5)));
-    }).observe(document.querySelector("#moment"), {childList: true})""")
-    page.locator("[data-go=play]").click()
-    for turn in range(1, TURNS):
-        page.clock.run_for(1000)
-        is_at(page, turn)
-    expect(page.locator("[data-go=play]")).to_have_attribute("aria-pressed", "false")
-    assert page.evaluate("window.seen") == list(range(1, TURNS))
-    page.close()
-
-
 def test_the_graph_shows_one_choice_at_a_time_also_without_the_script(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
     page.locator("label", has_text="scores").click()
     assert page.locator(".of-graph:visible polyline").count() == 4
     assert page.locator("svg.board").first.is_visible()
-    assert not page.locator("[data-go=play]").is_visible()
+    assert not page.locator("[data-go=last]").is_visible()
     page.locator(".story [data-first='2']").click()
     page.wait_for_url("**?turn=2")
     assert page.locator("svg.board").first.is_visible()

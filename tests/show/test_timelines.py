@@ -93,13 +93,11 @@ def test_figures_of_missed_high_fives_say_what_they_count(opened: Store, pages: 
     values: dict[str, Any] = {"rounds": 2, "miss": 100}
     played(opened, RunOptions("trust", 2, models="policy:always-high-five", values=values))
     page = unescape(pages.get("/last").text)
-    assert 'title="miss">miss</div>' in page
+    assert ">miss</div>" in page
+    assert ">attack</div>" not in page
     meaning = "Intended high fives / actions that were chosen; to replicate is such an action."
     assert f'<span title="{meaning}">1.0 <small>{meaning}</small></span>' in page
     assert f'<td class="meant" title="{meaning}">cooperation</td>' in page
-    values = {"rounds": 6, "miss": 30}
-    played(opened, RunOptions("trust", 2, models="policy:grudger", values=values))
-    assert 'title="attack, without those that come from a miss">attack</div>' in pages.get("/last").text
 
 
 def test_a_run_without_turns_has_no_timeline_and_an_unfinished_one_has_scores(opened: Store) -> None:

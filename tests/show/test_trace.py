@@ -154,7 +154,7 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     assert line.count("but missed: it came out as an attack") == 2, "one for each unit"
     assert "miss 2, attack 2" in total
     assert twice == "Each missed high five is counted twice: as miss and as attack."
-    assert "turn 0: 2 missed high fives\n" in cli("trace", "last", "0").stdout
+    assert " ".join(cli("trace", "last", "0").stdout.split()).count("but missed: it came out") == 2
     diary = [
         " ".join(one.split()) for one in cli("trace", "last", "unit-a", "--event", "miss").stdout.splitlines()
     ]

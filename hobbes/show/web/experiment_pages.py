@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hobbes.engine.record import sha256
-from hobbes.errors import HobbesError, MissingError
+from hobbes.errors import MissingError
 from hobbes.experiment import report as results
 from hobbes.experiment.sentences import short
 from hobbes.show.documents import Document, Picture
@@ -26,14 +26,10 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
     arms = [name for arm in file.all_arms for name in file.wordings(arm)]
     cells = cells_of(store, name)
     planned = [(arm, seed) for seed in file.seeds for arm in arms]
-    try:
-        full_report, problem = results.report(store, name), ""
-    except HobbesError as error:  # the libraries of statistics are missing
-        full_report, problem = None, str(error)
-    document = _document(store, full_report, link) if full_report else Document(name, ())
+    full_report = results.report(store, name)
+    document, digest = _document(store, full_report, link), _digest(full_report)
     played = any(one.status == "unfinished" and store.is_played(one.id) for one in cells.values())
     done = sum(cells[key].finished for key in planned if key in cells)
-    digest = _digest(full_report) if full_report else ""
     _pictures(digest, document)
 
     def place(picture: Picture) -> str:
@@ -45,12 +41,11 @@ def experiment(store: Store, name: str, link: Callable[..., str]) -> dict[str, A
         "experiment": name,
         "document": document,
         "place": place,
-        "problem": problem,
         "arms": arms,
         "seeds": file.seeds,
         "cells": cells,
         "measures": measures,
-        "values": full_report.values if full_report else {},
+        "values": full_report.values,
         "short": short,
         "done": done,
         "planned": len(planned),

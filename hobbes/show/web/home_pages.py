@@ -8,8 +8,9 @@ from typing import Any
 from hobbes.errors import UsageError
 from hobbes.probe.table import read_probe
 from hobbes.prove.run_comparison import compare
-from hobbes.show import both_runs, probe_reports, run_list
+from hobbes.show import both_runs, run_list
 from hobbes.show.palette import looks_of
+from hobbes.show.probe_reports import document, document_of_cell
 from hobbes.show.text_search import search
 from hobbes.show.web.experiment_pages import experiment
 from hobbes.show.web.page_templates import Pages, reload_after
@@ -49,21 +50,16 @@ class HomePages(Pages):
         reload = reload_after(monotonic() - began) if shown["played"] else None
         return self.fill("experiment.html", **shown, reload=reload, command=self.command("report", name))
 
-    def probe(self, name: str, situation: int | None, column: str, diff: str) -> str:
-        """Return the page of a probe, of the answers of one of its cells, or of the words of a column."""
-        told = read_probe(self.store, name)
+    def probe(self, name: str, situation: int | None, column: str) -> str:
+        """Return the page of a probe, or of the answers of one of its cells."""
+        result = read_probe(self.store, name)
         words: tuple[object, ...] = ()
-        title, pieces = probe_reports.title_of(told), []
-        sections = list(probe_reports.sections(told))
         if column:
-            sections = list(probe_reports.answers(self.store, told, situation or 1, column, commands=True))
-            title = f"{column}, {probe_reports.situation_in_words(told, situation or 1)}"
             words = (situation or 1, column)
-        elif diff:
-            sections, pieces = [], probe_reports.diff(told, diff)
-            title, words = f"The words of {diff}", ("--diff", diff)
+            shown = document_of_cell(self.store, result, situation or 1, column, commands=True)
         elif situation is not None:
             raise UsageError("`situation` in the address needs a `column`")
+        else:
+            shown = document(result, self.link)
         command = self.command("probe", "show", name, *words)
-        shown = {"told": told, "title": title, "sections": sections, "pieces": pieces, "whole": not words}
-        return self.fill("probe.html", **shown, command=command)
+        return self.fill("probe.html", probe=name, document=shown, place=None, command=command)

@@ -23,7 +23,6 @@ from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.story import REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
-from hobbes.show.web.live import now_in
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
@@ -107,15 +106,14 @@ class RunPages(Pages):
             shown=shown,
             models=Counter(run.models.values()),
             **self._results(),
-            now=now_in(self.store, run) if reloads else None,
             reload=reload_after(monotonic() - began) if reloads else None,
-            unfinished=self._unfinished() if turn is None and not is_played else "",
+            unfinished=self._unfinished() if turn is None else "",
             forks=self.store.runs.forks(run.id) if self.live else (),
             note=self.store.notes.at(Place(run.id)),
         )
 
     def _unfinished(self) -> Markup:
-        """Return the turn in which the run has stopped; empty if it has stopped between two turns."""
+        """Return the turn that has begun and not ended; empty if there is none."""
         run = self.run
         has_calls = run.status != "finished" and self.store.calls.attempts(run.id, run.turns)
         return Markup(self.moment(run.turns) if has_calls else "")  # noqa: S704  a template's

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from hobbes.errors import HobbesError, UsageError
@@ -29,7 +29,6 @@ from hobbes.show.web import experiment_pages
 from hobbes.show.web.home_pages import HomePages
 from hobbes.show.web.page_templates import POLICY, STATIC, compile_templates, environment
 from hobbes.show.web.run_pages import RunPages
-from hobbes.store.history import missing_turn
 from hobbes.store.home import Store, open_store
 from hobbes.store.policy_games import with_turns
 from hobbes.store.recorded_run import Run
@@ -77,9 +76,10 @@ PAGES: Mapping[str, Callable[[Store, At], str]] = {
         store, at["name"], at["picture"], at.get("of", ""), link
     ),
     "/probes/{name}": lambda store, at: _home_pages(store).probe(
-        at["name"], _number(at, "situation"), at.get("column", ""), at.get("diff", "")
+        at["name"], _number(at, "situation"), at.get("column", "")
     ),
     "/{run}": lambda store, at: _run_pages(store, at).at_a_turn(_number(at, "turn")),
+    "/{run}/{turn:number}": lambda store, at: _run_pages(store, at).at_a_turn(at["turn"]),
     "/{run}/diary": lambda store, at: _run_pages(store, at).diary(at),
     # A turn at a glance, which the script puts into the page of its run.
     "/{run}/{turn:number}.html": lambda store, at: _run_pages(store, at).moment(at["turn"]),
@@ -122,17 +122,7 @@ def site(home: Path, host: str, token: str | None = None) -> Starlette:
         kind = "image/svg+xml" if text.startswith("<svg") else "text/html"
         return Response(text, headers=NOT_KEPT, media_type=kind)
 
-    def turn(request: Request) -> Response:
-        """Lead to the page of a run, at a turn."""
-        number = request.path_params["turn"]
-        with open_store(home, writes=False) as opened:
-            run = opened.runs.find(request.path_params["run"])
-            if number > run.turns:
-                raise missing_turn(run, number)
-        return RedirectResponse(link(run.id, turn=number))
-
     routes = [Route(path, partial(page, show)) for path, show in PAGES.items()]
-    routes.append(Route("/{run}/{turn:number}", turn))
     routes += [Route(address, partial(_kept, *content)) for address, content in STATIC.items()]
     return Starlette(
         routes=routes,

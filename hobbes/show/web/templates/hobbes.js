@@ -37,12 +37,10 @@
     const turns = Number(section.dataset.turns);
     const moment = document.querySelector("#moment");
     const range = section.querySelector("[type=range]");
-    const play = section.querySelector('[data-go="play"]');
     const from = Number(section.dataset.shown);
     let shown = from;
     let wanted = from;
     let busy = false;
-    let tick = 0;
     // The turns that a file holds: each is a sheet of its own where no script moves through them.
     const kept = new Map(all(".sheet > [data-turn]").map((one) => [Number(one.dataset.turn), one]));
     for (const { parentElement: sheet } of kept.values()) {
@@ -99,27 +97,6 @@
       history.replaceState(null, "", hash || location.pathname + location.search);
     }
 
-    function pause() {
-      clearInterval(tick);
-      tick = 0;
-      play.textContent = "▶ play";
-      play.setAttribute("aria-pressed", "false");
-    }
-
-    function toggle() {
-      if (tick) {
-        pause();
-        return;
-      }
-      play.textContent = "⏸ pause";
-      play.setAttribute("aria-pressed", "true");
-      if (wanted === turns - 1) go(0);
-      tick = setInterval(() => {
-        go(wanted + 1);
-        if (wanted === turns - 1) pause();
-      }, 1000);
-    }
-
     function nextMoment() {
       const moments = all(".moments [data-first]").map((one) => Number(one.dataset.first));
       go(moments.find((turn) => turn > wanted) ?? moments[0]);
@@ -145,7 +122,6 @@
         event.preventDefault();
         plot.setPointerCapture(event.pointerId);
         range.focus({ preventScroll: true });
-        if (tick) pause();
         goThere(event);
       });
       plot.addEventListener("pointermove", (event) => {
@@ -153,7 +129,7 @@
       });
     }
     range.addEventListener("input", () => go(Number(range.value)));
-    const ways = { first: () => go(0), last: () => go(turns - 1), play: toggle, moment: nextMoment };
+    const ways = { first: () => go(0), last: () => go(turns - 1), moment: nextMoment };
     for (const button of all("[data-go]", section))
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
     function named() {
@@ -168,7 +144,7 @@
     fit();
     mark();
     if (location.hash) named();
-    return () => wanted === turns - 1 && !tick;
+    return () => wanted === turns - 1;
   }
 
   // Where the clipboard may not be used, as on a page from another machine, the command is selected for the reader.
