@@ -112,13 +112,6 @@ def test_a_server_never_sees_more_calls_in_a_minute_than_the_limit_however_slow_
     assert seen[-1] < 400 / 60 * 60 * 1.5, "the limit is not used"
 
 
-def test_a_process_that_shares_a_model_may_always_make_one_request() -> None:
-    """A server may want so few requests at once that there is less than one for each process."""
-    limiter = RateLimiter(2)
-    assert limiter.begin("m", Limits(1), 10) is not None
-    assert limiter.begin("m", Limits(1), 10) is None
-
-
 def test_a_minute_after_a_request_another_one_fits_however_its_time_is_rounded() -> None:
     seen = 32724.814227  # a minute added and taken away again is a little less than this
     window = Window()
