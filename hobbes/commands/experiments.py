@@ -111,7 +111,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         if dry_run:
             from hobbes.show.plan_text import show_plan
 
-            show_plan(store, made, cost, as_json=as_json)
+            show_plan(made, cost, as_json=as_json)
             return
         if cost.may_cost and not yes:
             ask_whether_to_play(cost)

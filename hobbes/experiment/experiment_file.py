@@ -116,7 +116,7 @@ class ExperimentFile(Options):
     smallest: dict[str, Annotated[float, Field(gt=0)]] = Field({})
     """The smallest difference that matters, by measure."""
     pilot: Name | None = None
-    """An experiment whose spread says how many seeds this one needs."""
+    """Of files of earlier versions; it means nothing any more."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
 
     @property
