@@ -388,6 +388,11 @@ WRONG = {
         "null = false\n" + expecting(against="null"),
         r"\[\[hypothesis\]\] 1 against: there is no arm 'null'; arms: open, immune$",
     ),
+    "a share of nothing": (
+        'baseline = "open"',
+        expecting(test="halves") + "\nshare = 0.9",
+        r"\[\[hypothesis\]\] 1 share: the test halves compares no arms; leave it out$",
+    ),
     "an unknown key of a hypothesis": (
         'baseline = "open"',
         expecting(arms="immune"),

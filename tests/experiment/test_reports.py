@@ -85,7 +85,7 @@ def test_a_report_has_these_keys(cli: Cli) -> None:
     assert list(found["cells"][0]) == ["arm", "seed", "run", "digest", "tainted"]
     assert found["cells"][0]["run"] == "small.open.1"
     assert len(found["cells"]) == 3 * SEEDS
-    keys = f"text measure arm direction test against factors verdict {tested}"
+    keys = f"text measure arm direction test against share factors verdict {tested}"
     assert " ".join(found["hypotheses"][0]) == keys
 
 
