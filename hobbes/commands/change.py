@@ -11,7 +11,7 @@ import typer
 from hobbes.commands import options
 from hobbes.commands.experiments import ask_whether_to_play
 from hobbes.commands.groups import CHANGE
-from hobbes.commands.play import MaxCalls, MaxSeconds, MaxTokens, MaxUsd, TraceLangSmith, caps_from_options
+from hobbes.commands.play import MaxCalls, MaxSeconds, MaxTokens, MaxUsd, TraceLangSmith
 from hobbes.commands.prompts import AtTurn, InRun, OfAgent, RunsLang, find_question
 from hobbes.errors import HobbesError, UsageError
 from hobbes.files import read_text
@@ -75,7 +75,7 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     from hobbes.show.terminal import ERR
     from hobbes.store.policy_games import with_turns
 
-    caps = caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
+    caps = options.given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     asked = ForkOptions(
         turn, model, prompts, lang, options.parse_settings(settings), _parse_answers(answers or ()), name
     )

@@ -2,10 +2,9 @@
 
 import os
 import sys
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -24,17 +23,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class Keep(StrEnum):
-    """What `--keep` keeps."""
-
-    all = "all"
-
-
-class ReportForm(StrEnum):
-    """The formats of `hobbes report`."""
-
-    html = "html"
-    md = "md"
+Form = Literal["html", "md"]
+"""The formats of `hobbes report`."""
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -61,7 +51,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         typer.Option(help="where: `ray` starts Ray here, `auto` and ray://HOST:PORT join a cluster"),
     ] = None,
     keep: Annotated[
-        Keep | None,
+        Literal["all"] | None,
         typer.Option(
             help="`all`: runs of scripted policies keep their turns and calls, too; without it, they are "
             "played again when you open them"
@@ -111,7 +101,7 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         if dry_run:
             from hobbes.show.plan_text import show_plan
 
-            show_plan(store, made, cost, as_json=as_json)
+            show_plan(made, cost, as_json=as_json)
             return
         if cost.may_cost and not yes:
             ask_whether_to_play(cost)
@@ -264,7 +254,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
 def report(
     experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
     form: Annotated[
-        ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
+        Form | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
     ] = None,
     to: Annotated[
         Path | None,
@@ -294,7 +284,7 @@ def report(
         _write_report(store, found, form, to)
 
 
-def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: Path | None) -> None:
+def _write_report(store: "Store", found: "Report", form: Form | None, to: Path | None) -> None:
     """Print a report, or write it to a file; Markdown has its pictures beside it."""
     from hobbes.show.documents import printed
     from hobbes.show.report_text import html, report_document
@@ -303,7 +293,7 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
     document = report_document(store, found)
     if form is None:
         OUT.print(printed(document))
-    elif form is ReportForm.html:
+    elif form == "html":
         _write(html(document, found.left_out), to)
     elif to is None:
         _write(document.markdown(), None)

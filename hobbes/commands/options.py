@@ -123,7 +123,7 @@ def parse_settings(settings: list[str] | None, **own: Any) -> dict[str, Any]:  #
 
     Raise UsageError for a setting that is given twice.
     """
-    values = _without_none(own)
+    values = given(**own)
     for key, value in map(parse_setting, settings or ()):
         if key in values:
             where = f"by --{key.replace('_', '-')} and by --set" if own.get(key) is not None else "by --set"
@@ -138,10 +138,11 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
     from hobbes.play.start import RunOptions
 
     options = read_run_file(Path(world)) if world.endswith(".toml") else RunOptions(world)
-    return replace(options, values={**options.values, **values}, **_without_none(asked))
+    return replace(options, values={**options.values, **values}, **given(**asked))
 
 
-def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+def given(**options: Any) -> dict[str, Any]:  # noqa: ANN401  as their types say
+    """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -89,11 +89,6 @@ def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
             sys.exit(1)
 
 
-def caps_from_options(**caps: float | None) -> dict[str, Any]:
-    """Return the caps that are given, which replace a run's own."""
-    return {name: cap for name, cap in caps.items() if cap is not None}
-
-
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def resume(  # noqa: PLR0913, PLR0917  a cap each
     run: options.RunName,
@@ -112,7 +107,7 @@ def resume(  # noqa: PLR0913, PLR0917  a cap each
     from hobbes.play.start import recap
     from hobbes.show.run_result import play_run_and_ask
 
-    caps = caps_from_options(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
+    caps = options.given(calls=max_calls, tokens=max_tokens, usd=max_usd, seconds=max_seconds)
     with options.open_home(home, writes=True) as store:
         stored = store.runs.find(run)
         stored.check_versions()

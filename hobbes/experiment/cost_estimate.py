@@ -43,15 +43,12 @@ def estimate(store: Store, cells: Sequence[Cell]) -> Estimate:
     asked = []
     for cell in cells:
         new, fork = cell.new, cell.fork
-        players = Counter([*(fork.asked if fork else new.models).values(), *_observers(new)])
+        players = Counter((fork.asked if fork else new.models).values())
+        if (observer := observer_asked(new.world, new.setting)) not in {"", PlayerKind.HUMAN}:
+            players[observer] += 1
         rounds = new.setting.config.rounds - (fork.turn if fork else 0)
         asked.append((new, {spec: n * rounds for spec, n in players.items()}))
     return _cost(store, asked)
-
-
-def _observers(new: Beginning) -> list[str]:
-    """Return the spec of an observer that is a player, if there is one."""
-    return [spec for spec in [observer_asked(new.world, new.setting)] if spec not in {"", PlayerKind.HUMAN}]
 
 
 def _cost(store: Store, asked: Sequence[tuple[Beginning, Mapping[str, int]]]) -> Estimate:

@@ -49,6 +49,8 @@ class Hypothesis(Table):
     first, the measure itself with 0, or all arms by the values of a factor."""
     against: str | None = None
     """The arm that this one is compared with; by default the baseline."""
+    share: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """With which share of the measure of that arm this one is compared; by default with all of it."""
     factors: list[str] | None = Field(None, min_length=1, max_length=1)
     """The factor of a trend."""
 
@@ -116,7 +118,7 @@ class ExperimentFile(Options):
     smallest: dict[str, Annotated[float, Field(gt=0)]] = Field({})
     """The smallest difference that matters, by measure."""
     pilot: Name | None = None
-    """An experiment whose spread says how many seeds this one needs."""
+    """Of files of earlier versions; it means nothing any more."""
     hypotheses: list[Hypothesis] = Field([], alias="hypothesis")
 
     @property
@@ -261,6 +263,8 @@ def _check_hypotheses(file: ExperimentFile) -> None:
         for key, arm, arms in (("arm", one.arm, file.arms), ("against", one.against, file.all_arms)):
             if arm is not None and arm not in arms:
                 raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(arms)}")
+        if one.share is not None and one.test != "baseline":
+            raise ValueError(f"{place} share: the test {one.test} compares no arms; leave it out")
         if one.test == "trend":
             _check_trend(file, one, place)
             continue

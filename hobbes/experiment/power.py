@@ -1,11 +1,10 @@
-"""How small a difference an experiment finds, and how many seeds find a difference.
+"""How small a difference an experiment finds.
 
 Experiments are simulated: normal values, the very test of a report, at the level that is left after its
 corrections. Effects are in standard deviations of the paired differences.
 """
 
 import math
-from bisect import bisect_left
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +27,6 @@ MAX_SIMULATED = 200
 
 PRECISION = 0.01
 """By which share of itself a detectable effect may be too large."""
-
-MANY = 100_000
-"""Numbers of seeds above this are not told: nobody plays so many."""
 
 
 @cache
@@ -66,11 +62,3 @@ def detectable_effect(n: int, level: float = ALPHA) -> float | None:
         is_found = (2 * p(_simulate(n) + middle) < level).mean() >= POWER
         low, high = (low, middle) if is_found else (middle, high)
     return high
-
-
-@cache
-def pairs_needed(effect: float, level: float = ALPHA) -> int | None:
-    """Return how many pairs find an effect in POWER of experiments; None if it is more than MANY."""
-    pairs = range(fewest_pairs(level), MANY + 1)
-    place = bisect_left(pairs, -abs(effect), key=lambda n: -(detectable_effect(n, level) or math.inf))
-    return pairs[place] if place < len(pairs) else None

@@ -14,6 +14,7 @@ from hobbes.experiment.arm_comparison import (
     Tested,
     Values,
     judge,
+    level,
     of_hypothesis,
     weighted_sum,
 )
@@ -167,13 +168,6 @@ def report(store: Store, experiment: str) -> Report:
     )
 
 
-def values_of_cells(store: Store, file: ExperimentFile) -> Values:
-    """Return the measures of the cells of an experiment that have been played."""
-    cells = [cell for cell in cells_of(store, file.name).values() if cell.finished]
-    games = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, cells, [], with_turns)}
-    return _values(world_named(file.world), games)
-
-
 def rules_of(file: ExperimentFile, known: Mapping[tuple[str, int], Figures]) -> Rules:
     """Return by which rules the comparisons of a file are judged, from the cells that have been played."""
     with_failures = frozenset((parts_of(name).arm, seed) for (name, seed), one in known.items() if one.failed)
@@ -230,6 +224,11 @@ def measures_of(file: ExperimentFile) -> tuple[str, ...]:
     """Return the measures that an experiment compares."""
     asked = file.compare.measures
     return tuple(dict.fromkeys(asked)) if asked else world_named(file.world).measures.headline
+
+
+def strictest_level(file: ExperimentFile) -> float:
+    """Return the level below which a p must be before all corrections, in the strictest step of Holm's."""
+    return level(len(file.hypotheses) or (len(file.arms) - 1) * len(measures_of(file)))
 
 
 def _independent(

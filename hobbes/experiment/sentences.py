@@ -103,8 +103,9 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
 def compares(report: Report, one: Tested) -> str:
     """Return in words what a hypothesis compares."""
     asked = one.hypothesis
+    share = "" if asked.share is None else f"{asked.share:g} of "
     return {
-        "baseline": f"{asked.arm} minus {asked.against or report.baseline}",
+        "baseline": f"{asked.arm} minus {share}{asked.against or report.baseline}",
         "halves": f"{asked.arm}, second half of a run minus the first",
         "zero": f"{asked.arm}, compared with 0",
         "trend": f"trend over {asked.factor}, from its smallest to its largest value on the line that fits "

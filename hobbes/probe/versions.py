@@ -39,7 +39,7 @@ def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
     notes: list[str] = []
     own: Texts = {}
     for column in planned.columns:
-        texts = _texts(planned, column)
+        texts = {cell.situation: cell.prompt for cell in planned.cells if cell.column == column.name}
         if column.is_recorded:
             own = texts
         elif texts == own and not column.settings:
@@ -59,10 +59,6 @@ def plan_version(store: Store, asked: ProbeFile, caps: Caps) -> Plan:
         replace(cell, column=versions[cell.column].name) for cell in planned.cells if cell.column in versions
     )
     return replace(planned, columns=tuple(merged.values()), cells=cells, notes=tuple(notes))
-
-
-def _texts(planned: Plan, column: Column) -> Texts:
-    return {cell.situation: cell.prompt for cell in planned.cells if cell.column == column.name}
 
 
 def _version(

@@ -4,11 +4,9 @@ from hobbes.engine.telling import counted
 from hobbes.experiment.cost_estimate import Estimate
 from hobbes.experiment.plan import Plan
 from hobbes.experiment.power import detectable_effect
-from hobbes.experiment.seeds_needed import level_of, planned_comparisons
-from hobbes.experiment.sentences import short
-from hobbes.experiment.statistics import fewest_pairs, to_json
+from hobbes.experiment.report import strictest_level
+from hobbes.experiment.statistics import check_installed, fewest_pairs
 from hobbes.show.terminal import OUT, plain, print_json, table
-from hobbes.store.home import Store
 
 
 def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
@@ -23,10 +21,11 @@ def cost_rows(cost: Estimate) -> list[tuple[str, str]]:
     ]
 
 
-def show_plan(store: Store, made: Plan, cost: Estimate, *, as_json: bool) -> None:
-    """Print what an experiment would cost, and what it could find by each of its comparisons."""
-    seeds, level = len(made.file.seeds), level_of(made.file)
-    found, effect = [*planned_comparisons(store, made.file)], detectable_effect(seeds, level)
+def show_plan(made: Plan, cost: Estimate, *, as_json: bool) -> None:
+    """Print what an experiment would cost, and how small a difference it could find."""
+    check_installed()
+    seeds, level = len(made.file.seeds), strictest_level(made.file)
+    effect = detectable_effect(seeds, level)
     if as_json:
         print_json(
             {
@@ -37,7 +36,6 @@ def show_plan(store: Store, made: Plan, cost: Estimate, *, as_json: bool) -> Non
                 "tokens": {"in": cost.tokens_in, "cached": cost.tokens_cached, "out": cost.tokens_out},
                 "usd": cost.usd,
                 "detectable_effect": effect,
-                "comparisons": to_json(found),
             }
         )
         return
@@ -57,29 +55,10 @@ def show_plan(store: Store, made: Plan, cost: Estimate, *, as_json: bool) -> Non
                 "deviations of the paired differences"
             )
         )
-    columns = ("comparison", "measure", "spread", "found in 80%", "smallest that matters", "seeds it needs")
-    rows = [
-        (
-            one.about,
-            one.measure,
-            *map(short, (one.spread, one.detectable, one.smallest)),
-            str(one.seeds_needed or "-"),
-        )
-        for one in found
-    ]
-    OUT.print(table("", columns, rows))
     if any(made.file.paraphrases_of(arm) for arm in made.file.arms):
         OUT.print(
             plain(
                 "these sizes hold for these wordings alone; a claim about all that they stand for "
                 "needs larger ones"
-            )
-        )
-    if any(one.smallest is None for one in found):
-        OUT.print(plain("`smallest` in the file names the smallest difference that matters, by measure"))
-    if any(one.spread is None for one in found):
-        OUT.print(
-            plain(
-                "the spread is unknown until games have been played; `pilot` names an experiment that has it"
             )
         )

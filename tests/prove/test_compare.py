@@ -1,6 +1,5 @@
 """`hobbes compare`: two runs side by side, and the first turn in which they part."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,8 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from hobbes.errors import HaltedRunError, UsageError
-from hobbes.play.playthrough import go_on
+from hobbes.errors import UsageError
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove.run_comparison import ASKED_OTHERWISE, Comparison, compare
 from hobbes.prove.word_diff import word_diff
@@ -354,22 +352,6 @@ def test_a_run_without_turns_has_nothing_to_show_yet(opened: Store, cli: Cli) ->
     assert compare(opened, b, b)["divergence"] is None
     assert "measures: none" in cli("compare", b.id, b.id).stdout
     assert "run B is unfinished, without turns" in cli("compare", a.id, b.id).stdout
-
-
-def test_a_run_that_halted_is_compared_as_far_as_it_came(opened: Store) -> None:
-    """Turn 0 was played by both; in turn 1 the second run halted on a call that nobody answered."""
-    a = saying(opened, lambda _: "{}", values={"rounds": 2, "on_failure": "halt"})
-    with answering(lambda at: "{}" if at[0] == "0" else "I pass."):
-        b = begin(
-            opened, RunOptions("mining", 1, models="openai:m", values={"rounds": 2, "on_failure": "halt"})
-        )
-        with pytest.raises(HaltedRunError):
-            asyncio.run(go_on(opened, b, lambda _: None))
-    told = compare(opened, a, opened.runs.find(b.id))
-    assert [run["status"] for run in told["runs"]] == ["finished", "halted"]
-    assert where(told) == (1, "", "engine")
-    assert told["divergence"]["diff"] == "only run A has turn 1; run B is halted, with turns 0 to 0\n"
-    assert told["failures"][1]["by_turn"] == {1: 1}
 
 
 def test_a_run_that_waits_is_compared(opened: Store, cli: Cli) -> None:
