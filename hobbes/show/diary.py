@@ -308,7 +308,8 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    query = DiaryQuery(*(str(at.get(name, "")) for name in ("agent", "other", "event")), int(first))
+    agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
+    query = DiaryQuery(agent, other, event, int(first))
     chosen(run, names, [name for name in (query.agent, query.other) if name])
     check_event(run, query.event, "`event` in the address")
     if query.other and query.other == query.agent:
