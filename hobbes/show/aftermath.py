@@ -6,9 +6,9 @@ from typing import NamedTuple
 from hobbes.engine.record import MESSAGE, Event
 from hobbes.engine.telling import quoted
 from hobbes.engine.turn import TurnRecord
-from hobbes.show.diary import thought_of
+from hobbes.show.diary import others_in, thought_of
 from hobbes.show.narrative import EVERYBODY, by
-from hobbes.show.trace import FullTurn, beginning, named_in
+from hobbes.show.trace import FullTurn, beginning
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
 
@@ -50,12 +50,8 @@ def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Afte
 def acted_on(run: Run, record: TurnRecord, agent: str) -> list[str]:
     """Return those to whom an agent did something in a turn, other than to write."""
     deeds = [event for event in by(record.events, agent) if event.type != MESSAGE]
-    named = dict.fromkeys(other for event in deeds for other in _named(run, record, event))
+    named = dict.fromkeys(other for event in deeds for other in others_in(run, record, event))
     return [other for other in named if other != agent]
-
-
-def _named(run: Run, record: TurnRecord, event: Event) -> list[str]:
-    return [other for _, other in named_in(event.to_json(), {*run.setting.agents, *record.intents})]
 
 
 def _between(run: Run, record: TurnRecord, agent: str, others: Sequence[str]) -> list[str]:
@@ -73,7 +69,7 @@ def _concerns(run: Run, record: TurnRecord, event: Event, others: Collection[str
     """Return whether an event was done or written to one of these, or is a landmark that names nobody."""
     if event.type == MESSAGE:
         return event.facts.get("to", EVERYBODY) in {EVERYBODY, *others}
-    if named := _named(run, record, event):
+    if named := others_in(run, record, event):
         return any(other in others for other in named)
     return any(mark.is_at(event.to_json()) for mark in run.world.telling.landmarks)
 

@@ -8,7 +8,7 @@ An observer has none: what it answered is told with the requests of agents.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -175,6 +175,11 @@ def thought_of(store: Store, run: Run, number: int, record: TurnRecord, agent: s
     return ("", "") if call is None else (call.reply.reasoning, call.reply.reasoning_source)
 
 
+def others_in(run: Run, record: TurnRecord, event: Event) -> list[str]:
+    """Return whom an event of a turn names besides its agent."""
+    return [other for _, other in named_in(event.facts, {*run.setting.agents, *record.intents})]
+
+
 def _keep(written: Written, turn: int, event: Event) -> None:
     """Keep a message as the last one of its agent."""
     if event.type == MESSAGE:
@@ -235,17 +240,14 @@ class _Turn:
             return True
         if event.type == MESSAGE:
             return event.facts.get("to", EVERYBODY) in {EVERYBODY, *self.chosen}
-        others = self._others(event)
+        others = others_in(self.run, self.record, event)
         return not {*self.chosen}.isdisjoint(others) or (not others and event.agent in self.chosen)
-
-    def _others(self, event: Event) -> list[str]:
-        """Return whom an event names besides its agent."""
-        return [other for _, other in named_in(event.facts, {*self.run.setting.agents, *self.record.intents})]
 
     def _deed(self, agent: str, done: Done) -> Deed:
         """Return a deed with its landmarks and, if it has any, what its agent had last written before."""
         marks = _landmarks(self.run.world, done)
-        others = dict.fromkeys(other for event in done.events for other in self._others(event) if marks)
+        named = [others_in(self.run, self.record, event) for event in done.events if marks]
+        others = dict.fromkeys(chain.from_iterable(named))
         promised = [self._promised(agent, other) for other in others if self.written]
         return Deed(done.type, done.words, tuple(marks), tuple(others), tuple(promised))
 
@@ -308,34 +310,19 @@ def check_event(run: Run, event: str, named: str) -> None:
         raise UsageError(f"{named}: {run.world.name} has no {event!r}{near}")
 
 
-def turns_of_page(run: Run, query: DiaryQuery) -> int:
-    """Return how many turns a page of a diary has that is not filtered."""
-    return max(1, MAX_ENTRIES // (2 if query.other else len(run.setting.agents)))
-
-
-def page_with(run: Run, query: DiaryQuery, turn: int) -> int:
-    """Return the first turn of the page of a diary on which a turn is."""
-    most = turns_of_page(run, query)
-    return turn // most * most
-
-
 def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:
     """Return what a page of a diary shows, from its first turn on."""
     choice = Choice(tuple(filter(None, (query.agent, query.other))), query.event)
-    most, shown, following = turns_of_page(run, query), list[Entry](), None
+    shown, following = list[Entry](), None
     for entry in diary(store, run, choice, query.first):
-        is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MAX_ENTRIES if query.event else entry.turn >= query.first + most
-        if is_new and is_full:
+        if len(shown) >= MAX_ENTRIES and entry.turn != shown[-1].turn:
             following = entry.turn
             break
         shown.append(entry)
-    before = 0 if query.event else max(query.first - most, 0)
     return {
         "query": query,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
         "events": events_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
-        "previous": before if query.first else None,
     }

@@ -65,7 +65,7 @@ class Story:
     """The story of a run as far as it is played, with what it was told from.
 
     `moments` has what a reader should look at, by turn. `marks`, `scores` and `failed` calls are those of
-    each turn. `happened` has the number of events by type.
+    each turn. `happened` has the number of events by type, an effect and its cause as one.
     """
 
     sentences: Sequence[str]
@@ -96,8 +96,9 @@ def story_of(
         landmarks = [*landmarks_among(world, record["events"])]
         marks.add(turn, record, landmarks)
         scores[turn] = world.scores(load_state(run, turn, record["state"]))
-        happened.update(event["type"] for event in record["events"])
-        mutual = [event for event in without_effects(world, record["events"]) if any(named_in(event, names))]
+        causes = without_effects(world, record["events"])
+        happened.update(event["type"] for event in causes)
+        mutual = [event for event in causes if any(named_in(event, names))]
         read(turn, mutual)
         to_others = [event for event in mutual if event["type"] != MESSAGE]
         texts.append(_turn_text(world, [event for _, event in landmarks], to_others, before, record, most))

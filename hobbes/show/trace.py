@@ -12,7 +12,7 @@ from hobbes.engine.memory import EMPTY_MEMORY, Memory
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.telling import counted
 from hobbes.engine.turn import question_of
-from hobbes.engine.world import OBSERVER, AnyWorld
+from hobbes.engine.world import OBSERVER
 from hobbes.errors import MissingError
 from hobbes.nodes.journal import Call, ReasoningSource, sent_only_view
 from hobbes.nodes.reading import deciding
@@ -59,15 +59,6 @@ def overview(store: Store, run: Run) -> list[Card]:
         decided[decision.turn].append(decision)
     ended = [_line(turn.turn, decided.pop(turn.turn, []), turn) for turn in store.turns.of(run)]
     return [*ended, *(_line(number, decided[number]) for number in sorted(decided))]
-
-
-def counted_twice(world: AnyWorld, there: Collection[str]) -> list[str]:
-    """Say which events among those of these types have two of them: a cause and its effect."""
-    return [
-        f"Each {world.telling.name_of(cause)} is counted twice: as {cause} and as {effect}."
-        for cause, effect in world.telling.causes.items()
-        if cause in there
-    ]
 
 
 class Headline(NamedTuple):

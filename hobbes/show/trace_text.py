@@ -55,7 +55,7 @@ def trace_run(store: Store, run: Run) -> Shown:
     def show() -> None:
         show_headline(run, trace.headline(store, run))
         looks = looks_in(store, run)
-        show_story(run, story_of(store, run, looks), looks)
+        show_story(story_of(store, run, looks), looks)
 
     return Shown(lambda: trace.overview(store, run), show)
 
@@ -114,7 +114,7 @@ def show_headline(run: Run, headline: Headline) -> None:
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
-def show_story(run: Run, story: Story, looks: Looks) -> None:
+def show_story(story: Story, looks: Looks) -> None:
     """Print what happened in a run, its key moments, and a line for each turn.
 
     The last line has the number of all events.
@@ -129,8 +129,6 @@ def show_story(run: Run, story: Story, looks: Looks) -> None:
         _print_line(line.turns, Text(" · ").join(parts))
     if story.happened:
         _print_line("all", Text(trace.counts(story.happened)))
-        for sentence in trace.counted_twice(run.world, story.happened):
-            OUT.print(plain(sentence))
 
 
 def _print_line(turn: int | str, text: Text) -> None:

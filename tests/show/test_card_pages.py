@@ -1,4 +1,4 @@
-"""The card of an agent's turn as a page, and two runs at the same turn."""
+"""The card of an agent's turn as a page."""
 
 import json
 import re
@@ -115,17 +115,3 @@ def test_the_answer_that_does_not_count_is_on_the_card(opened: Store, pages: Tes
     assert "attempt 1, question 1: answered, does not count" in card
     assert f"<pre>{FIRST}</pre>" in card
     assert SECOND in re.sub(r"<[^>]+>", "", card.partition("raw answer")[2].partition("</pre>")[0])
-
-
-def test_two_runs_are_shown_where_their_decisions_first_differ(
-    opened: Store, pages: TestClient, replies: Replies
-) -> None:
-    """They differ from turn 2 on, in what AgentB says."""
-    a = nations(opened, replies, {})
-    b = nations(opened, replies, {(2, "AgentB"): {"purchase_mils": 1, "reasoning": "I <arm>."}})
-    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
-    decided = page.partition("First decision that differs")[2].partition("Results")[0]
-    assert "turn 2, " in decided
-    assert "<del>wait</del>" in decided
-    assert "<ins>&lt;arm&gt;</ins>" in decided
-    assert '<h3>prompt, from A to B</h3><p class="none">equal</p>' in decided

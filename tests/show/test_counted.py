@@ -32,7 +32,9 @@ def faulty_run(store: Store, monkeypatch: pytest.MonkeyPatch, **values: Any) -> 
         return played(store, request)
 
 
-def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failures_are_counted_by_turn_agent_and_cause(
+    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """3 of 6 decisions: one in turn 0, two in turn 1; two are miner-01's; two are unreadable."""
     run = faulty_run(opened, monkeypatch)
     assert opened.figures.result(run)["failures"] == {
@@ -47,6 +49,7 @@ def test_failures_are_counted_by_turn_agent_and_cause(opened: Store, monkeypatch
     assert listed["failures"] == {
         kind: opened.calls.failures(run.id)[kind] for kind in ("total", "share", "by_cause")
     }
+    assert "50.0%" in cli("runs").stdout
 
 
 def test_each_measure_has_its_number_of_decisions_and_failed_calls(
@@ -146,18 +149,6 @@ def test_an_unfinished_turn_shows_its_calls(opened: Store, cli: Cli, monkeypatch
     card = cli("trace", "last", "1", "miner-01", "--raw").stdout
     assert "refused, found as none" in card
     assert '"you":"miner-01"' in card.partition("prompt")[2]
-
-
-def test_failed_calls_are_printed_by_every_command(
-    opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = faulty_run(opened, monkeypatch)
-    assert "50.0%" in cli("runs").stdout
-    assert "failed" in cli("trace", run.id).stdout
-    turn = cli("trace", run.id, "1").stdout
-    assert "refused" in turn.partition("calls")[2]
-    card = cli("trace", run.id, "0", "miner-01", "--raw").stdout
-    assert "unreadable" in card.partition("attempts")[2]
 
 
 def test_the_summary_of_a_run_counts_its_failed_calls(cli: Cli) -> None:

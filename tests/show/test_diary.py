@@ -201,12 +201,6 @@ def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages:
 
 
 @pytest.mark.usefixtures("broken_word")
-def test_a_page_begins_at_the_turn_that_its_address_names(pages: TestClient) -> None:
-    page = pages.get("/last/diary", params={"agent": "AgentA", "first": 1}).text
-    assert re.findall(r'id="turn-(\d)"', page) == ["1", "2"]
-
-
-@pytest.mark.usefixtures("broken_word")
 def test_a_long_diary_is_shown_part_by_part(pages: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diary, "MAX_ENTRIES", 3)
     first = pages.get("/last/diary").text

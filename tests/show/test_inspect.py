@@ -1,6 +1,5 @@
 """A run as a log for inspect: its own reader finds in it what was recorded."""
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -9,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hobbes.errors import HobbesError, UsageError
-from hobbes.nodes.turn_state import TurnState
-from hobbes.play.playthrough import go_on
-from hobbes.play.start import RunOptions, begin
+from hobbes.play.start import RunOptions
 from hobbes.show.exports import export
 from hobbes.show.trace import agent_card, full_turn
 from hobbes.store.home import Store
@@ -218,23 +215,12 @@ def test_a_run_that_is_halted_is_logged_as_far_as_it_went(opened: Store, cli: Cl
     assert unfinished.keys() == {"turn", "attempt", "outcome"}
 
 
-class StoppedError(Exception):
-    """The run is stopped here."""
-
-
-def test_a_run_that_is_being_played_has_the_status_started(opened: Store, cli: Cli, tmp_path: Path) -> None:
-    def stop(state: TurnState) -> None:
-        if state["turn"] == 2:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        asyncio.run(go_on(opened, begin(opened, RunOptions("mining", 2, values={"rounds": 4})), stop))
-    path = tmp_path / "run.eval"
-    with opened.playing(opened.runs.find("last").id):
-        assert cli("export", "last", "--format", "inspect", "--to", str(path)).exit_code == 0
-    log = read(path)
+def test_a_run_that_has_not_ended_has_the_status_started(opened: Store, tmp_path: Path) -> None:
+    run = mining(opened)
+    opened.db.execute("update runs set status = 'unfinished'")
+    log = logged(opened, opened.runs.find(run.id), tmp_path)
     assert log.status == "started"
-    assert [[*turns_of(sample)] for sample in log.samples or []] == [[0, 1], [0, 1]]
+    assert [[*turns_of(sample)] for sample in log.samples or []] == [[0, 1, 2, 3]] * 3
 
 
 def test_the_file_must_be_new_and_end_as_inspect_expects(opened: Store, tmp_path: Path) -> None:

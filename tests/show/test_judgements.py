@@ -78,15 +78,6 @@ def test_ratings_stand_beside_what_was_done_up_to_that_turn(
     assert "keeps word report: none" in earlier
 
 
-def test_each_world_has_them_and_its_diary(opened: Store, pages: TestClient) -> None:
-    for name in WORLDS:
-        run = played(opened, RunOptions(name, 3, models="policy:random", values={"rounds": 3}))
-        assert pages.get(f"/{run.id}/diary").status_code == 200
-        page = pages.get(f"/{run.id}").text
-        assert 'href="#judgements"' in page
-        assert '<section id="judgements">' in page
-
-
 def test_a_deed_counts_the_first_number_that_its_world_declares() -> None:
     nations, trust = WORLDS["nations"], WORLDS["trust"]
     attack = {"type": "attack", "agent": "A", "damage": 10, "lost": 1, "mils": 4, "target": "B"}

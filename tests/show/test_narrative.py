@@ -216,18 +216,6 @@ def test_long_texts_are_cut_short_unless_a_card_is_shown_whole(
     assert reasoning not in " ".join(told)
 
 
-def test_a_call_that_failed_is_told_first(opened: Store, cli: Cli, replies: Replies) -> None:
-    replies(lambda _: "I would rather not.")
-    played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
-    _, why, did, wanted, *_ = in_words(cli, "0", "miner-01", "--raw")
-    assert did == (
-        "did The orders of ●miner-01 were not read: the answer holds no JSON object that can be read."
-        " By default, it did nothing. Its gold: 0, unchanged."
-    )
-    assert why == "why none"
-    assert wanted == "wanted unknown: its orders were not read"
-
-
 @pytest.mark.parametrize(
     ("answer", "reasoning"),
     [
@@ -283,9 +271,11 @@ def test_a_lost_answer_is_told_with_its_reason_and_its_reasoning(
     replies(reply)
     played(opened, RunOptions("mining", 2, values={"rounds": 1, "taint_share": 1.0}))
     _, why, did, *_ = in_words(cli, "0", "miner-01")
-    assert did.startswith(
-        "did The orders of ●miner-01 were not read: the answer was cut off at its greatest length. By def"
+    assert did == (
+        "did The orders of ●miner-01 were not read: the answer was cut off at its greatest length."
+        " By default, it did nothing. Its gold: 0, unchanged."
     )
+    assert in_words(cli, "0", "miner-01", "--raw")[3] == "wanted unknown: its orders were not read"
     assert why == "why (from the answer that was discarded) Peace is over, so I"
     assert in_words(cli, "0", "miner-02")[1] == (
         "why (the model's own reasoning; the answer was discarded) I refuse."

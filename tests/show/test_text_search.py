@@ -288,12 +288,6 @@ def test_a_search_plays_no_game_again_and_says_which_runs_hold_no_texts(small: S
     assert {hit["name"] for hit in opened["hits"]} == {"small.open.1"}
 
 
-def test_a_run_that_is_not_there_is_refused(spoken: Path, cli: Cli) -> None:
-    error = cli("search", "a", "--run", "tlk", "--home", str(spoken)).exception
-    assert isinstance(error, UsageError)
-    assert re.search("there is no run 'tlk' in .*; did you mean 'talk'", str(error))
-
-
 def test_a_search_without_words_says_what_to_type(spoken: Path, cli: Cli) -> None:
     for words in ((), ("",)):
         done = cli("search", *words, "--agent", "miner-01", "--in", "reasoning", "--home", str(spoken))

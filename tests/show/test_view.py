@@ -85,6 +85,9 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         assert f'href="/{run.id}/0/miner-01">{side}</a>' in decided
         wanted = decided.partition(f">{side}</a>")[2].partition("</dd>")[0]
         assert re.search(r"<dd>claim (\d+ plots|\[\d)", wanted), "a decision is told in words"
+    assert "<ins>" in decided
+    assert "<del>" in decided
+    assert '<h3>prompt, from A to B</h3><p class="none">equal</p>' in decided
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
     assert "No divergence: all turns are equal." in same
     assert "No decision differs in the turns that both runs have." in same

@@ -17,7 +17,7 @@ from hobbes.play.people import requests
 from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
 from hobbes.show.boards import Cards, board_svg, parts, svg
-from hobbes.show.diary import DiaryQuery, diary_page, of_turn, page_with, query_of
+from hobbes.show.diary import DiaryQuery, diary_page, of_turn, query_of
 from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
@@ -221,12 +221,10 @@ class RunPages(Pages):
         )
 
     def _diary(self, query: DiaryQuery, turn: int | None = None, **changed: object) -> str:
-        """Return the URL of a diary; with a turn, of the page on which the turn is, at the turn."""
-        if turn is None:
-            return self.link(self.run.id, "diary", **query.address(**changed))
-        unfiltered = DiaryQuery(query.agent, query.other)
-        first = page_with(self.run, unfiltered, turn)
-        return f"{self.link(self.run.id, 'diary', **unfiltered.address(first=first))}#turn-{turn}"
+        """Return the URL of a diary; with a turn, of all that the diary has from the turn on."""
+        if turn is not None:
+            query = DiaryQuery(query.agent, query.other, first=turn)
+        return self.link(self.run.id, "diary", **query.address(**changed))
 
     def _commands(self, number: int, agent: str | None = None) -> list[tuple[str, str]]:
         """Return what can be done from a turn: in words, and as a command."""
