@@ -24,7 +24,7 @@ from benchmarks._runs import apart, most_megabytes
 from hobbes.cli import app
 from hobbes.loop import play_out
 from hobbes.nodes import call_failures
-from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS, MAX_ERROR_BYTES
+from hobbes.nodes.chat import MAX_BODY_BYTES, MAX_BODY_PARTS
 from hobbes.nodes.reading import MAX_LENGTH, MAX_REPAIR_LENGTH
 from hobbes.play.playthrough import go_on
 from hobbes.play.start import RunOptions, begin
@@ -58,8 +58,8 @@ ANSWERS: Mapping[str, Callable[[], bytes]] = {
     "a response of ten million brackets": lambda: b"[" * FULL,
     "a response of ten million letters, one an emoji": lambda: _completion(_filled("x", FULL - 100) + "😀"),
     "a page of ten million letters": lambda: b"<p>" + b"x" * FULL,
-    "an error of a million letters": lambda: json.dumps(
-        {"error": {"message": _filled("&#115;", MAX_ERROR_BYTES - 100), "code": 400}}
+    "an error of ten million letters": lambda: json.dumps(
+        {"error": {"message": _filled("&#115;", FULL - 100), "code": 400}}
     ).encode(),
     "ten million bytes of tool calls": lambda: _completion(None, tool_calls=[_filled("\\", FULL // 2)]),
     "ten million bytes of percent escapes": lambda: _completion(_filled("%25%37%33", FULL)),

@@ -22,7 +22,7 @@ ADDRESSES = (
     "/",
     "/RUN",
     "/RUN/diary",
-    "/RUN/diary?mark=raid",
+    "/RUN/diary?event=raid",
     "/RUN/250.html",
     "/RUN/250/miner-03",
     "/search?q=raid",

@@ -125,8 +125,6 @@ Formulas: TypeAlias = Mapping[str, Formula[P, Any]]
 
 
 class _Sums:
-    """The sums of the parts and of the wholes of all turns."""
-
     part: float = 0
     whole: float = 0
 
@@ -137,8 +135,6 @@ class _Sums:
 
 
 class _Total:
-    """The sum of the numbers of all turns."""
-
     sum: float = 0
 
     def add(self, seen: float) -> None:
@@ -146,8 +142,6 @@ class _Total:
 
 
 class _Last:
-    """What the last turn tells."""
-
     seen: Any
 
     def add(self, seen: Any) -> None:  # noqa: ANN401  whatever the formula sees

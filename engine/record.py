@@ -39,13 +39,7 @@ class Drop(NamedTuple):
 
     def to_json(self) -> JsonObject:
         """Return the drop as plain JSON."""
-        return {
-            "agent": self.agent,
-            "stage": self.stage,
-            "code": self.code,
-            "said": self.said,
-            "detail": self.detail,
-        }
+        return self._asdict()
 
 
 class Mend(NamedTuple):
@@ -62,13 +56,7 @@ class Mend(NamedTuple):
 
     def to_json(self) -> JsonObject:
         """Return the mend as plain JSON."""
-        return {
-            "agent": self.agent,
-            "stage": self.stage,
-            "code": self.code,
-            "said": self.said,
-            "kept": self.kept,
-        }
+        return self._asdict()
 
 
 class Event(NamedTuple):
@@ -112,13 +100,7 @@ class Draw(NamedTuple):
 
     def to_json(self) -> JsonObject:
         """Return the draw as plain JSON."""
-        return {
-            "event": self.event,
-            "subject": self.subject,
-            "participants": list(self.participants),
-            "digest": self.digest,
-            "winner": self.winner,
-        }
+        return {**self._asdict(), "participants": list(self.participants)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Draw":
@@ -155,20 +137,14 @@ class Findings:
     def mend(self, stage: Stage, code: str, said: Json, kept: Json) -> None:
         """Add a correction. Beyond MAX_ALIKE of one code, only their number is kept."""
         if more := self._count(Mend, code):
-            self._replace_rest(self.mends, Mend(self.agent, stage, code, "…", f"… {more} more"))
+            rest = f"… {more} more"
+            self._replace_rest(self.mends, Mend(self.agent, stage, code, rest if said == kept else "…", rest))
         else:
             self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(kept)))
 
     def note(self, stage: Stage, code: str, said: Json) -> None:
-        """Add a note: a correction that changes nothing, which is recorded and not told to the agent.
-
-        Beyond MAX_ALIKE of one code, only their number is kept.
-        """
-        if more := self._count(Mend, code):
-            rest = f"… {more} more"
-            self._replace_rest(self.mends, Mend(self.agent, stage, code, rest, rest))
-        else:
-            self.mends.append(Mend(self.agent, stage, code, excerpt(said), excerpt(said)))
+        """Add a note: a correction that changes nothing, which is recorded and not told to the agent."""
+        self.mend(stage, code, said, said)
 
     def _count(self, kind: type, code: str) -> int:
         """Count one more drop or mend of a code. Return how many there are beyond MAX_ALIKE."""

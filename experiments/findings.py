@@ -18,8 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from hobbes.errors import HobbesError
 from hobbes.show.charts import Line, Panel, Point, draw_curves
-from hobbes.store.experiment_tables import KeptPlan, plans_of
+from hobbes.store.experiment_tables import KeptPlan, kept_plan
 from hobbes.store.home import open_store
 
 ROOT = Path(__file__).parents[1]
@@ -143,7 +144,8 @@ def write(experiment: str, home: Path, again: Path) -> None:
     report = json.loads(_hobbes(home, "report", experiment, "--json"))
     rerun = json.loads(_hobbes(again, "report", experiment, "--json")) if again.is_dir() else None
     with open_store(home) as store:
-        (frozen,) = plans_of(store, experiment)
+        if (frozen := kept_plan(store, experiment)) is None:
+            raise HobbesError(f"experiment {experiment!r} has no plan in {home}; play it first")
         versions = sorted({(row["hobbes"], row["rules_version"]) for row in store.runs.rows()})
     played_with = ", ".join(
         f"hobbes {hobbes} with version {rules} of the rules" for hobbes, rules in versions

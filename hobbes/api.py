@@ -194,7 +194,7 @@ class Run:
 
     @property
     def notes(self) -> list[Json]:
-        """What people noted: `run`, `turn`, `agent`, `event`, `star`, `tags`, `note`, `written` of each."""
+        """What people noted: `run`, `turn`, `agent`, `event`, `tags`, `note`, `written` of each."""
         return [note.to_json() for note in self._store.notes.of(self.id)]
 
     @cached_property

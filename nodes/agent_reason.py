@@ -124,7 +124,6 @@ class Asking:
         return answer_fields(self.cache.world, self.cache.setting.of(self.state["run"]), agent)
 
     def _rejections(self, agent: str, parsed: ParsedAnswer) -> list[Drop]:
-        """Return what reading and the world's rules reject of an answer."""
         # A trial: the validate node validates again, since the follow-up answer may replace this one.
         judged = self.cache.world.validate(self.cache.state(self.state), agent, parsed.said)
         return [*parsed.drops, *judged.drops]

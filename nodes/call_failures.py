@@ -295,6 +295,8 @@ def _of_status(status: int, headers: Mapping[str, str], body: object, prefix: st
         str(part)[:MAX_SEARCHED_LENGTH]
         for part in (error.get("code"), error.get("type"), error.get("message") or error)
     )
+    if "location" in headers and status < 400:  # noqa: PLR2004  HTTP's own
+        text = f"redirects to {headers['location']}, which is not asked; write the server's own address"
     names = {code, kind}
     message = f"{prefix}: {text}"
     if names & FILTERED:

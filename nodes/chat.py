@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, Literal, NoReturn, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import aiohttp
 import httpx2
@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
 from hobbes.engine.answer import FoundAs, Outcome
 from hobbes.engine.record import Drop
@@ -75,9 +75,6 @@ MAX_BODY_BYTES = 10_000_000
 MAX_BODY_PARTS = 200_000
 """The most strings, arrays, objects and commas in the JSON of a response. Each takes some 100 bytes."""
 
-MAX_ERROR_BYTES = 1_000_000
-"""The most bytes of a response that is not a completion, of which one line is kept."""
-
 _PART = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{,]', re.DOTALL)
 """Matches a string of JSON, the beginning of an array or an object, or a comma."""
 
@@ -96,43 +93,6 @@ OWN_HEADERS = frozenset(
 )
 """All headers that a server with a base URL of its own is sent."""
 
-SENT_FIELDS = (
-    "frequency_penalty",
-    "logit_bias",
-    "max_tokens",
-    "presence_penalty",
-    "reasoning_effort",
-    "seed",
-    "service_tier",
-    "stop",
-    "store",
-    "temperature",
-    "top_p",
-)
-"""The fields of ChatOpenAI that are sent under their own names if they are set."""
-
-REFUSED_FIELDS = (
-    "context_management",
-    "disabled_params",
-    "include",
-    "include_response_headers",
-    "logprobs",
-    "n",
-    "output_version",
-    "prompt_cache_options",
-    "reasoning",
-    "stream_chunk_timeout",
-    "stream_usage",
-    "streaming",
-    "top_logprobs",
-    "truncation",
-    "use_previous_response_id",
-    "verbosity",
-)
-"""The fields of ChatOpenAI that ChatModel would ignore: it neither sends nor reads what they mean."""
-
-NO_TOOLS = "this model answers in text; ask langchain_openai.ChatOpenAI for tools and structured output"
-
 Hook: TypeAlias = Callable[[httpx2.Request], Awaitable[None]]
 """Sees a request before it is sent."""
 
@@ -142,22 +102,11 @@ class ChatModel(ChatOpenAI):
 
     ChatOpenAI drops the fields in which most servers send reasoning. It also checks each request against
     openai's types, parses the response into a pydantic model, dumps that again, and switches to a thread to
-    read it. So the methods are replaced that LangChain gives to chat models for asking their servers.
+    read it. So the method is replaced by which `ChatPlayer` asks.
     """
 
     http_async_client: "PlainClient" = Field(exclude=True)
     disable_streaming: bool | Literal["tool_calling"] = True  # a stream would be another way to a server
-
-    @model_validator(mode="after")
-    def _ignore_no_field(self) -> Self:
-        ignored = sorted(
-            name for name in self.model_fields_set.intersection(REFUSED_FIELDS) if getattr(self, name)
-        )
-        if ignored:
-            raise ValueError(
-                f"ChatModel ignores {' and '.join(ignored)}; leave it out, or give it in extra_body"
-            )
-        return self
 
     async def _agenerate(
         self,
@@ -168,57 +117,32 @@ class ChatModel(ChatOpenAI):
     ) -> ChatResult:
         """Return the answer to messages. Raise openai.OpenAIError if there is none.
 
-        The options are parameters of the request. `extra_body` and `extra_headers` mean what they mean to
-        ChatOpenAI, and `mark` marks the end of the first message for a cache.
+        `extra_body` has the parameters of the request. `mark` marks the end of the first message for a cache.
         """
-        del run_manager  # there is nothing to stream
-        extra, headers, mark = (options.pop(name, {}) for name in ("extra_body", "extra_headers", "mark"))
+        del stop, run_manager  # a stop would be a parameter, and there is nothing to stream
         texts: Any = convert_to_openai_messages(messages)  # a list, as `messages` is one
-        if mark:
-            kind = "input_text" if self.use_responses_api else "text"
-            texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
-        own = {name: value for name in SENT_FIELDS if (value := getattr(self, name)) is not None}
-        words = {"stop": stop} if stop else {}
-        request = {"messages": texts, "model": self.model_name, "stream": False}
-        body = {**request, **own, **self.model_kwargs, **(self.extra_body or {}), **words, **options, **extra}
         responses = self.use_responses_api
+        if mark := options["mark"]:
+            kind = "input_text" if responses else "text"
+            texts[0]["content"] = [{"type": kind, "text": texts[0]["content"], **mark}]
+        body = {"messages": texts, "model": self.model_name, "stream": False, **options["extra_body"]}
         response = await self.root_async_client.post(
             "/responses" if responses else "/chat/completions",
             cast_to=httpx2.Response,
             body=responses_request(body) if responses else body,
-            options={"headers": headers},
+            options={"headers": options["extra_headers"]},
         )
         # With status 200 servers also send HTML pages, errors, and completions of any shape.
         try:
             content = response.json()
             message = message_of(completion_of(content) if responses else content)
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            _check_error_size(response)
             raise openai.APIResponseValidationError(response, response.text) from error
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    def _generate(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: only the asynchronous client has our guards."""
-        raise NotImplementedError("ask this model by ainvoke")
-
-    def bind_tools(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: calls of tools are kept as a note on the answer only."""
-        raise NotImplementedError(NO_TOOLS)
-
-    def with_structured_output(self, *_: object, **__: object) -> NoReturn:
-        """Raise NotImplementedError: agents' answers are read by hobbes, which loses no field of theirs."""
-        raise NotImplementedError(NO_TOOLS)
 
 
 class ResponseTooLongError(openai.OpenAIError):
     """A response is too long to read. It is an OpenAIError, because the client passes those on unchanged."""
-
-
-def _check_error_size(response: httpx2.Response) -> None:
-    if len(response.content) > MAX_ERROR_BYTES:
-        raise ResponseTooLongError(
-            f"HTTP {response.status_code}, not a completion, more than {MAX_ERROR_BYTES} bytes"
-        )
 
 
 def _check_parts(response: httpx2.Response) -> None:
@@ -264,48 +188,21 @@ async def _read_bounded(response: httpx2.Response) -> None:
     response.stream = BoundedStream(compressed.aiter_bytes(), source)
     response.encoding = "utf-8"
     await response.aread()
-    if response.is_error:
-        _check_error_size(response)
     _check_parts(response)
 
 
-class RedirectedError(openai.OpenAIError):
-    """A server sends the request on to another host. It is an OpenAIError for the same reason."""
-
-
-async def _stay(response: httpx2.Response) -> None:
-    """Raise RedirectedError if a response is a redirect to another host, which would be sent the prompt.
-
-    It would also be sent the organization, the project and custom headers, and nobody chose its answers.
-    A change from http to https on the same host is allowed. An address with a scheme and no host is refused:
-    the client would take the host of the request, but not its port.
-    """
-    if not response.has_redirect_location:
-        return
-    here = response.request.url
-    try:
-        named = httpx2.URL(response.headers["location"])
-        there = here.join(named)
-    except (httpx2.InvalidURL, ValueError) as error:
-        raise RedirectedError("redirects to an address that is not valid") from error
-    if (named.scheme and not named.host) or there.origin not in {
-        here.origin,
-        here.copy_with(scheme="https").origin,
-    }:
-        raise RedirectedError(f"redirects to another host, which is not asked: {there.host}")
-
-
 class PlainClient(openai.DefaultAioHttpClient):
-    """An HTTP client that bounds bodies, stays with its host, and knows a response that is not HTTP.
+    """An HTTP client that bounds bodies, follows no redirect, and knows a response that is not HTTP.
 
-    The transport translates most errors of aiohttp but lets some through: the banner of another protocol,
-    headers that are too long or too many, two lengths, and undecodable text (a ValueError) in a status line
-    or in the target of a redirect.
+    Nobody chose the server to which a redirect would send the prompt. The transport translates most errors of
+    aiohttp but lets some through: the banner of another protocol, headers that are too long or too many, two
+    lengths, and undecodable text (a ValueError) in a status line.
     """
 
     def __init__(self, *hooks: Hook, **options: Any) -> None:  # noqa: ANN401  as it is
         """Make a client of httpx2 with these options; the hooks see each request before it is sent."""
-        super().__init__(event_hooks={"request": [*hooks], "response": [_stay, _read_bounded]}, **options)
+        events: dict[str, list[Callable[..., Any]]] = {"request": [*hooks], "response": [_read_bounded]}
+        super().__init__(event_hooks=events, follow_redirects=False, **options)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  as it is
         """Send a request. Raise httpx2.RemoteProtocolError for a response that is not HTTP."""

@@ -41,16 +41,6 @@ PROGRAM_MODELS = (POLICY_MODEL, PYTHON_MODEL)
 """The prefixes of the model names of programs that are played here, and cost nothing."""
 
 
-def policy_model(name: str) -> str:
-    """Return the model name under which the answers of a scripted policy are kept."""
-    return POLICY_MODEL + name
-
-
-def python_model(name: str) -> str:
-    """Return the model name under which the answers of a Python player are kept."""
-    return PYTHON_MODEL + name
-
-
 def is_program(spec: str) -> bool:
     """Return whether the player of a spec is a program that is played here, not over HTTP.
 

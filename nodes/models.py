@@ -47,8 +47,6 @@ Limit = Annotated[int, Field(ge=1)]
 
 
 class _Strict(BaseModel):
-    """Takes no unknown fields and converts nothing."""
-
     # Built when they are first used: most runs ask no model.
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 

@@ -26,7 +26,6 @@ from hobbes.nodes.journal import (
     Prompt,
     Reply,
     is_program,
-    policy_model,
 )
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
 from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
@@ -268,7 +267,7 @@ class PolicyPlayer:
     def answer(self, turn: int, agent: str, view: Mapping[str, Any]) -> Reply:
         """Return what the policy answers to a view."""
         text = self.spec.speak(self.world.policies, view, RngStream(self.seed, turn, agent, self.spec.rng))
-        return Reply(text, policy_model(self.spec.name), tokens_in=0, tokens_out=0)
+        return Reply(text, POLICY_MODEL + self.spec.name, tokens_in=0, tokens_out=0)
 
     def follow_up(self, prompt: Prompt, answer: str, drops: Sequence[Drop]) -> None:
         """Return None: a policy would answer the same again."""
@@ -297,7 +296,7 @@ class Metered:
 class RunPlayers:
     """The players of one run. Each spec has one player, for all the agents that it is dealt to.
 
-    `close` ends their connections and event loops.
+    `close` ends their connections.
     """
 
     world: AnyWorld
@@ -319,7 +318,6 @@ class RunPlayers:
     """The turns of the run that Python players have not seen (nodes/python_player.py)."""
     _players: dict[str, Player] = field(default_factory=dict, init=False)
     _models: list["ChatPlayer"] = field(default_factory=list, init=False)
-    _programs: list[PythonPlayer] = field(default_factory=list, init=False)
 
     @cached_property
     def _prompts(self) -> PromptSet:
@@ -344,7 +342,6 @@ class RunPlayers:
             return HumanPlayer(self.late, answer_schema(self.world, self.setting))
         if parsed.kind is PlayerKind.PYTHON:
             player = PythonPlayer(parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past)
-            self._programs.append(player)
             return Metered(player, spec, self.meter)
         return Metered(PolicyPlayer(self.world, parsed, self.setting.seed), spec, self.meter)
 
@@ -382,8 +379,6 @@ class RunPlayers:
         return self.meter.stop_reason or next((model.gone for model in self._models if model.gone), "")
 
     async def close(self) -> None:
-        """Close the connections and event loops."""
+        """Close the connections."""
         for model in self._models:
             await model.close()
-        for program in self._programs:
-            program.close()

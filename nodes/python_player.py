@@ -9,13 +9,12 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from importlib.util import module_from_spec, spec_from_file_location
-from inspect import isawaitable, signature
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from types import ModuleType
 from typing import Any, TypeAlias
 
@@ -23,7 +22,7 @@ from hobbes.engine.answer import Outcome
 from hobbes.engine.chance import RngStream
 from hobbes.engine.record import Drop, JsonObject, canonical
 from hobbes.nodes.file_content import real_path
-from hobbes.nodes.journal import Address, Prompt, Reply, python_model
+from hobbes.nodes.journal import PYTHON_MODEL, Address, Prompt, Reply
 from hobbes.nodes.secrecy import safe_line, storable
 
 Turns: TypeAlias = Iterable[tuple[JsonObject, JsonObject | None]]
@@ -66,11 +65,13 @@ def _find(name: str) -> Callable[..., Any]:
     if not hasattr(module, wanted):
         raise _FailedError(f"{source} has no {wanted}")
     found = getattr(module, wanted)
-    is_class = isinstance(found, type) and callable(getattr(found, "act", None))
-    if not (_takes(found) if is_class else _takes(found, "view", "rng")):
+    act = getattr(found, "act", None) if isinstance(found, type) else None
+    if not (_takes(found) if callable(act) else _takes(found, "view", "rng")):
         raise _FailedError(
             f"{name} is neither a class with act(view), made without arguments, nor a function of (view, rng)"
         )
+    if iscoroutinefunction(act or found):
+        raise _FailedError(f"{name} is async; await what it needs by asyncio.run in a plain function")
     return found  # type: ignore[no-any-return]
 
 
@@ -120,10 +121,9 @@ def _takes(function: object, *arguments: str) -> bool:
 class PythonPlayer:
     """Asks a class, of which each agent has an object of its own, or a function.
 
-    Their code runs in threads, and its coroutines on an event loop of their own: whatever it raises, stops or
-    cancels there, only calls fail. `seconds` is how long an answer may take. `seed` and `rng` are those of
-    a function's random draws. `past` has the turns that are replayed to an object that is made later than in
-    the first turn.
+    Their code runs in threads, so that whatever it raises there, only calls fail. `seconds` is how long an
+    answer may take. `seed` and `rng` are those of a function's random draws. `past` has the turns that are
+    replayed to an object that is made later than in the first turn.
     """
 
     at_once = False
@@ -135,9 +135,6 @@ class PythonPlayer:
         self._past = past
         self._objects: dict[str, tuple[int, Any]] = {}
         """The object of each agent, after the last turn in which it was asked."""
-        self._loop: _OwnLoop | None = None
-        """The event loop of the code, once something has to be awaited."""
-        self._making = Lock()
         self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def prompt(self, view: Mapping[str, Any]) -> Prompt:
@@ -165,7 +162,7 @@ class PythonPlayer:
                 text = await _in_thread(self._act, address, view, await self._to_replay(address))
             except _FailedError as failure:
                 return self._failed(Outcome.PROVIDER_ERROR, str(failure))
-        return Reply(storable(text), python_model(self._name), tokens_in=0, tokens_out=0)
+        return Reply(storable(text), PYTHON_MODEL + self._name, tokens_in=0, tokens_out=0)
 
     async def _to_replay(self, address: Address) -> Turns:
         """Return the turns that an agent's object is told before it is asked: none if it has seen them."""
@@ -188,7 +185,7 @@ class PythonPlayer:
             answer = self._object(found, address, past).act(view)
         else:
             answer = found(view, RngStream(self._seed, address.turn, address.agent, self._rng))
-        return _as_text(self._awaited(answer))
+        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
     def _object(self, kind: type, address: Address, past: Turns) -> Any:  # noqa: ANN401  a person's own class
         """Return the object of an agent. It is made when it is first needed, and told the turns before."""
@@ -196,70 +193,19 @@ class PythonPlayer:
             there = kind()
             if replay := getattr(there, "replay", None):
                 for view, answer in past:
-                    self._awaited(replay(view, answer))
+                    replay(view, answer)
         else:
             _, there = self._objects[address.agent]
         self._objects[address.agent] = address.turn, there
         return there
 
-    def _awaited(self, result: Any) -> Any:  # noqa: ANN401  whatever a person's own code returns
-        """Return a result, or what it gives if it has to be awaited."""
-        if not isawaitable(result):
-            return result
-        with self._making:
-            self._loop = self._loop or _OwnLoop()
-        return self._loop.result_of(result)
-
     def _failed(self, outcome: Outcome, error: str) -> Reply:
-        return Reply("", python_model(self._name), failure=outcome, error=error)
-
-    def close(self) -> None:
-        """Close the event loop of the code."""
-        if self._loop is not None:
-            self._loop.close()
-
-
-class _OwnLoop:
-    """An event loop in a thread of its own, which goes on whatever the coroutines do that run on it.
-
-    All agents of a player share it, since their code may share connections.
-    """
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        # What becomes of tasks that the code leaves behind is no part of a call.
-        self._loop.set_exception_handler(lambda _loop, _context: None)
-        self._closing = False
-        Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        """Run the event loop, again after the code has stopped it or raised a KeyboardInterrupt."""
-        while not (self._closing or self._loop.is_closed()):
-            with suppress(BaseException):  # the task has it, too
-                self._loop.run_forever()
-        self._loop.close()
-
-    def result_of(self, awaitable: Awaitable[Any]) -> Any:  # noqa: ANN401  whatever it gives
-        """Return what an awaitable gives; it may raise anything. Another thread has to call this."""
-
-        async def wait() -> Any:  # noqa: ANN401  whatever it gives
-            return await awaitable
-
-        return asyncio.run_coroutine_threadsafe(wait(), self._loop).result()
-
-    def close(self) -> None:
-        """Let the event loop end. One that late code blocks ends with this process."""
-        self._closing = True
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+        return Reply("", PYTHON_MODEL + self._name, failure=outcome, error=error)
 
 
 def _last_line(error: BaseException) -> str:
     """Return the last line of a traceback, such as `ValueError: no such plot`."""
-    try:
-        return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
-    except BaseException:  # noqa: BLE001  one of a person's own may raise another when it is asked for its text
-        return "an exception without a text"
+    return safe_line(f"{type(error).__name__}: {error}".removesuffix(": "))
 
 
 def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
@@ -284,11 +230,4 @@ def _begin(function: Callable[..., Any], *arguments: object) -> Future[Any]:
 
 
 async def _in_thread(function: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401  whatever it returns
-    """Return what a person's own function returns, while the event loop goes on. Raise _FailedError."""
     return await asyncio.wrap_future(_begin(function, *arguments))
-
-
-def _as_text(answer: object) -> str:
-    """Return an answer as text. Raise TypeError or ValueError if JSON has no such value."""
-    # Of a kind of text of a person's own, whose methods may do anything, the characters are taken.
-    return str.__str__(answer) if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)

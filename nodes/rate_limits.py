@@ -108,7 +108,7 @@ class RateLimiter:
     def begin(self, model: str, limits: Limits, tokens: int) -> Place | None:
         """Return the place of a request of about so many tokens; None if too many are under way."""
         part = Limits(
-            max(1, limits.parallel // self._processes),  # `Pace` may ask for fewer than there are processes
+            limits.parallel // self._processes,
             None if limits.calls is None else limits.calls // self._processes,
             None if limits.tokens is None else limits.tokens // self._processes,
         )

@@ -58,7 +58,7 @@ def whole_home(home: Path) -> None:
             prompts = [variant(home, "Be peaceful.")]
             asked(store, name=PROBE, situation=situations, prompts=prompts, times=2)
         play_all(store, written(home))
-        store.notes.keep(Place(run.id, 1, "miner-01"), star=True, tags=["a"], text="noted")
+        store.notes.keep(Place(run.id, 1, "miner-01"), tags=["a"], text="noted")
         assert CliRunner().invoke(app, ["search", "the", "--home", str(home)]).exit_code == 0
         store.db.execute("pragma journal_mode = delete")
 

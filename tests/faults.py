@@ -23,9 +23,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from hobbes.nodes.chat import ADDRESS_HEADER
-from hobbes.wire.body_limits import LimitedProtocol, no_response
+from hobbes.wire.body_limits import no_response
 from hobbes.wire.recorder import run_server
 from hobbes.wire.stand_in import chat_request, stand_in
 
@@ -62,7 +63,7 @@ Fault: TypeAlias = Callable[[FaultyRequest], Response | None]
 """Returns the response to send, or None if the fault does not apply to the request."""
 
 
-class CuttableProtocol(LimitedProtocol):
+class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # uvicorn chooses it at its start
     """HTTP whose connections the application can cut: the state of a request has the `transport`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:

@@ -20,7 +20,6 @@ def arithmetic(played: PlayedTurn[State, Intent]) -> dict[str, dict[str, str]]:
 
 
 def _gold_changes(played: PlayedTurn[State, Intent], agent: str) -> Iterator[Line]:
-    """Yield the amounts that a round added to an agent's gold or took from it."""
     for event in played.events:
         amount, plot = event.facts.get("gold"), event.facts.get("plot")
         if not isinstance(amount, int):

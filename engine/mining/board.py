@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
-from typing import Any
 
 from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, join_names, numbers, title_of
 from hobbes.engine.measures import PlayedTurn
+from hobbes.engine.mining.rules import plot_of
 from hobbes.engine.mining.state import Cell, State
 from hobbes.engine.mining.validation import Intent
 from hobbes.engine.mining.view import draw_map, map_codes
@@ -58,18 +58,11 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     )
 
 
-def _plot(event: Event) -> Cell:
-    plot: Any = event.facts["plot"]
-    row, column = plot
-    return row, column
-
-
 def _at_plots(played: PlayedTurn[State, Intent], kind: str) -> Mapping[Cell, list[Event]]:
-    """Return the events of a kind by plot."""
     at: dict[Cell, list[Event]] = {}
     for event in played.events:
         if event.type == kind:
-            at.setdefault(_plot(event), []).append(event)
+            at.setdefault(plot_of(event), []).append(event)
     return at
 
 
@@ -134,7 +127,7 @@ def _raid(before: State, raid: Event, returned: Container[Cell]) -> Arrow:
 
     An authority gave back the `returned` plots.
     """
-    cell, result = _plot(raid), str(raid.facts["result"])
+    cell, result = plot_of(raid), str(raid.facts["result"])
     near = min(
         before.holdings[raid.agent],
         key=lambda own: (abs(own[0] - cell[0]) + abs(own[1] - cell[1]), own),
@@ -152,7 +145,6 @@ def _raid(before: State, raid: Event, returned: Container[Cell]) -> Arrow:
 
 
 def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
-    """Yield the gold and the number of plots of each agent."""
     before, after = played.before, played.after
     punished = {event.agent for event in played.events if event.type == "punish"}
     for agent in after.setting.agents:

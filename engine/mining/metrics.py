@@ -147,7 +147,7 @@ def efficiency(played: PlayedRound) -> tuple[int, int]:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _gold_mined(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
+    return output.see(played), played.before.config.mine_cap * sum(map(sum, played.before.alpha))
 
 
 @total
@@ -156,10 +156,6 @@ def output(played: PlayedRound) -> int:
 
     Source: docs/rules/mining.md#output-and-efficiency.
     """
-    return _gold_mined(played)
-
-
-def _gold_mined(played: PlayedRound) -> int:
     return sum(deeds.gold for deeds in played.after.deeds.values())
 
 
@@ -299,7 +295,6 @@ def _share_of(kind: Kind) -> Formula[PlayedRound, float | None]:
 
 @lru_cache(maxsize=2)
 def _stamina_spent(after: State) -> Mapping[Kind, int]:
-    """Return the stamina spent in the round before a state, by kind of action."""
     return {kind: sum([getattr(deeds, kind) for deeds in after.deeds.values()]) for kind in KINDS}
 
 

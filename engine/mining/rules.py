@@ -103,7 +103,8 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     claims = resolve_claims(state, orders)
     raids = resolve_raids(state, orders, claims)
     mined = resolve_mining(state, acting, raids)
-    authority = resolve_authority(state, raids, _gold_after_mining(state, mined))
+    gold = {agent: held + sum(mined[agent].values()) for agent, held in state.gold.items()}
+    authority = resolve_authority(state, raids, gold)
     books = RoundResults(orders, claims, raids, mined, authority)
     return Resolved(
         end_round(state, acting, books),
@@ -301,10 +302,6 @@ def _messages(intents: Mapping[str, Intent]) -> Iterator[Message]:
         if intent.message:
             yield Message(agent, intent.message)
         yield from (Message(agent, text, to) for to, text in intent.private.items())
-
-
-def _gold_after_mining(state: State, mined: Mined) -> dict[str, int]:
-    return {agent: gold + sum(mined[agent].values()) for agent, gold in state.gold.items()}
 
 
 def _overlay(grid: tuple[tuple[T, ...], ...], changed: Mapping[Cell, T]) -> tuple[tuple[T, ...], ...]:

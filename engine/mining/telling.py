@@ -150,7 +150,6 @@ def _draws_lost(you: str, news: Mapping[str, Any]) -> Iterator[Befell]:
 
 
 def _gained(view: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the last round brought a miner."""
     you, news = view["you"], view["last_round"]
     last = {name: figures[-1] for name, figures in view["your_rounds"].items() if figures}
     if last:

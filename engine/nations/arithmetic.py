@@ -103,7 +103,6 @@ def _affordable_mils(account: Account, wanted: int, price: int) -> str:
 
 
 def _trade(account: Account, factor: float) -> str:
-    """Return the welfare that the received money brings."""
     if not account.received_from:
         return ""
     worth = dict(account.welfare)["trade"]

@@ -118,7 +118,6 @@ def _on_map(played: PlayedTurn[State, Intent]) -> tuple[float, float, list[Place
 
 
 def _positions(state: State) -> Mapping[str, Position]:
-    """Return the column and row of each territory on the map."""
     start = [t for held in starting_territories(state.setting).values() for t in held]
     match state.config.map:
         case "grid":
@@ -237,7 +236,6 @@ def _arrows(events: tuple[Event, ...]) -> Iterator[Arrow]:
 
 
 def _bars(played: PlayedTurn[State, Intent]) -> Iterator[Bar]:
-    """Yield the welfare of each agent, with its land and army."""
     before, after = played.before, played.after
     for agent in after.setting.agents:
         parts = []

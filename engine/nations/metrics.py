@@ -55,10 +55,6 @@ def gains(ends: _Ends) -> ByAgent:
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    return _welfare_gained(ends)
-
-
-def _welfare_gained(ends: _Ends) -> ByAgent:
     before, after = ends.before.welfare, ends.after.welfare
     return {agent: after[agent] - before[agent] for agent in ends.before.setting.agents}
 
@@ -69,7 +65,7 @@ def welfare(ends: _Ends) -> float:
 
     Source: docs/rules/nations.md#welfare-gained.
     """
-    return sum(_welfare_gained(ends).values())
+    return sum(gains.figure(ends).values())
 
 
 @keeping(_Ends)
@@ -78,7 +74,7 @@ def welfare_gini(ends: _Ends) -> float | None:
 
     Source: docs/rules/nations.md#welfare-gini.
     """
-    return gini(_welfare_gained(ends).values())
+    return gini(gains.figure(ends).values())
 
 
 @keeping(_Ends)
@@ -87,7 +83,7 @@ def nash_welfare(ends: _Ends) -> float:
 
     Source: docs/rules/nations.md#nash-welfare.
     """
-    gained = _welfare_gained(ends).values()
+    gained = gains.figure(ends).values()
     return exp(fsum(map(log, gained)) / len(gained)) if all(gained) else 0.0
 
 
@@ -185,7 +181,6 @@ def _mils_sent(played: NationsTurn) -> int:
 
 
 def _sum_of(label: str, played: NationsTurn) -> int:
-    """Return the sum of one line over all accounts of a turn."""
     return sum(account.amount(label) for account in played.after.accounts.values())
 
 

@@ -172,7 +172,6 @@ def _aggression(sight: Sight) -> dict[str, int]:
 
 
 def _within(rating: int) -> int:
-    """Keep a rating on the scale."""
     return max(MIN_RATING, min(MAX_RATING, rating))
 
 

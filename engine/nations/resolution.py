@@ -14,7 +14,7 @@ from hobbes.engine.nations.ledgers import Income, TurnLedgers
 from hobbes.engine.nations.rules import play_phases, resource_lines
 from hobbes.engine.nations.state import Pairs, State, list_transfers
 from hobbes.engine.nations.validation import Intent
-from hobbes.engine.record import Event, Json, message
+from hobbes.engine.record import Event, message
 from hobbes.engine.world import Resolved
 
 
@@ -25,10 +25,12 @@ def resolve(state: State, intents: Mapping[str, Intent]) -> Resolved[State]:
     """
     books = play_phases(state, intents)
     accounts = settle_accounts(state, books)
+    written = arithmetic(state, intents, accounts)
+    as_json = {a: {**account.to_json(), "arithmetic": written[a]} for a, account in accounts.items()}
     return Resolved(
         _next_state(state, books, accounts),
         events=tuple(_events(books)),
-        ledgers={**books.to_json(), "accounts": _accounts_json(state, intents, accounts)},
+        ledgers={**books.to_json(), "accounts": as_json},
         mends=books.mends,
     )
 
@@ -84,16 +86,7 @@ def _lines_by_resource(income: Income, agent: str) -> dict[str, tuple[Line, ...]
     return {r: resource_lines(supply, handed_over, agent, r) for r in RESOURCES} if supply else {}
 
 
-def _accounts_json(
-    state: State, intents: Mapping[str, Intent], accounts: Mapping[str, Account]
-) -> dict[str, Json]:
-    """Return the accounts as JSON, each with its written arithmetic."""
-    written = arithmetic(state, intents, accounts)
-    return {agent: {**account.to_json(), "arithmetic": written[agent]} for agent, account in accounts.items()}
-
-
 def _next_state(state: State, books: TurnLedgers, accounts: Mapping[str, Account]) -> State:
-    """Return the board at the start of the next turn."""
     end = books.end_of_turn
     cessions = {
         giver: {receiver: len(held) for receiver, held in given.items()}

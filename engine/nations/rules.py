@@ -405,7 +405,6 @@ def _sort_by_name(entries: Mapping[str, T]) -> dict[str, T]:
 
 
 def _without_zeros(amounts: Amounts) -> dict[str, int]:
-    """Leave out the entries that are 0."""
     return {name: amount for name, amount in amounts.items() if amount}
 
 

@@ -41,7 +41,6 @@ def as_lists(value: Json) -> dict[str, list[str]] | None:
 
 
 def _as_texts(value: Json) -> list[str] | None:
-    """Return a list of texts, or None."""
     if not isinstance(value, list | tuple):
         return None
     texts = [element for element in value if isinstance(element, str)]

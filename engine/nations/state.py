@@ -218,7 +218,6 @@ class State:
 
     @cached_property
     def _riches(self) -> Mapping[str, str]:
-        """The resource in which each territory is rich."""
         return {
             territory: RESOURCES[k % len(RESOURCES)]
             for k, held in enumerate(starting_territories(self.setting).values())

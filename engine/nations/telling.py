@@ -1,5 +1,6 @@
 """nations in words: what nations did, what a view told one, and what one wanted to do."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from hobbes.engine.telling import (
     Standing,
     Telling,
     counted,
+    few,
     in_numbers,
     said,
 )
@@ -97,7 +99,6 @@ def _done_to(you: str, account: Mapping[str, Any]) -> Iterator[Befell]:
 
 
 def _gained(account: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the last turn brought a nation."""
     if "gained" in account:
         received = f", {account['received']} of it from grants" if account.get("received") else ""
         yield f"{account['gained']} welfare in the last turn{received}; {account['total']} in all"
@@ -121,8 +122,14 @@ def meant(intent: Intent) -> list[str]:
 
 def in_short(counts: Counts, first: PlayedTurn[State, Intent], now: State) -> list[str]:
     """Tell the numbers of attacks, grants and cessions, and whose land has become more or less."""
-    land = [(agent, len(had), len(now.territories[agent])) for agent, had in first.before.territories.items()]
-    changed = [f"{agent} went from {had} to {has} territories" for agent, had, has in land if has != had]
+    by_land = defaultdict[tuple[int, int], list[str]](list)
+    for agent, had in first.before.territories.items():
+        by_land[len(had), len(now.territories[agent])].append(agent)
+    changed = [
+        f"{few(agents)} went from {had} to {has} territories"
+        for (had, has), agents in by_land.items()
+        if has != had
+    ]
     return [
         in_numbers(counts, {"attack": "attack", "grant": "grant", "cession": "cession"}),
         f"{join_names(changed)}." if changed else "All have as much land as at the start.",

@@ -167,7 +167,6 @@ def _read_field(findings: Findings, said: JsonObject, name: str, shape: Shape[T]
 
 
 def _count(findings: Findings, said: JsonObject, name: str) -> int:
-    """Return a number of mils."""
     return _cut_to_maximum(findings, name, _read_field(findings, said, name, as_count) or 0)
 
 

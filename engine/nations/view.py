@@ -29,7 +29,7 @@ def observe(state: State, agent: str) -> JsonObject:
         "world": "nations",
         "turn": state.turn,
         "self": agent,
-        **(_own_board(state, agent) if config.observability == "own" else _board(state)),
+        **(_board_of(state, (agent,)) if config.observability == "own" else _board(state)),
     }
     if (persona := config.personas.get(agent, "none")) != "none":
         view["persona"] = persona
@@ -84,7 +84,8 @@ def private(config: NationsConfig) -> tuple[str, ...]:
 def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:
     """Return all names, the constants, and the territories, armies and supplies of some agents.
 
-    Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#what-a-view-leaves-out.
+    Source: docs/rules/nations.md#view-at-turn-0, docs/rules/nations.md#what-a-view-leaves-out,
+    docs/rules/nations.md#own-observability.
     """
     constants = state.constants.model_dump()
     if not state.constants.c_violence_penalty:
@@ -107,14 +108,6 @@ def _board_of(state: State, agents: tuple[str, ...]) -> JsonObject:
 def _board(state: State) -> JsonObject:
     """Return the board that every agent sees alike; cached, so that it is made once a turn."""
     return _board_of(state, state.setting.agents)
-
-
-def _own_board(state: State, agent: str) -> JsonObject:
-    """Return the board of an agent that sees nothing of others.
-
-    Source: docs/rules/nations.md#own-observability.
-    """
-    return _board_of(state, (agent,))
 
 
 def _map(state: State, agent: str) -> JsonObject:
@@ -191,7 +184,6 @@ def _nonzero_lines(lines: Iterable[Line]) -> dict[str, Json]:
 
 
 def _nonempty_parts(account: Account, names: Sequence[str]) -> dict[str, Json]:
-    """Return the parts of an account with these names that are not empty."""
     parts = account.to_json()
     return {name: parts[name] for name in names if parts[name]}
 

@@ -40,7 +40,6 @@ def spelled(said: Json, names: Iterable[Name]) -> Name | None:
 
 
 def _letters(said: str) -> str:
-    """Return the letters of a text, in lower case."""
     return "".join(filter(str.isalpha, said)).casefold()
 
 

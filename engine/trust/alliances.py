@@ -52,7 +52,6 @@ def allowed_words(state: State, findings: Findings, said: Json) -> dict[str, Wor
 
 
 def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | None:
-    """Return the code of the rejection of a word, or None if it is allowed."""
     if word is None:
         return "trust/alliance/bad-word"
     if unit not in state.opponents(agent):
@@ -66,7 +65,6 @@ def _refusal(state: State, agent: str, unit: str, word: Word | None) -> str | No
 
 
 def _has_proposed(state: State, one: str, other: str) -> bool:
-    """Return whether one agent proposed an alliance to another in the last round."""
     return any(
         (past.step, state.units_by_id[past.unit].team, past.target) == ("propose", one, other)
         for past in state.declared
@@ -128,7 +126,6 @@ def pacts_after(state: State, news: Collection[Declaration], living: Collection[
 
 
 def _pair(state: State, declared: Declaration) -> tuple[str, str]:
-    """Return the two agents of a declaration, sorted."""
     first, second = sorted((state.units_by_id[declared.unit].team, declared.target))
     return first, second
 

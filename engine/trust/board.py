@@ -148,7 +148,6 @@ def _alliances(before: State, after: State) -> Iterator[Line]:
 
 
 def _arrows(after: State, events: tuple[Event, ...]) -> Iterator[Arrow]:
-    """Yield what units did to one another."""
     missed = {event.agent for event in events if event.type == "miss"}
     for event in events:
         unit, target = event.agent, str(event.facts.get("target"))
@@ -176,7 +175,6 @@ def _arrows(after: State, events: tuple[Event, ...]) -> Iterator[Arrow]:
 
 
 def _bars(played: PlayedTurn[State, Intent], units: list[Unit]) -> Iterator[Bar]:
-    """Yield the sats of each unit and what it did."""
     before = played.before.units_by_id
     deeds = played.after.history[-1].deed_of if played.after.history else {}
     for unit in units:

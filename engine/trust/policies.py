@@ -322,16 +322,13 @@ def _payoff(sight: Sight, mine: str, theirs: str) -> int:
             return attacked - (DEFAULTS.do_nothing if costs else 0)
 
 
-def random(sight: Sight, rng: RngStream) -> Move:
+def random(sight: Sight, rng: RngStream, event: str = "") -> Move:
     """Choose an allowed action, except `send`, each with the same chance, and then a target or an amount.
+
+    The names of its draws begin with `event`.
 
     Source: docs/rules/trust.md#random.
     """
-    return _random_move(sight, rng, "")
-
-
-def _random_move(sight: Sight, rng: RngStream, event: str) -> Move:
-    """Return a random allowed action with its target or amount; the names of its draws begin with `event`."""
     options = ["block", "do_nothing", "beg"]
     options += ["high_five", "attack"] if sight.opponents else []
     options += ["replicate"] if sight.may_replicate else []
@@ -423,7 +420,6 @@ def _reflection(sight: Sight) -> JsonObject:
 
 
 def _summary(sight: Sight) -> str:
-    """Return one line on what happened last round."""
     if sight.last is None:
         return ""
     mine = sight.last["you"][0] if sight.last["you"] else "nothing yet"
@@ -518,7 +514,7 @@ def tremble(view: JsonObject, answer: JsonObject, rng: RngStream, share: float) 
     if not rng.happens(share, "tremble"):
         return answer
     other_fields = {name: value for name, value in answer.items() if name not in SPOILED}
-    return {**_random_move(Sight(view), rng, "tremble/"), **other_fields}
+    return {**random(Sight(view), rng, "tremble/"), **other_fields}
 
 
 DEFINITIONS: Mapping[str, Definition] = {

@@ -105,7 +105,6 @@ def apply_effects(play: Play, effects: Collection[Effect]) -> tuple[Unit, ...]:
 
 
 def _unit_after_round(play: Play, unit: Unit, change: int) -> Unit:
-    """Return a living unit as it is after the round."""
     did, turn = play.deeds[unit.id].did, play.state.turn
     ruling = play.rulings.get(unit.id)
     sats = unit.sats + change

@@ -253,7 +253,6 @@ def code_of(said: str) -> tuple[str, str] | None:
 
 
 def _ruling(request: Mapping[str, Any], grant: int, reason: str) -> Ruling:
-    """Return the ruling on one request."""
     return Ruling(request["amount"], grant, reason, request["reason"])
 
 

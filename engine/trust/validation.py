@@ -149,7 +149,6 @@ def _read_action(state: State, findings: Findings, answer: JsonObject) -> Order 
 
 
 def _read_order(answer: JsonObject) -> dict[str, Json]:
-    """Return what an answer says of its action."""
     return {name: answer[name] for name in SAID if name in answer}
 
 

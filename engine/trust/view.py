@@ -135,7 +135,6 @@ def round_as_seen(past: Round, agent: str) -> JsonObject:
 
 
 def _by_cause(past: Round, agent: str) -> JsonObject:
-    """Return the sats that a unit gained or lost in a round, by cause."""
     changes: dict[str, int] = {}
     for effect in past.effects:
         if effect.unit == agent:

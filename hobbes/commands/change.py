@@ -93,7 +93,6 @@ def fork(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
 
 
 def _parse_answers(answers: Iterable[str]) -> dict[str, str]:
-    """Return the text of each agent's answer from AGENT=TEXT or AGENT=@FILE."""
     texts: dict[str, str] = {}
     for argument in answers:
         agent, equals, text = argument.partition("=")
@@ -171,7 +170,7 @@ def improve(
             sys.exit(1)
 
 
-@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=CHANGE)
+@app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
 def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     world: options.WorldName,
     turn: AtTurn = 0,
@@ -198,11 +197,11 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         bool, typer.Option("--json", envvar="HOBBES_JSON", help="print one JSON document per line on stdout")
     ] = False,
 ) -> None:
-    """Print the prompt of a turn again whenever one of its files is saved, until you press Ctrl-C.
+    """Render the prompt of a turn again whenever one of its files is saved, until you press Ctrl-C.
 
-    Each time, the whole prompt is printed with the words that changed marked, then the lines that changed,
-    the approximate tokens, and what `prompts check` finds; with --probe, without the whole prompt. If the
-    prompt cannot be rendered, one line says why. The options are those of `prompts render`.
+    First, the whole prompt is printed, then after each save the lines that changed, with their words marked,
+    the approximate tokens, and what `prompts check` finds. If the prompt cannot be rendered, one line says
+    why. The options are those of `prompts render`.
 
     With --probe, recorded situations are asked about at once and again after each save, several times each.
     Each version of the prompt is a column beside the prompt of the game itself, and nothing is asked twice.
@@ -218,7 +217,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
     from hobbes.nodes.prompting import languages
     from hobbes.probe.versions import Session, Tried
     from hobbes.show.progress import watched_answers
-    from hobbes.show.prompt_edits import Edits, Probed, Terminal, saves, show_json
+    from hobbes.show.prompt_edits import Edits, Probed, saves, show, show_json
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
@@ -229,7 +228,7 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         asked, own = _probe_file(probe, prompts, model, lang), {}
         run, turn, agent, prompts = *asked.situation[0].place, asked.prompts[0]
     caps = Caps(max_calls, max_tokens, max_usd, max_seconds)
-    show = show_json if as_json else Terminal(has_table=probe is not None).show
+    show_news = show_json if as_json else show
     with options.open_home(home, writes=probe is not None) as store:
         question = find_question(
             store, world, turn, agent, run=run, variant=prompts, lang=lang, settings=values, **own
@@ -237,11 +236,11 @@ def watch(  # noqa: PLR0913, PLR0917  a parameter per option
         if question.lang not in languages(question.world.name, question.variant):
             question.load_prompts()  # raises UsageError: there is nothing to watch
         session = Session(store, asked, caps, watched_answers) if asked else None
-        edits = Edits(question, show, session.ask if session else None)
+        edits = Edits(question, show_news, session.ask if session else None)
         with suppress(KeyboardInterrupt):
             play_out(edits.follow(saves(question)))
         if session and (told := session.news()):
-            show(Probed(edits.last, Tried(told)))
+            show_news(Probed(edits.last, Tried(told)))
 
 
 def _probe_file(file: Path, prompts: str | None, model: str | None, lang: str | None) -> "ProbeFile":

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from hobbes.commands import options
 from hobbes.commands.groups import DATA
@@ -81,7 +82,7 @@ def migrate(home: options.Home = options.HOME, as_json: options.AsJson = False) 
         say(f"{counted(runs, 'run')} carried over to schema {SCHEMA_VERSION}; `{measure}` measures one anew")
 
 
-class StepCommand(options.NamesWorlds):
+class StepCommand(TyperCommand):
     """The command `step`; its help lists the events of every world, which are imported only for that."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types

@@ -67,12 +67,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
             "played again when you open them"
         ),
     ] = None,
-    amend: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHY", help="record why the plan was changed after the first game; play nothing"
-        ),
-    ] = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -111,9 +105,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
         for line in asked.origin.left_out if asked.origin else ():
             remark(f"left out: {line}")
         made = plan(store, file, asked, caps)
-        if amend is not None:
-            _amend(store, made, content, amend)
-            return
         play = _where(on)
         cells = missing(store, made)
         cost = estimate(store, cells)
@@ -147,7 +138,6 @@ def experiment(  # noqa: PLR0913, PLR0917  a parameter per option
 
 
 def _play(store: "Store", made: "Plan", content: dict[str, Any], ways: "Ways", play: "Play") -> None:
-    """Play what is missing of an experiment, and show the progress on stderr."""
     from hobbes.experiment.games import missing, play_experiment
     from hobbes.show.progress import show_experiment_progress
 
@@ -228,39 +218,16 @@ def ask_whether_to_play(cost: "Estimate") -> None:
     from hobbes.show.terminal import ERR, table
 
     ERR.print(table("", ("", ""), cost_rows(cost)))
-    try:
-        agreed = typer.confirm("Play it?", err=True)
-    except typer.Abort as error:
-        raise UsageError("this costs money, or an unknown sum; --yes plays it without asking") from error
-    if not agreed:
-        raise HobbesError("nothing was played")
+    options.agree("Play it?", "nothing was played")
 
 
 def _tell_plan(store: "Store", made: "Plan") -> None:
-    """Print what is not as planned."""
     from hobbes.experiment.frozen import frozen_plan
     from hobbes.show.terminal import say
 
     frozen = frozen_plan(store, made.file)
-    if frozen and frozen.changes and not frozen.amendments:
-        say(f"not as planned: {'; '.join(frozen.changes)}; --amend WHY records why")
-
-
-def _amend(store: "Store", made: "Plan", content: dict[str, Any], why: str) -> None:
-    """Record why the plan of an experiment was changed."""
-    from hobbes.experiment.frozen import amend, frozen_plan
-    from hobbes.show.terminal import say
-
-    name = made.file.name
-    frozen = frozen_plan(store, made.file)
-    if frozen is None:
-        raise UsageError(f"{name} has no plan yet: it is kept at the first game; leave out --amend")
-    if not frozen.changes:
-        raise UsageError(f"the file is as planned; change it before you amend the plan of {name}")
-    if not why.strip():
-        raise UsageError("--amend needs the reason for the change, in quotes")
-    amend(store, made, content, why)
-    say(f"{name}: amended; {'; '.join(frozen.changes)}")
+    if frozen and frozen.changes:
+        say(f"not as planned: {'; '.join(frozen.changes)}")
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
@@ -294,7 +261,7 @@ def experiments(home: options.Home = options.HOME, as_json: options.AsJson = Fal
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=CHANGE)
-def report(  # noqa: PLR0913, PLR0917  a parameter per option
+def report(
     experiment: Annotated[str, typer.Argument(help="the name of an experiment")],
     form: Annotated[
         ReportForm | None, typer.Option("--format", envvar="HOBBES_FORMAT", help="the format of the report")
@@ -303,9 +270,6 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
         Path | None,
         typer.Option("--to", "-o", help="the file to write, by default stdout"),
     ] = None,
-    without_tainted: Annotated[
-        bool, typer.Option("--without-tainted", help="leave tainted runs out of all figures")
-    ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -321,7 +285,7 @@ def report(  # noqa: PLR0913, PLR0917  a parameter per option
     if to is not None and form is None:
         raise UsageError("--to needs --format html or md")
     with options.open_home(home) as store:
-        found = reported(store, experiment, with_tainted=not without_tainted)
+        found = reported(store, experiment)
         for line in found.left_out:
             remark(f"hobbes: {line}")
         if as_json:
@@ -351,7 +315,6 @@ def _write_report(store: "Store", found: "Report", form: ReportForm | None, to: 
 
 
 def _write(text: str, to: Path | None) -> None:
-    """Write a report or a picture to a file, or a report to stdout."""
     if to is None:
         print(text)  # noqa: T201  rich would wrap it
         return

@@ -12,7 +12,7 @@ from hobbes.errors import HobbesError
 app = typer.Typer()
 
 
-@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=HELP)
+@app.command(context_settings=options.ENV, rich_help_panel=HELP)
 def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
     """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
 

@@ -34,8 +34,8 @@ def runs(
     The runs of experiments are left out unless --where or --sort is given. Settings are shown where they
     differ from the defaults. Facts are name, world, players, status, turns, seed, agents, prompts, lang,
     score (the highest of a run), ending (in words), failed (the share of calls), rejected and corrected
-    (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, tags of notes, stars and
-    notes (how many).
+    (parts of answers), experiment, arm, parent, tainted, seconds, started, digest, tags of notes, and notes
+    (how many).
 
     Example: hobbes runs --where world=mining --where immunity=0 --sort -score
     """
@@ -76,19 +76,9 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         ),
     ] = None,
     event: Annotated[
-        list[str] | None, typer.Option(help="choose decisions with an event of this type; may be repeated")
-    ] = None,
-    grep: Annotated[
         str | None,
         typer.Option(
-            help="choose decisions with this regular expression in what was thought, said or done; "
-            "`hobbes search` looks in answers and prompts, too"
-        ),
-    ] = None,
-    mark: Annotated[
-        str | None,
-        typer.Option(
-            help="choose decisions with this mark: a landmark, `failed call`, `rejection` or `correction`"
+            help="choose decisions with an event of this type, a `failed call`, `rejection` or `correction`"
         ),
     ] = None,
     raw: Annotated[
@@ -101,7 +91,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
 
     A run is told in a few sentences and then turn by turn, a turn agent by agent, and an agent's turn as a
     card: why, what it did, and what followed. A diary shows what one, several or all agents thought, said
-    and did. The options choose what a diary shows, that of all if no agent is named.
+    and did. `--event` chooses from a diary, that of all if no agent is named.
 
     Example: hobbes trace last 3 miner-01
     """
@@ -110,9 +100,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     from hobbes.store.policy_games import with_turns
 
     turn, agents = _turn_and_agents(words or [])
-    is_filtered = bool(event) or grep is not None or mark is not None
-    if turn is not None and is_filtered:
-        raise UsageError("--event, --grep and --mark choose from a diary; leave out the turn")
+    if turn is not None and event is not None:
+        raise UsageError("--event chooses from a diary; leave out the turn")
     if raw and (turn is None or not agents):
         raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
@@ -121,8 +110,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
             shown = trace_text.trace_card(store, stored, turn, *agents, raw=raw)
         elif turn is not None:
             shown = trace_text.trace_turn(store, stored, turn)
-        elif agents or is_filtered:
-            shown = trace_text.trace_diary(store, stored, agents, event or (), grep, mark)
+        elif agents or event is not None:
+            shown = trace_text.trace_diary(store, stored, agents, event)
         else:
             shown = trace_text.trace_run(store, stored)
         if as_json:
@@ -222,7 +211,6 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="add this tag; may be repeated")] = None,
     untag: Annotated[list[str] | None, typer.Option(help="take this tag away; may be repeated")] = None,
-    star: Annotated[bool | None, typer.Option("--star/--no-star", help="add a star, or take it away")] = None,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
 ) -> None:
@@ -244,9 +232,9 @@ def note(  # noqa: PLR0913, PLR0917  its arguments and options
     with options.open_home(home) as store:
         whole = None if turn == ALL else int(turn)
         place = annotations.place_of(store, run, whole, None if agent == ALL else agent, event)
-        change = annotations.Change(text, star, tag or (), untag or ())
+        change = annotations.Change(text, tag or (), untag or ())
         if change == annotations.Change():
-            raise UsageError("there is nothing to note: write a text, or give --tag or --star")
+            raise UsageError("there is nothing to note: write a text, or give --tag")
         written = annotations.change_note(store, place, change)
         if as_json:
             print_json(written.to_json())

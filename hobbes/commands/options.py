@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperArgument, TyperCommand
 
-from hobbes.errors import UsageError
+from hobbes.errors import HobbesError, UsageError
 from hobbes.files import check_path, key_and_value, read_json
 
 if TYPE_CHECKING:
@@ -82,26 +81,9 @@ RunName = Annotated[
     str,
     typer.Argument(help="a run's id, a unique prefix of it, its name, or `last`"),
 ]
-A_WORLD = "WORLDS"
-"""Stands in help texts for the names of the worlds, which `NamesWorlds` fills in."""
-
-
-class NamesWorlds(TyperCommand):
-    """A command whose help names the worlds. They are imported only where that help is shown."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer does not export the types
-        """Write the help."""
-        from hobbes.worlds import WORLDS
-
-        for param in self.params:
-            if isinstance(param, TyperArgument) and param.help:
-                param.help = param.help.replace(A_WORLD, ", ".join(WORLDS))
-        super().format_help(ctx, formatter)
-
-
-_WORLD = typer.Argument(help=A_WORLD)
-WorldName = Annotated[str, _WORLD]
-AnyWorldName = Annotated[str | None, _WORLD]
+A_WORLD = "a world; `hobbes worlds` lists them"
+WorldName = Annotated[str, typer.Argument(help=A_WORLD)]
+AnyWorldName = Annotated[str | None, typer.Argument(help=A_WORLD)]
 
 
 @contextmanager
@@ -160,7 +142,6 @@ def run_options(world: str, values: dict[str, Any], **asked: Any) -> "RunOptions
 
 
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -180,3 +161,13 @@ def turn_numbers(text: str) -> list[int]:
     if not numbers:
         raise UsageError(f"--turns {text!r}: write turns such as 3,7 or 3-5")
     return numbers
+
+
+def agree(question: str, otherwise: str) -> None:
+    """Ask whether to spend money. Raise HobbesError, with these words, if the answer is no."""
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort as error:
+        raise UsageError("this costs money, or an unknown sum; --yes goes on without a question") from error
+    if not agreed:
+        raise HobbesError(otherwise)

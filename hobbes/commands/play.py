@@ -43,7 +43,7 @@ TraceLangSmith = Annotated[
 ]
 
 
-@app.command(context_settings=options.ENV, cls=options.NamesWorlds, rich_help_panel=PLAY)
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[str, typer.Argument(help=f"{options.A_WORLD}, or a FILE.toml")],
     agents: options.Agents = None,

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from hobbes.commands import options
 from hobbes.commands.play import MaxCalls, MaxTokens, MaxUsd
-from hobbes.errors import HobbesError, UsageError
+from hobbes.errors import UsageError
 
 SUFFIX = ".toml"
 """How the name of a file of situations ends, and that of no run."""
@@ -162,7 +162,7 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
             expected = cost(store, planned, missing(planned, asker.kept))
             remark(plan_in_words(planned, expected))
             if expected.calls and expected.usd != 0 and not yes:
-                agree()
+                options.agree("Ask it?", "nothing was asked")
             try:
                 with watched_answers(asker.meter, len(planned.cells) * planned.times) as on_answer:
                     play_out(asker.ask_all(on_answer))
@@ -171,16 +171,6 @@ def ask(  # noqa: PLR0913, PLR0917  a parameter per option
                 sys.exit(130)
         if not show_probe(store, planned.name, as_json=as_json).has_decisions:
             sys.exit(1)
-
-
-def agree() -> None:
-    """Ask whether to spend the money. Raise HobbesError if the answer is no."""
-    try:
-        agreed = typer.confirm("Ask it?", err=True)
-    except typer.Abort as error:
-        raise UsageError("this costs money, or an unknown sum; --yes asks it without a question") from error
-    if not agreed:
-        raise HobbesError("nothing was asked")
 
 
 @app.command("add", context_settings=options.ENV)

@@ -27,7 +27,7 @@ Variant = Annotated[str, typer.Argument(help=options.VARIANT)]
 Lang = Annotated[str, typer.Option(help="en or zh")]
 
 
-@app.command("list", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("list", context_settings=options.ENV)
 def prompts_list(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
     """List the prompt variants of each world, or of one: languages, and how much their advice gives away.
 
@@ -61,7 +61,7 @@ def prompts_list(world: options.AnyWorldName = None, as_json: options.AsJson = F
     OUT.print(table("", ("world", "variant", "languages", "advice", "about"), rows))
 
 
-@app.command("show", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("show", context_settings=options.ENV)
 def prompts_show(
     world: options.WorldName, variant: Variant, lang: Lang = "en", as_json: options.AsJson = False
 ) -> None:
@@ -82,7 +82,7 @@ def prompts_show(
         OUT.print(card(f"{world} {variant} {lang}", [(part, plain(text)) for part, text in texts.items()]))
 
 
-@app.command("render", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("render", context_settings=options.ENV)
 def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     world: options.WorldName,
     turn: AtTurn = 0,
@@ -101,8 +101,8 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 ) -> None:
     """Print the exact prompt of a turn without sending it.
 
-    The prompt goes to stdout. Its approximate token counts, in all and by section, go to stderr, with the
-    share of the prompt that is the same for all agents and turns, which a provider can keep in its cache.
+    The prompt goes to stdout. Its approximate token counts go to stderr, with the share of the prompt that is
+    the same for all agents and turns, which a provider can keep in its cache.
 
     With --run, the earlier turns are those of the run. Without it, scripted policies play them: an agent's
     own policy if --model gives it one, or else the world's default policy. So if chat models are to play, the
@@ -117,7 +117,7 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
 
     from hobbes.nodes.journal import sent_only_view
     from hobbes.play.render import token_counts
-    from hobbes.show.terminal import ERR, percent, print_json, table
+    from hobbes.show.terminal import ERR, percent, print_json
 
     own = {"agents": agents, "seed": seed, "models": model}
     values = options.parse_settings(settings, rounds=rounds, observer=observer)
@@ -137,7 +137,6 @@ def prompts_render(  # noqa: PLR0913, PLR0917  a parameter per option
     for part, text in parts.items():
         ERR.print(Text(f"--- {part}, about {tokens[part]} tokens", style="dim"))
         print(text)  # noqa: T201  rich would wrap it
-    ERR.print(table("", ("text", "section", "tokens"), [list(one.values()) for one in tokens["sections"]]))
     kept = percent(tokens["cacheable"]) if tokens["cacheable"] else "nothing of it, since it is too short"
     shared = f"about {percent(tokens['shared'])} of the prompt is the same for all agents and turns"
     ERR.print(Text(f"{shared}; a provider can keep in its cache: {kept}"))
@@ -175,7 +174,7 @@ def find_question(  # noqa: PLR0913  what decides a question
     return question_in_run(store, stored, turn, agent, variant=variant, lang=lang)
 
 
-@app.command("diff", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("diff", context_settings=options.ENV)
 def prompts_diff(
     world: options.WorldName, one: Variant, other: Variant, lang: Lang = "en", as_json: options.AsJson = False
 ) -> None:
@@ -195,7 +194,7 @@ def prompts_diff(
         say("".join(diffs.values()) or "no differences")
 
 
-@app.command("check", context_settings=options.ENV, cls=options.NamesWorlds)
+@app.command("check", context_settings=options.ENV)
 def prompts_check(
     world: options.AnyWorldName = None,
     variant: Annotated[str | None, typer.Argument(help=options.VARIANT)] = None,

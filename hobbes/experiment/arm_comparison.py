@@ -75,7 +75,6 @@ class Sample:
 
 
 def _part(values: BySeed, seeds: Container[int]) -> dict[int, float]:
-    """Return the values of these seeds."""
     return {seed: value for seed, value in values.items() if seed in seeds}
 
 
@@ -190,7 +189,6 @@ def _correct(samples: Sequence[Sample], rules: Rules) -> list[Judged]:
 
 
 def _differences(samples: Sequence[Sample], rules: Rules) -> list[Difference]:
-    """Return the differences of samples."""
     margins = [rules.margins.get(one.measure) for one in samples]
     found = differences_of([[*one.pairs.values()] for one in samples], margins)
     return [

@@ -133,7 +133,6 @@ def arms_of_factors(factors: Factors, shared: Options, parameters: Parameters) -
 
 
 def _options(shared: Options, parameters: Parameters, values: Mapping[str, JsonValue]) -> dict[str, Any]:
-    """Return what an arm has different, from the values of its factors."""
     options: dict[str, Any] = {"model": shared.model}
     options |= {factor: value for factor, value in values.items() if factor in Options.model_fields}
     settings: dict[str, JsonValue] = {}

@@ -147,7 +147,6 @@ def _tasks(runs: Sequence[Run], ways: Ways) -> int:
 
 
 def _share(budget: Budget, tasks: int) -> Caps:
-    """Return what each of so many tasks may cost."""
     caps, spent = budget.caps, budget.spent
     return Caps(
         None if caps.calls is None else (caps.calls - spent.calls) // tasks,
@@ -157,7 +156,6 @@ def _share(budget: Budget, tasks: int) -> Caps:
 
 
 def _batch(store: Store, runs: Sequence[Run], ways: Ways, tasks: int) -> Batch:
-    """Return the batch of some runs."""
     with tempfile.TemporaryDirectory(dir=temporary()) as folder:
         with open_store(Path(folder)) as target:
             for one in dict.fromkeys(one for run in runs for one in _with_parents(store, run.id)):
@@ -179,7 +177,6 @@ def _with_parents(store: Store, run: str) -> Iterator[str]:
 
 @ray.remote(max_retries=2)  # from where the runs stood at first, if a process or a node dies
 def _play(hobbes: str, batch: Batch) -> Played:
-    """Play a batch on a node."""
     return play_batch(hobbes, f"node {socket.gethostname()}", batch)
 
 
@@ -203,7 +200,6 @@ def play_batch(hobbes: str, node: str, batch: Batch) -> Played:
 
 
 def _play_all(home: Path, batch: Batch, budget: Budget) -> None:
-    """Play the runs of a batch in its home."""
     ways, capped = batch.ways, batch.ways.caps != NO_CAPS
     with open_store(home) as store:
         runs = [store.runs.find(run) for run in batch.runs]

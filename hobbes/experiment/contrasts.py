@@ -20,12 +20,11 @@ def weights(file: ExperimentFile, one: Hypothesis) -> dict[str, float]:
     if one.test == "trend":
         return _trend(file, str(one.factor))
     if one.test == "baseline":
-        return {str(one.arm): 1.0, one.against or file.baseline: -(one.share or 1.0)}
+        return {str(one.arm): 1.0, one.against or file.baseline: -1.0}
     return {str(one.arm): 1.0}
 
 
 def _trend(file: ExperimentFile, factor: str) -> dict[str, float]:
-    """Return the weights of a trend over a factor."""
     if file.factors is None:
         return {}
     levels = (levels[factor] for levels in file.factors.combinations())

@@ -25,10 +25,6 @@ WORDING = "~"
 """What stands between the name of an arm and that of one of its wordings, such as `plain~short`."""
 
 
-REMOVED = {"answers", "models", "temperature", "top_p", "reasoning_effort", "response_format", "after_end"}
-"""Keys that experiment files had before 0.3."""
-
-
 class Compare(Table):
     """What is compared: each arm with the baseline, by these measures."""
 
@@ -53,8 +49,6 @@ class Hypothesis(Table):
     first, the measure itself with 0, or all arms by the values of a factor."""
     against: str | None = None
     """The arm that this one is compared with; by default the baseline."""
-    share: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """With which share of the measure of that arm this one is compared; by default with all of it."""
     factors: list[str] | None = Field(None, min_length=1, max_length=1)
     """The factor of a trend."""
 
@@ -262,14 +256,11 @@ def _check_wordings(file: ExperimentFile) -> None:
 
 
 def _check_hypotheses(file: ExperimentFile) -> None:
-    """Raise ValueError, in one line, for a hypothesis about arms or factors that it cannot be about."""
     for number, one in enumerate(file.hypotheses, start=1):
         place = f"[[hypothesis]] {number}"
         for key, arm, arms in (("arm", one.arm, file.arms), ("against", one.against, file.all_arms)):
             if arm is not None and arm not in arms:
                 raise ValueError(f"{place} {key}: there is no arm {arm!r}; arms: {', '.join(arms)}")
-        if one.share is not None and one.test != "baseline":
-            raise ValueError(f"{place} share: the test {one.test} compares no arms; leave it out")
         if one.test == "trend":
             _check_trend(file, one, place)
             continue
@@ -285,7 +276,6 @@ def _check_hypotheses(file: ExperimentFile) -> None:
 
 
 def _check_trend(file: ExperimentFile, one: Hypothesis, place: str) -> None:
-    """Raise ValueError for a trend over a factor that is not there."""
     known = list(file.factors.model_extra or ()) if file.factors else []
     if one.arm or one.against:
         raise ValueError(f"{place} arm: a trend is about all arms; leave out arm and against")
@@ -333,8 +323,7 @@ def _in_words(kind: str, message: str, place: tuple[int | str, ...]) -> str:
         }
         fields = of_table.get(names[0], ExperimentFile).model_fields
         keys = sorted(field.alias or name for name, field in fields.items() if name not in FOUND)
-        unknown = f"0.3 removed the key {key!r}" if names[-1] in REMOVED else f"unknown key {key!r}"
-        message, key = f"{unknown}; the keys are {', '.join(keys)}", ""
+        message, key = f"unknown key {key!r}; the keys are {', '.join(keys)}", ""
     elif kind == "missing":
         message = "is missing"
     elif kind in {"dict_type", "model_type"}:

@@ -46,7 +46,6 @@ def _seeds(given: object) -> tuple[int, ...]:
 
 
 def _text(given: object) -> object:
-    """Refuse an empty text."""
     if given == "":
         raise ValueError("is empty; give it a value, or leave it out")
     return given

@@ -148,5 +148,4 @@ def names_of(specs: set[str]) -> dict[str, str]:
 
 
 def _means(samples: Mapping[Any, Sequence[float]]) -> dict[Any, Mean]:
-    """Return the mean of each sample by its key."""
     return dict(zip(samples, means_of([*samples.values()]), strict=True))

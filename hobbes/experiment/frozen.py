@@ -10,37 +10,21 @@ from typing import Any
 
 from hobbes.experiment.experiment_file import ExperimentFile, parse
 from hobbes.experiment.plan import Plan
-from hobbes.store.experiment_tables import (
-    KeptPlan,
-    cells_of,
-    damaged_plan,
-    keep_experiment,
-    keep_plan,
-    plans_of,
-)
+from hobbes.store.experiment_tables import KeptPlan, cells_of, damaged_plan, keep_plan, kept_plan
 from hobbes.store.home import Store
-
-
-def plan_to_keep(made: Plan, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan as plain JSON."""
-    of_arms = {cell.arm: cell.new for cell in made.cells}
-    return {
-        "file": content,
-        "prompts": {arm: new.prompts.hash for arm, new in of_arms.items()},
-        "models": {arm: sorted({*new.models.values()}) for arm, new in of_arms.items()},
-    }
 
 
 def freeze(store: Store, made: Plan, content: Mapping[str, Any]) -> None:
     """Keep the plan of an experiment, unless a game of it has begun."""
-    if not cells_of(store, made.file.name):
-        keep_plan(store, made.file.name, plan_to_keep(made, content))
-
-
-def amend(store: Store, made: Plan, content: Mapping[str, Any], why: str) -> None:
-    """Keep a changed plan of an experiment whose games have begun, with the reason for the change."""
-    keep_plan(store, made.file.name, plan_to_keep(made, content), why)
-    keep_experiment(store, made.file.name, made.world.name, content)
+    if cells_of(store, made.file.name):
+        return
+    of_arms = {cell.arm: cell.new for cell in made.cells}
+    plan = {
+        "file": content,
+        "prompts": {arm: new.prompts.hash for arm, new in of_arms.items()},
+        "models": {arm: sorted({*new.models.values()}) for arm, new in of_arms.items()},
+    }
+    keep_plan(store, made.file.name, plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +34,6 @@ class FrozenPlan:
     kept: KeptPlan
     file: ExperimentFile
     """The file as it was then."""
-    amendments: tuple[KeptPlan, ...]
     changes: tuple[str, ...]
     """What differs from it today, in words."""
 
@@ -69,9 +52,6 @@ class FrozenPlan:
             "prompts": self.kept.plan["prompts"],
             "models": self.kept.plan["models"],
             "changes": self.changes,
-            "amendments": [
-                {"amended": one.kept, "why": one.why, "hash": one.hash} for one in self.amendments
-            ],
         }
 
 
@@ -80,15 +60,14 @@ def frozen_plan(store: Store, file: ExperimentFile) -> FrozenPlan | None:
 
     Raise DamagedError if it was changed since.
     """
-    kept = [*plans_of(store, file.name)]
-    first = max((place for place, one in enumerate(kept) if one.why is None), default=None)
-    if first is None:
+    kept = kept_plan(store, file.name)
+    if kept is None:
         return None
     try:
-        planned = parse(kept[first].plan["file"])
+        planned = parse(kept.plan["file"])
     except ValueError as error:
         raise damaged_plan(file.name, f"the column plans.plan cannot be read: {error}") from error
-    return FrozenPlan(kept[first], planned, tuple(kept[first + 1 :]), tuple(_changes(planned, file)))
+    return FrozenPlan(kept, planned, tuple(_changes(planned, file)))
 
 
 PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
@@ -104,7 +83,6 @@ PARTS: Mapping[str, Callable[[ExperimentFile], object]] = {
 
 
 def _changes(planned: ExperimentFile, file: ExperimentFile) -> Iterator[str]:
-    """Yield what differs from a plan."""
     for number, one in enumerate(planned.hypotheses, start=1):
         if one not in file.hypotheses:
             yield f"hypothesis {number} was changed or removed: {one.text}"

@@ -166,7 +166,6 @@ def runs_of(store: Store, cells: Sequence[Cell]) -> Iterator[Run]:
 
 
 def _begin(store: Store, cell: Cell) -> Run:
-    """Write the run of a cell to the store, ready to be played."""
     if fork := cell.fork:
         return write_fork(store, cell.new, cell.name, fork.parent, fork.turn)
     return write(store, cell.new, cell.name)

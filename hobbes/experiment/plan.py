@@ -71,7 +71,6 @@ def plan(store: Store, path: Path, file: ExperimentFile, caps: Caps = NO_CAPS) -
 
 
 def _plan(store: Store, file: ExperimentFile, caps: Caps) -> Plan:
-    """Return the plan of an experiment. Raise ValueError if something is wrong with the file."""
     if file.origin:
         cells = _forks(store, file, caps)
     else:
@@ -110,7 +109,6 @@ def models_at(models: Mapping[str, str], place: int) -> dict[str, str]:
 
 
 def _names(file: ExperimentFile) -> list[str]:
-    """Return the names of the arms with their wordings, without the null arm."""
     return [name for arm in file.arms for name in file.wordings(arm)]
 
 
@@ -145,7 +143,6 @@ def _with_own_draws(name: str, models: Mapping[str, str]) -> dict[str, str]:
 
 
 def _arm(store: Store, file: ExperimentFile, name: str, caps: Caps) -> Beginning:
-    """Return what the runs of an arm start with. Raise ValueError if something is wrong with it."""
     try:
         new = beginning_of_run(store, _options(file, name), caps)
     except UsageError as error:
@@ -161,7 +158,6 @@ def _fork(
     at: tuple[Run, int],
     caps: Caps,
 ) -> Planned:
-    """Return what the fork of a run at a turn starts with. Raise ValueError if something is wrong with it."""
     (parent, turn), arm = at, file.options(name)
     options = ForkOptions(turn, arm.model, arm.prompts, arm.lang, {**arm.settings})
     try:
@@ -173,7 +169,6 @@ def _fork(
 
 
 def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> None:
-    """Raise ValueError for a run that asks a person."""
     if observer_asked(new.world, new.setting) == PlayerKind.HUMAN:
         raise ValueError(
             f"{file.place(name)} set.observer: an experiment cannot ask a person; name another one"
@@ -185,7 +180,6 @@ def _check_nobody_is_asked(file: ExperimentFile, name: str, new: Beginning) -> N
 
 
 def _options(file: ExperimentFile, name: str) -> RunOptions:
-    """Return the options of an arm's first run."""
     arm = file.options(name)
     lang = arm.lang or "en"
     return RunOptions(file.world, arm.agents, file.seeds[0], arm.model, arm.prompts, lang, {**arm.settings})
@@ -211,7 +205,6 @@ def _check_one_at_a_time(file: ExperimentFile, arms: Mapping[str, Beginning]) ->
 
 
 def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
-    """Raise ValueError for a measure that the world does not have."""
     world, formulas = arms[0].world, arms[0].world.measures.formulas
     agents = set.intersection(*(set(arm.setting.agents) for arm in arms))
     asked = [("[compare] measures", measure) for measure in file.compare.measures or ()]
@@ -228,7 +221,6 @@ def _check_measures(file: ExperimentFile, arms: Sequence[Beginning]) -> None:
 
 
 def _beginning_at(new: Beginning, seed: int, place: int) -> Beginning:
-    """Return what a run of an arm with a seed starts with."""
     return replace(new, setting=replace(new.setting, seed=seed), models=models_at(new.models, place))
 
 
@@ -271,7 +263,6 @@ PARTS: Mapping[str, Callable[[Beginning | Run], object]] = {
 
 
 def _differences(cell: Cell, run: Run) -> Iterator[str]:
-    """Yield the words for what a run did not start with."""
     yield from (words for words, part in PARTS.items() if part(cell.new) != part(run))
     if (run.parent, run.forked_at) != ((cell.fork.parent.id, cell.fork.turn) if cell.fork else (None, 0)):
         yield "[from]"

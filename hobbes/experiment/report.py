@@ -54,8 +54,6 @@ class Report:
     baseline: str
     planned: int
     """The number of cells."""
-    with_tainted: bool
-    """Whether the figures rest on tainted runs as well."""
     plan: FrozenPlan | None
     rules: Rules
     measures: tuple[str, ...]
@@ -125,7 +123,7 @@ class Report:
         return found
 
 
-def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Report:
+def report(store: Store, experiment: str) -> Report:
     """Return the report of the cells of an experiment that have been played.
 
     Raise MissingError if there is no such experiment, DamagedError if its file or its plan is damaged,
@@ -142,28 +140,26 @@ def report(store: Store, experiment: str, *, with_tainted: bool = True) -> Repor
     left_out: list[str] = []
     played = [cell for cell in cells_of(store, experiment).values() if cell.finished]
     known = {(one.cell.arm, one.cell.seed): one for one in figures_of(store, played, left_out, with_turns)}
-    counted = {place: one for place, one in known.items() if with_tainted or not one.cell.tainted}
-    values, used = (_values(world, games) for games in (known, counted))
+    values = _values(world, known)
     cells = tuple(known[key].cell for key in planned if key in known)
-    games = {name: list(_independent(file, name, counted)) for name in names}
+    games = {name: list(_independent(file, name, known)) for name in names}
     rules = rules_of(file, known)
     return Report(
         experiment,
         file.world,
         file.baseline,
         len(planned),
-        with_tainted,
         plan,
         rules,
         measures,
-        _arms(cells, used, file),
-        tuple(_differences(used, file, plan, rules)),
+        _arms(cells, values, file),
+        tuple(_differences(values, file, plan, rules)),
         cells,
         values,
         {name: file.wordings(name)[0] for name in names},
         tuple(_of_one_wording(file)),
-        tuple(_hypotheses(used, file, plan, {(one.arm, one.seed) for one in played}, known)),
-        tuple(failing(file, counted)),
+        tuple(_hypotheses(values, file, plan, {(one.arm, one.seed) for one in played}, known)),
+        tuple(failing(file, known)),
         _rankings(file, games),
         findings(world, games),
         file.origin,
@@ -269,11 +265,10 @@ def _values(world: AnyWorld, games: Mapping[tuple[str, int], Figures]) -> Values
     return found
 
 
-def _arms(cells: Sequence[BegunCell], used: Values, file: ExperimentFile) -> dict[str, Arm]:
-    """Return the figures of each arm. Its runs are counted whether the figures rest on them or not."""
+def _arms(cells: Sequence[BegunCell], values: Values, file: ExperimentFile) -> dict[str, Arm]:
     measures = measures_of(file)
     samples = {
-        (name, measure): [*weighted_sum(used, file, measure, {name: 1.0}).pairs.values()]
+        (name, measure): [*weighted_sum(values, file, measure, {name: 1.0}).pairs.values()]
         for name in file.all_arms
         for measure in measures
     }
@@ -287,7 +282,7 @@ def _arms(cells: Sequence[BegunCell], used: Values, file: ExperimentFile) -> dic
 
 
 def _differences(
-    used: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules
+    values: Values, file: ExperimentFile, plan: FrozenPlan | None, rules: Rules
 ) -> Iterator[Compared]:
     """Yield the tested differences from the baseline. Holm's correction is over all arms and measures.
 
@@ -296,7 +291,7 @@ def _differences(
     arms = [arm for arm in file.arms if arm != file.baseline]
     for names in (arms, [NULL] if file.compare.null else []):
         places = [(arm, measure) for arm in names for measure in measures_of(file)]
-        samples = [weighted_sum(used, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
+        samples = [weighted_sum(values, file, m, {arm: 1.0, file.baseline: -1.0}) for arm, m in places]
         for (arm, measure), one in zip(places, judge(samples, rules), strict=True):
             yield Compared(arm, measure, one, exploratory=not _is_planned(file, plan, arm, measure))
 
@@ -324,7 +319,7 @@ def _is_planned(file: ExperimentFile, plan: FrozenPlan | None, arm: str, measure
 
 
 def _hypotheses(
-    used: Values,
+    values: Values,
     file: ExperimentFile,
     plan: FrozenPlan | None,
     begun: set[tuple[str, int]],
@@ -346,8 +341,8 @@ def _hypotheses(
         }
         complete = needed <= begun
         asked = planned.hypotheses
-        tested = judge([of_hypothesis(used, planned, one) for one in asked], rules)
+        tested = judge([of_hypothesis(values, planned, one) for one in asked], rules)
         yield from (Tested(one, of, False, complete) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003
     asked = [one for one in file.hypotheses if planned is None or one not in planned.hypotheses]
-    tested = judge([of_hypothesis(used, file, one) for one in asked], rules_of(file, known))
+    tested = judge([of_hypothesis(values, file, one) for one in asked], rules_of(file, known))
     yield from (Tested(one, of, True, False) for one, of in zip(asked, tested, strict=True))  # noqa: FBT003

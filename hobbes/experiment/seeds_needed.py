@@ -63,7 +63,6 @@ def planned_comparisons(store: Store, file: ExperimentFile) -> Iterator[Planned]
 
 
 def _samples(file: ExperimentFile, values: Values) -> Iterator[tuple[str, Sample]]:
-    """Yield what is compared, each with what it is about."""
     for one in file.hypotheses:
         yield one.text, of_hypothesis(values, file, one)
     for arm in () if file.hypotheses else file.arms:

@@ -29,9 +29,8 @@ def cautions(report: Report) -> Iterator[str]:
         )
     for name, figures in report.arms.items():
         if figures.tainted:
-            rest = "include" if report.with_tainted else "leave out"
             tainted = tainted_of(figures.tainted, figures.runs)
-            yield f"{name}: {tainted}, because too many calls failed. The figures {rest} tainted runs."
+            yield f"{name}: {tainted}, because too many calls failed. The figures include tainted runs."
     for one in report.differences:
         if one.arm == NULL and one.judged.differs:
             yield (
@@ -78,7 +77,6 @@ def _verdict(report: Report, one: Compared | Tested) -> str:
 
 
 def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
-    """Yield what has to be known beside a verdict."""
     judged, verdict = one.judged, one.verdict()
     if isinstance(one, Tested) and not one.exploratory:
         if report.extended:
@@ -105,9 +103,8 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
 def compares(report: Report, one: Tested) -> str:
     """Return in words what a hypothesis compares."""
     asked = one.hypothesis
-    share = "" if asked.share is None else f"{asked.share:g} of "
     return {
-        "baseline": f"{asked.arm} minus {share}{asked.against or report.baseline}",
+        "baseline": f"{asked.arm} minus {asked.against or report.baseline}",
         "halves": f"{asked.arm}, second half of a run minus the first",
         "zero": f"{asked.arm}, compared with 0",
         "trend": f"trend over {asked.factor}, from its smallest to its largest value on the line that fits "

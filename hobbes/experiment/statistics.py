@@ -157,7 +157,6 @@ def _interval(table: "Table") -> "tuple[list[float], list[float]]":
 
 
 def _differ(table: "Table") -> "np.ndarray[Any, np.dtype[np.bool]]":
-    """Return whether the values of each sample differ."""
     import numpy as np  # noqa: PLC0415
 
     return np.asarray(np.ptp(table, axis=1) > _tie(table))

@@ -120,7 +120,6 @@ def plan_of_fork(store: Store, parent: Run, options: ForkOptions, caps: Caps) ->
 
 
 def _check_turn(store: Store, parent: Run, turn: int) -> None:
-    """Raise UsageError for a turn at which a run cannot be forked."""
     last = parent.turns - (parent.status == "finished")
     if not 0 <= turn <= parent.turns:
         turns = f"turns 0 to {last}" if last else "turn 0 only"

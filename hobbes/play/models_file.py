@@ -60,7 +60,6 @@ def read_models(home: Path) -> dict[str, ModelSettings]:
 
 
 def _settings(path: Path, name: str, table: object) -> ModelSettings:
-    """Return the settings of one table; raise UsageError if they are wrong."""
     if name in RESERVED:
         raise UsageError(
             f"{path}: the name {name} is reserved; reserved names: {', '.join(RESERVED)}; choose another name"
@@ -90,7 +89,6 @@ def _full_name(name: str, table: object) -> str:
 
 
 def _in_words(error: "ErrorDetails") -> str:
-    """Return which field is wrong, and what is allowed."""
     if not error["loc"]:
         own = error["type"] == "value_error"
         return error["msg"].removeprefix("Value error, ") if own else "must be a table, as in docs/models.md"

@@ -19,19 +19,15 @@ from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompt_templates import PromptError, expressions, one_line_json, placeholders
 from hobbes.nodes.prompting import (
     PromptSet,
-    above_folder,
     default_setting,
     filled_system_text,
     first_view,
     fixed_values,
-    folder_of,
     languages,
     load_prompts,
     name_of,
-    rules_of,
     template_files,
     template_text,
-    text_if_any,
     turn_text,
     values_to_try,
     variants,
@@ -52,10 +48,11 @@ _NO_NUMBERS = re.compile(r"(?i)`[^`]*`|^\d+[.)]\s|high[ _-]five|百分之|十分
 _BUILT_IN = frozenset({"zero", "two", "three", "half", "halves", "twice", "零", "两", "二", "三", "半"})
 _VALUES = {"ten": "10", "十": "10"}
 
-# What `lines_of` takes apart: marks of any name, other comments, tags, placeholders and JSON.
-_MARK = re.compile(r"\{# rule:(?P<name>.*?)#\}")
+# What `lines_of` takes apart: marks, other comments, tags, placeholders and JSON.
+_MARK = re.compile(r"\{# rule:.*?#\}")
 _COMMENT = re.compile(r"\{#(?! rule:).*?#\}", re.DOTALL)
-_TAG = re.compile(r"\{%-?\s*(?P<word>\w+).*?%\}")
+_TAG = re.compile(r"\{%.*?%\}")
+_BRANCH = re.compile(r"\{%-?\s*el(?:if|se)\b")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}")
 _JSON = re.compile(r'\{".*\}|\[[\d\s,\[\]]*\]')
 
@@ -97,10 +94,10 @@ def prompt_warnings(world: AnyWorld, variant: str, lang: str) -> Iterator[str]:
     if lang not in _NUMBER_WORDS:
         return
     numbers = re.compile(f"{_DIGITS}|{_NUMBER_WORDS[lang]}", re.ASCII | re.IGNORECASE)
-    fixed, known = _BUILT_IN | _fixed_numbers(world), rules_known(world)
+    fixed = _BUILT_IN | _fixed_numbers(world)
     for file in template_files(world, variant, lang):
         source = template_text(file)
-        lines = [*lines_of(source, known), *_literals(source)]
+        lines = [*lines_of(source), *_literals(source)]
         for line, text, marked in sorted(lines, key=itemgetter(0)):
             for number in numbers.findall(_NO_NUMBERS.sub("", normalize("NFKC", text))):
                 plain = number.lower().replace(",", "")
@@ -132,42 +129,25 @@ def _fixed_numbers(world: AnyWorld) -> frozenset[str]:
     return frozenset(number.replace(",", "") for text in texts for number in re.findall(_DIGITS, text))
 
 
-def rules_known(world: AnyWorld) -> frozenset[str]:
-    """Return the rules that the prompts of this checkout mark; a test plays each of them."""
-    folders = {folder_of(world.name, variant) for variant in variants(world)}
-    folders |= {above_folder(folder) for folder in folders}
-    texts = (text_if_any(file) for at in folders for file in at.glob("*.md"))
-    return frozenset(name for text in texts for name in rules_of(text))
+def lines_of(source: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield each line that has text: its number, its text, and whether a mark covers it.
 
-
-def lines_of(source: str, known: Collection[str]) -> Iterator[tuple[int, str, bool]]:
-    """Yield each line that has text: its number, its text, and whether a known mark covers it.
-
-    A mark covers the next line or list item; if conditions follow it, one in each branch. Placeholders, tags
-    and JSON are cut out of the text.
+    A mark covers the next lines or list item, in each branch of a condition, up to an empty line.
+    Placeholders, tags and JSON are cut out of the text.
     """
     source = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), source)
     marked = begun = False
-    before: list[bool] = []  # whether a mark stands before each condition that is open
     for number, line in enumerate(source.splitlines(), 1):
-        if found := _MARK.search(line):
-            marked, begun = found["name"].strip() in known, False
-        line_of_text = _MARK.sub("", line)
-        if text := _TAG.sub("", line_of_text).strip():
+        if _MARK.search(line):
+            marked, begun = True, False
+        if text := _TAG.sub("", _MARK.sub("", line)).strip():
             marked = marked and not (begun and text.startswith(("- ", "* ", "#")))
             begun = True
             yield number, _JSON.sub("", _PLACEHOLDER.sub("…", text)), marked
-            continue
-        marked = marked and bool(line)
-        for tag in _TAG.finditer(line_of_text):
-            match tag["word"]:
-                case "if" | "for":
-                    before.append(marked and not begun)
-                case "elif" | "else":
-                    marked, begun = bool(before) and before[-1], False
-                case "endif" | "endfor":
-                    before = before[:-1]  # it is empty if the condition began inside a line of text
-                    marked = False
+        elif _BRANCH.search(line):
+            begun = False
+        else:
+            marked = marked and bool(line)
 
 
 @lru_cache(maxsize=64)

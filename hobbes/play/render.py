@@ -1,9 +1,7 @@
 """The question to an agent or observer in a turn, and its prompt: `hobbes prompts render`, `hobbes watch`."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hobbes.engine import turn as turns
@@ -21,8 +19,6 @@ from hobbes.store.history import intents_of, memories_before, state_before, stor
 from hobbes.store.home import Store
 from hobbes.store.policy_games import pure_turns
 from hobbes.store.recorded_run import Run
-
-_HEADING = re.compile(r"^#+ (?P<title>.+)$", re.MULTILINE)
 
 MIN_CACHED_TOKENS = 1024
 """The fewest tokens at the beginning of a prompt that OpenAI and most other providers keep in a cache.
@@ -140,49 +136,21 @@ def question_in_new_run(
 
 
 def token_counts(prompt: Prompt, fixed_words: str) -> dict[str, Any]:
-    """Return the approximate tokens of a prompt: of both texts, and of each section.
+    """Return the approximate tokens of a prompt.
 
-    `fixed_words` is the beginning of the turn text that is the same for all agents and turns
-    (`PromptQuestion.fixed_words`). `shared` is the share of the prompt, from 0 to 1, that is the same for all
-    agents and turns: all sections but the last, the view. `cacheable` is the share that a provider can keep
-    in its cache: the same, or 0 if that is too short for a cache.
+    `shared` is the share of the prompt, from 0 to 1, that is the same for all agents and turns: the system
+    text and `fixed_words`, the beginning of the turn text (`PromptQuestion.fixed_words`). `cacheable` is the
+    share that a provider can keep in its cache: the same, or 0 if that is too short for a cache.
     """
     per_message = prompting.approximate_tokens("")
-    sections: list[dict[str, Any]] = [
-        {"text": text, "section": title, "tokens": prompting.approximate_tokens(section) - per_message}
-        for text, title, section in sections_of(prompt.system, prompt.turn, fixed_words)
-    ]
-    total = sum(section["tokens"] for section in sections)
-    shared = total - sections[-1]["tokens"]
-    return {
-        "system": prompting.approximate_tokens(prompt.system),
-        "turn": prompting.approximate_tokens(prompt.turn),
-        "sections": sections,
-        "shared": shared / total,
-        "cacheable": cacheable(shared) / total,
-    }
+    system, turn, words = map(prompting.approximate_tokens, (*prompt, fixed_words))
+    total, shared = system + turn - 2 * per_message, system + words - 2 * per_message
+    return {"system": system, "turn": turn, "shared": shared / total, "cacheable": cacheable(shared) / total}
 
 
 def cacheable(tokens: int) -> int:
     """Return how many tokens of a text that begins every prompt a provider can read from its cache."""
     return tokens if tokens >= MIN_CACHED_TOKENS else 0
-
-
-def sections_of(system: str, turn: str, words: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the sections of a prompt: `system` or `turn`, title, text.
-
-    Headings begin the sections of the system text; what stands before the first one is the `beginning`. The
-    turn text consists of its first `words`, which are the same for all agents and turns (`fixed_words`), and
-    of the `view` with all that follows.
-    """
-    starts = [0, *(found.start() for found in _HEADING.finditer(system)), len(system)]
-    for start, end in pairwise(starts):
-        if text := system[start:end]:
-            title = _HEADING.match(text)
-            yield "system", title["title"] if title else "beginning", text
-    if words:
-        yield "turn", "words", words
-    yield "turn", "view", turn.removeprefix(words)
 
 
 def prompts_for(
@@ -207,7 +175,6 @@ def _question(  # noqa: PLR0913  what decides a question
     players: Mapping[str, str],
     models: Models,
 ) -> PromptQuestion:
-    """Return a question. Raise UsageError if this agent or observer is not asked in the turn."""
     state = start.state
     if agent == OBSERVER:
         view = _requests(world, state, intents)

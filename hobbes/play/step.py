@@ -66,7 +66,6 @@ def step_lines(world: AnyWorld, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _request(line: str) -> dict[str, Any]:
-    """Return the request in a line; raise ValueError if it is not one."""
     try:
         line.encode()
     except UnicodeEncodeError as error:

@@ -5,7 +5,7 @@ metadata say that they are no part of the run.
 """
 
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from hobbes.engine.turn import TurnRecord
 from hobbes.errors import HobbesError
 from hobbes.graphs.ring import LAST, Node, build, ring
 from hobbes.graphs.run import WHAT_IF, damage_as_database_error, keep_history, open_checkpoints
-from hobbes.nodes.journal import MemoryJournal
+from hobbes.nodes.journal import Journal, MemoryJournal
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.turn_state import TurnState, between_turns
 from hobbes.play.playthrough import CHECKPOINTS, meter_of, next_state, states_of
@@ -37,12 +37,17 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
     If the run has no checkpoints, they are written first, from the run database. Raise HobbesError if they
     cannot be read.
     """
-    stretches = Stretches(store, run)
+    meter, past = meter_of(store, run), partial(past_turns, store, run.id)
+
+    def players(run_at_turn: Run) -> RunPlayers:
+        prompts, models = run_at_turn.prompts, run_at_turn.model_settings
+        return RunPlayers(run.world, run_at_turn.setting, prompts, meter, models=models, past=past)
+
+    stretches = Stretches(run, players)
     attempts = lru_cache(maxsize=1)(partial(store.calls.attempts, run.id))
 
     journal = MemoryJournal(lambda: run.id, lambda turn, agent: run.kept_calls(attempts(turn).get(agent, ())))
-    nodes = ring(run.world, stretches.players, journal)
-    nodes[LAST] = _forking(run, nodes[LAST])
+    nodes = nodes_of(run, stretches, journal)
     config: RunnableConfig = {"configurable": {"thread_id": run.id}}
     path = store.home / CHECKPOINTS
     async with AsyncExitStack() as opened:
@@ -63,7 +68,6 @@ async def run_graph(store: Store, run: Run) -> AsyncIterator[tuple[RunGraph, Run
 
 @contextmanager
 def _saying_what_to_do(path: Path) -> Iterator[None]:
-    """Raise HobbesError for checkpoints that cannot be read."""
     try:
         yield
     except DAMAGE as error:
@@ -72,27 +76,13 @@ def _saying_what_to_do(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _forking(run: Run, log: Node) -> Node:
-    """Return the last node of a turn. After the turns of its parent, a fork goes on in its own way."""
-    forks = {one.until for one in run.earlier}
-
-    async def node(state: TurnState) -> TurnState:
-        after = await log(state)
-        if after["turn"] not in forks:
-            return after
-        record = TurnRecord.from_json(state["resolved"]["record"])
-        return between_turns(next_state(run, state["turn"], record, after["digest"]))
-
-    return node
-
-
 class Stretches:
     """The players of a run. A fork may have others before the turn of the fork."""
 
-    def __init__(self, store: Store, run: Run) -> None:
+    def __init__(self, run: Run, make: Callable[[Run], RunPlayers]) -> None:
+        """`make` returns the players of the run with the setting, players and prompts of a turn."""
         self._run = run
-        self._meter = meter_of(store, run)
-        self._past = partial(past_turns, store, run.id)
+        self._make = make
         self._opened: dict[int, RunPlayers] = {}
 
     @asynccontextmanager
@@ -100,18 +90,25 @@ class Stretches:
         """Yield the players of a turn."""
         first = next((one.until for one in self._run.earlier if state["turn"] < one.until), 0)
         if first not in self._opened:
-            run_at_turn = self._run.at(state["turn"])
-            self._opened[first] = RunPlayers(
-                run_at_turn.world,
-                run_at_turn.setting,
-                run_at_turn.prompts,
-                self._meter,
-                models=run_at_turn.model_settings,
-                past=self._past,
-            )
+            self._opened[first] = self._make(self._run.at(state["turn"]))
         yield self._opened[first]
 
     async def close(self) -> None:
         """Close the connections."""
         for players in self._opened.values():
             await players.close()
+
+
+def nodes_of(run: Run, stretches: Stretches, journal: Journal) -> dict[str, Node]:
+    """Return the nodes of a run's turn. After the turns of its parent, a fork goes on in its own way."""
+    nodes = ring(run.world, stretches.players, journal)
+    log, forks = nodes[LAST], {one.until for one in run.earlier}
+
+    async def log_and_fork(state: TurnState) -> TurnState:
+        after = await log(state)
+        if after["turn"] not in forks:
+            return after
+        record = TurnRecord.from_json(state["resolved"]["record"])
+        return between_turns(next_state(run, state["turn"], record, after["digest"]))
+
+    return {**nodes, LAST: log_and_fork}

@@ -143,8 +143,6 @@ class _Journal:
 
 @dataclass(frozen=True, slots=True)
 class _CellPlayer:
-    """The model of a cell as its player: the prompt is that of the cell."""
-
     cell: Cell
     model: Player
     at_once = False
@@ -264,7 +262,6 @@ class Asker:
                 yield cell, number, (number - 1) * MAX_CELLS + place[cell.column]
 
     async def _ask(self, cell: Cell, number: int, attempt: int) -> None:
-        """Ask a cell once, and ask the follow-up question if the run has them."""
         question = cell.question
         world, agent = question.world, question.agent
         key = AnswerKey(cell.situation, cell.column, number, TURN_QUESTION)

@@ -71,7 +71,6 @@ def _chances(before: int, now: int, acts: int) -> tuple[int, tuple[float, ...]]:
 
 
 def _convolve(one: Sequence[float], other: Sequence[float]) -> list[float]:
-    """Return the distribution of the sum of two numbers."""
     total = [0.0] * (len(one) + len(other) - 1)
     for i, a in enumerate(one):
         for j, b in enumerate(other):
@@ -130,6 +129,5 @@ class _Share(NamedTuple):
 
 
 def _share_of(acts: int, answers: int) -> _Share:
-    """Return the share of answers that have an act."""
     share = (acts + 1) / (answers + 2)
     return _Share(share, share * (1 - share) / (answers + 2))

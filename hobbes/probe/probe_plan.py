@@ -166,7 +166,6 @@ def place(store: Store, situation: Situation, column: Column) -> Place:
 
 
 def _cell(store: Store, number: int, situation: Situation, column: Column, caps: Caps) -> Cell:
-    """Return a cell; raise UsageError if it cannot be asked."""
     way, setting, state, memories, spec, model = place(store, situation, column)
     agent, world = situation.agent, way.world
     if model is None:

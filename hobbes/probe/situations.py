@@ -84,7 +84,6 @@ _PROBLEMS = {
 
 
 def _in_words(error: ValidationError) -> str:
-    """Return what is wrong with a file of situations, in one line."""
     return "; ".join(_problem(one["type"], one["msg"], one["loc"]) for one in error.errors())
 
 
@@ -187,7 +186,6 @@ def _nothing_picked(
 
 
 def _acts(store: Store, run: Run, turn: int) -> dict[str, Collection[str]]:
-    """Return the acts of each agent's recorded decision in a turn."""
     intents = intents_of(run, stored_turn(store, run, turn))
     return {agent: run.world.telling.acts(intent) for agent, intent in intents.items()}
 

@@ -202,7 +202,6 @@ class ProbeResult:
         return bool(now) and before == now and all(map(is_stand_in, now))
 
     def _players(self, column: str) -> set[str]:
-        """Return the players that were asked in a column."""
         return {
             one.call.reply.player
             for key, cell in self.cells.items()
@@ -317,7 +316,6 @@ def _answers(at: Place, agent: str, kept: Collection[KeptAnswer]) -> Iterator[An
 
 
 def _recorded_acts(store: Store, situation: Situation) -> tuple[str, ...] | None:
-    """Return the acts of the decision that was recorded in a situation."""
     run = store.runs.find(situation.run)
     if situation.turn >= run.turns:
         return None
@@ -331,7 +329,6 @@ def _column(
     places: Mapping[tuple[int, str], Place],
     calls: Mapping[tuple[int, str], Sequence[KeptAnswer]],
 ) -> ColumnResult:
-    """Return what a column cost, and what became of its calls."""
     spent = Spent()
     for key, of_cell in calls.items():
         for one in of_cell if key[1] == column.name else ():

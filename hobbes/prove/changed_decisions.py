@@ -77,7 +77,6 @@ def _record_now(store: Store, run: Run, turn: LoggedTurn) -> TurnRecord:
 
 
 def _changed_decisions(turn: LoggedTurn, now: TurnRecord) -> Iterator[Changed]:
-    """Yield the decisions of a turn that change."""
     for agent in sorted({*turn.record.intents, *now.intents, OBSERVER}):
         one = Changed(turn.turn, agent, decision(turn.record, agent), decision(now, agent))
         if one.parts:

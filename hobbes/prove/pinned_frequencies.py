@@ -93,7 +93,6 @@ def pin_frequency(
 def _situation(
     store: Store, situation: Situation, column: Column, calls: Sequence[Call], folder: Path
 ) -> PinnedSituation:
-    """Return a situation as the file holds it."""
     at = place(store, situation, column)
     models = {**at.way.model_settings, **column.model_settings}
     system, prompt = calls[0].prompt

@@ -125,7 +125,6 @@ def pin_turns(
 
 
 def _recorded_turns(store: Store, run: Run, turns: tuple[int, int], folder: Path) -> TurnsPin:
-    """Return what the run database has of the turns."""
     first, last = turns
     before = stored_turn(store, run, first - 1).digest if first else ""
     texts: dict[str, Lines] = {}
@@ -183,7 +182,6 @@ def _ways(run: Run, turns: tuple[int, int], folder: Path) -> Iterator[Way]:
 
 
 def _answer(call: Call) -> Answer:
-    """Return the answer of a call."""
     (turn, agent, _), reply = call.address, call.reply
     who = {"player": reply.player, "model": reply.model, "reasoning": reply.reasoning}
     return Answer.from_reply(reply, turn=turn, agent=agent, question=call.question, **who)
@@ -300,7 +298,6 @@ def play_pin(pin: TurnsPin, folder: Path, *, prompts: bool = True) -> PinOutcome
 
 
 async def _play(pin: TurnsPin, folder: Path, played: PinOutcome) -> None:
-    """Play the turns again, each way of playing in its turn."""
     journal = _PinJournal(pin, played)
     before, last = pin.before, None
     state, memories, digest = before.state, before.memories, before.digest
@@ -344,7 +341,6 @@ def failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
 
 
 def _first_failure(pin: TurnsPin, played: PinOutcome) -> Failure | None:
-    """Return the first thing that is not as expected, in the order of turns and layers."""
     turns = {turn.turn: turn for turn in played.turns}
     for then in pin.expected:
         pairs = _common_questions(then, played)
@@ -394,19 +390,16 @@ def _common_questions(then: Expected, played: PinOutcome) -> list[tuple[Expected
 
 
 def _count_differing(pin: TurnsPin, played: PinOutcome) -> tuple[int, int]:
-    """Return how many prompts differ, and how many are compared."""
     pairs = [pair for turn in pin.expected for pair in _common_questions(turn, played)]
     differ = (_prompt(pin.texts, one) != _prompt(played.texts, other) for one, other in pairs)
     return sum(differ), len(pairs)
 
 
 def _prompt(texts: Mapping[str, Lines], question: ExpectedQuestion) -> str:
-    """Return the system text and the turn text of a question."""
     return "\n".join([*texts.get(question.system, ()), "", *question.prompt])
 
 
 def _diff(then: str, now: str) -> list[tuple[CHANGE, str]]:
-    """Return the word diff of two texts that differ."""
     return word_diff(then, now) or [(" ", "only spaces or line ends differ")]
 
 

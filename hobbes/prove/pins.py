@@ -37,8 +37,6 @@ Memories = Mapping[str, Mapping[str, Any]]
 
 
 class _Part(BaseModel):
-    """A part of the file."""
-
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 

@@ -5,7 +5,6 @@ turn with the recorded one.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -16,14 +15,14 @@ from hobbes.engine.answer import ParsedAnswer
 from hobbes.engine.record import sha256
 from hobbes.engine.turn import Layer
 from hobbes.errors import HaltedRunError
-from hobbes.graphs.ring import ring
 from hobbes.graphs.run import replay
 from hobbes.nodes.halted import HaltedError
 from hobbes.nodes.journal import FOLLOW_UP_QUESTION, Address, Call, Logged, Prompt
 from hobbes.nodes.players import RunPlayers
 from hobbes.nodes.prompting import load_prompts
 from hobbes.nodes.reading import deciding
-from hobbes.nodes.turn_state import TurnState, first_state, memories_from, state_at
+from hobbes.nodes.turn_state import first_state
+from hobbes.play.time_travel import Stretches, nodes_of
 from hobbes.prove.record_difference import diff_of, first_differing_part
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -141,13 +140,20 @@ class ReplayJournal(JournalWithoutCalls):
 
 
 async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
-    """Play a run again from its recorded answers, with the current prompts, reading and rules."""
-    journal = ReplayJournal(store, run, reread=reread)
+    """Play a run again from its recorded answers, with the current reading and rules.
+
+    The prompts are those of their files now or, with `reread`, the recorded ones.
+    """
     first = run.at(0)
-    state = first_state(first.world, first.setting, first.models)
+
+    def players(run_at_turn: Run) -> RunPlayers:
+        prompts, setting = run_at_turn.prompts, run_at_turn.setting
+        now = partial(load_prompts, run.world, prompts.variant, prompts.lang, setting)
+        return RunPlayers(run.world, setting, prompts if reread else now, models=run_at_turn.model_settings)
+
+    nodes = nodes_of(run, Stretches(run, players), ReplayJournal(store, run, reread=reread))
     try:
-        for until in (*(one.until for one in run.earlier), run.turns):
-            state = await _replay_on(run, journal, state, until, reread=reread)
+        state = await replay(nodes, first_state(run.world, first.setting, first.models), run.turns)
     except DivergedError as divergence:
         return Replayed(divergence.turn, "", divergence)
     except HaltedError as error:
@@ -155,24 +161,3 @@ async def replay_run(store: Store, run: Run, *, reread: bool) -> Replayed:
             f"run {run.id} halts when its answers are read by the current code: {error}"
         ) from error
     return Replayed(state["turn"], state["digest"], None)
-
-
-async def _replay_on(
-    run: Run, journal: ReplayJournal, state: TurnState, until: int, *, reread: bool
-) -> TurnState:
-    """Replay the turns before `until`, which were played like the turn of the state.
-
-    The prompts are those of their files now or, with `reread`, the recorded ones.
-    """
-    world, run_at_turn = run.world, run.at(state["turn"])
-    now = partial(
-        load_prompts, world, run_at_turn.prompts.variant, run_at_turn.prompts.lang, run_at_turn.setting
-    )
-    prompts = run_at_turn.prompts if reread else now
-    players = RunPlayers(world, run_at_turn.setting, prompts, models=run_at_turn.model_settings)
-    nodes = ring(world, lambda _: nullcontext(players), journal)
-    here = world.state.load(run_at_turn.setting, state["world"])
-    digest = run.digest_before(state["turn"], state["digest"])
-    memories = memories_from(state["memories"])
-    first = state_at(world, run_at_turn.setting, run_at_turn.models, here, memories, digest)
-    return await replay(nodes, first, until)

@@ -89,7 +89,6 @@ def beside(one: Mapping[Any, Any], other: Mapping[Any, Any], absent: int | None)
 
 
 def _description(run: Run, *, tainted: bool) -> Mapping[str, Any]:
-    """Return what identifies a run."""
     return {
         "run": run.id,
         "name": run.name,

@@ -284,7 +284,6 @@ def _attempts(
 
 
 def _answers(run: Run, at: _Position, attempts: Mapping[str, list[Call]]) -> dict[str, ParsedAnswer]:
-    """Return the answers that count of those who are asked in a turn."""
     return {
         agent: counted_answer(run.world, at.state, agent, attempts[agent])
         for agent in run.world.actors(at.state)

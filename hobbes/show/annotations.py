@@ -34,7 +34,6 @@ class Change:
     """What is written into a note; what is None or empty leaves it as it is."""
 
     text: str | None = None
-    star: bool | None = None
     tags: Collection[str] = ()
     untag: Collection[str] = ()
     """The tags that are taken away."""
@@ -45,7 +44,6 @@ def change_note(store: Store, place: Place, change: Change) -> Note:
     before = store.notes.at(place)
     return store.notes.keep(
         place,
-        star=before.star if change.star is None else change.star,
         tags=({*before.tags} - {*change.untag}) | {*change.tags},
         text=before.note if change.text is None else change.text,
     )
@@ -60,9 +58,8 @@ def show(store: Store, notes: Sequence[Note]) -> None:
         name, agents = about[note.run]
         looks |= looks_of(agents)
         what = note.agent or ("" if note.event is None else f"event {note.event}")
-        star, text = "★" * note.star, " ".join(note.note.split())
-        rows.append((name, note.turn, what, star, " ".join(note.tags), text))
-    OUT.print(table("", ("run", "turn", "about", "star", "tags", "note"), rows, looks))
+        rows.append((name, note.turn, what, " ".join(note.tags), " ".join(note.note.split())))
+    OUT.print(table("", ("run", "turn", "about", "tags", "note"), rows, looks))
 
 
 def _runs(store: Store, notes: Iterable[Note]) -> dict[str, tuple[str, Sequence[str]]]:

@@ -72,7 +72,7 @@ def what_was_asked(store: Store, report: Report) -> Section:
 
 
 def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
-    """Yield what the frozen plan says beside hypotheses and measures, and why it was amended."""
+    """Yield what the frozen plan says beside hypotheses and measures."""
     file = plan.file
     yield "hash", plan.kept.hash
     yield "seeds", ", ".join(map(str, file.seeds))
@@ -81,8 +81,6 @@ def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
     yield "smallest that matters", ", ".join(sizes) or "none"
     for arm, prompts in plan.kept.plan["prompts"].items():
         yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
-    for amended in plan.amendments:
-        yield f"amended {amended.kept}", str(amended.why)
 
 
 def what_was_measured(store: Store, report: Report, charts: Sequence[Picture]) -> Section:

@@ -71,7 +71,7 @@ READABLE = 7.5
 NOBODY = Look(len(PALETTE) - 1)
 """The look of an owner who is not an agent of the run; a state from outside may name one."""
 
-FIGURES, BARS, AMOUNTS, NOTES = 350, 92, 170, 208
+FIGURES, BARS, AMOUNTS, NOTES = 368, 92, 170, 208
 """How wide a row of figures is, and where in it the bars begin, the amounts end, and the notes begin."""
 
 MAX_BAR_LENGTH = 44

@@ -28,7 +28,7 @@ from hobbes.show.terminal import (
 from hobbes.worlds import WORLDS
 
 MAX_LINES = 40
-"""The number of lines of a diff, and of turns with failed calls, that are printed; `--json` has all."""
+"""The number of lines of a diff that are printed; `--json` has all."""
 
 MAX_NAMES = 3
 """How many of the agents with the same two players are named."""
@@ -57,7 +57,6 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
         *_divergence(comparison, looks),
         *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
         *(_printed(one, looks) for one in results(comparison)),
-        *(part for one in failures(comparison) for part in _first_rows(one, looks)),
         *(matrix(f"\n{title}", ratings, looks) for title, ratings in reports(comparison)),
     )
 
@@ -70,15 +69,9 @@ def told(comparison: Comparison) -> dict[str, Any]:
         "warning": warning(comparison),
         "divergence": divergence_told(comparison),
         "draws": draws_told(comparison),
-        "tables": [*results(comparison), *failures(comparison)],
+        "tables": list(results(comparison)),
         "reports": reports(comparison),
     }
-
-
-def turn_of_both(comparison: Comparison) -> int:
-    """Return the first turn whose decisions differ, or else the first that differs, or else 0."""
-    first: Mapping[str, Any] = comparison["decision"] or comparison["divergence"] or {"turn": 0}
-    return int(first["turn"])
 
 
 class Table(NamedTuple):
@@ -97,15 +90,6 @@ def results(comparison: Comparison) -> Iterator[Table]:
         yield Table(title, (first, *SIDES), [(key, *pair) for key, pair in comparison[name].items()])
     measures = [(name, *one["values"], one["difference"]) for name, one in comparison["measures"].items()]
     yield Table("measures", ("measure", *SIDES, "B - A"), measures)
-
-
-def failures(comparison: Comparison) -> Iterator[Table]:
-    """Yield the failed calls of both runs by cause, agent and turn, where there are any."""
-    for by in ("cause", "agent", "turn"):
-        a, b = (one[f"by_{by}"] for one in comparison["failures"])
-        if counts := beside(a, b, 0):
-            names = sorted(counts) if by == "turn" else counts
-            yield Table(f"failed calls by {by}", (by, *SIDES), [(name, *counts[name]) for name in names])
 
 
 def reports(comparison: Comparison) -> Iterator[tuple[str, Mapping[str, Mapping[str, int]]]]:
@@ -133,13 +117,6 @@ def facts(comparison: Comparison) -> Iterator[tuple[object, ...]]:
     yield "digest", *(run["digest"][:12] for run in runs)
     yield "tainted", *("yes" if run["tainted"] else "no" for run in runs)
     yield "players", *("\n".join(players_texts(run["models"])) for run in runs)
-    unsent = [no_prompts(run["models"]) for run in runs]
-    if any(unsent):
-        sent = [f"{run['prompts']}, {run['lang']}" for run in runs]
-        yield "prompts", *(none or prompts for none, prompts in zip(unsent, sent, strict=True))
-    for name in ("seed",) if any(unsent) else ("prompts", "lang", "seed"):
-        if name not in comparison["settings"]:
-            yield name, *(run[name] for run in runs)
     yield "calls", *comparison["calls"]
     yield "tokens", *map(tokens_text, comparison["tokens"])
     yield "cost", *map(cost_text, comparison["usd"])
@@ -262,10 +239,3 @@ def _printed(shown: Table, looks: Looks) -> RenderableType:
     if not shown.rows:
         return Text(f"\n{shown.title}: none", style="italic")
     return table(f"\n{shown.title}", shown.columns, shown.rows, looks)
-
-
-def _first_rows(shown: Table, looks: Looks) -> Iterator[RenderableType]:
-    """Yield the first rows of a table, and how many more there are."""
-    yield _printed(shown._replace(rows=shown.rows[:MAX_LINES]), looks)
-    if len(shown.rows) > MAX_LINES:
-        yield Text(f"… and {len(shown.rows) - MAX_LINES} more; --json prints all", style="dim")

@@ -6,12 +6,11 @@ An observer has none: what it answered is told with the requests of agents.
 """
 
 import re
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.names import did_you_mean
@@ -26,7 +25,6 @@ from hobbes.show.narrative import EVERYBODY, by, not_read, refused
 from hobbes.show.trace import check_names, named_in
 from hobbes.store.history import events_until
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import Marks
 from hobbes.store.recorded_run import Run
 from hobbes.store.turns import LoggedTurn
 
@@ -50,13 +48,11 @@ class Message:
 class Promised:
     """What an agent had last written to another one, or to all, before that one could know of its deed.
 
-    `last` is None if there was nothing. `earlier` is how many messages it had written to it, or to all,
-    before that one.
+    `last` is None if there was nothing.
     """
 
     to: str
     last: Message | None
-    earlier: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +75,11 @@ class Deed:
         return self.words.removeprefix("did ")
 
     @property
-    def written(self) -> dict[Message | None, dict[int, list[str]]]:
-        """Each last message once, and to whom it was that, by how many had been written before it."""
-        written: dict[Message | None, dict[int, list[str]]] = {}
+    def written(self) -> dict[Message | None, list[str]]:
+        """Each last message once, and to whom it was that."""
+        written: dict[Message | None, list[str]] = {}
         for one in self.promised:
-            written.setdefault(one.last, {}).setdefault(one.earlier, []).append(one.to)
+            written.setdefault(one.last, []).append(one.to)
         return written
 
 
@@ -110,77 +106,25 @@ class Entry:
         """Return the entry as plain JSON."""
         return {**asdict(self), "said": [{"to": one.to, "text": one.text} for one in self.said]}
 
-    @property
-    def words(self) -> Iterator[str]:
-        """Yield all that the entry tells."""
-        yield self.thought
-        yield from (one.text for one in self.said)
-        yield from (one.words for one in self.done)
-        yield from self.refused
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What of a diary is shown: entries with a mark, with one of some events, with words.
+    """What of a diary is shown: entries with an event.
 
     The diary of one agent also has what others wrote and did to it; that of several has what passed between
     them, and what each did to nobody. Without agents it is that of all.
     """
 
     agents: tuple[str, ...] = ()
-    mark: str = ""
-    events: Collection[str] = ()
-    words: re.Pattern[str] | None = None
+    event: str = ""
 
     def keeps(self, entry: Entry) -> bool:
         """Return whether an entry is shown."""
-        if self.mark and self.mark not in entry.marks:
-            return False
         types = {*(deed.type for deed in entry.done), *([MESSAGE] if entry.said else [])}
-        if self.events and types.isdisjoint(self.events):
+        if self.event and self.event not in {*entry.marks, *types}:
             return False
-        if self.words is not None and not any(map(self.words.search, entry.words)):
-            return False
-        return any(entry.words) or FAILED in entry.marks
-
-
-def pattern_of(grep: str | None) -> re.Pattern[str] | None:
-    """Compile a pattern; raise UsageError if it is not valid, or could mean something else to grep."""
-    if grep is None:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)
-            return re.compile(grep, re.MULTILINE)  # grep reads line by line
-    except (re.error, OverflowError, RecursionError, FutureWarning) as error:
-        raise UsageError(f"--grep: {grep!r} is not a valid regular expression: {error}") from error
-
-
-class First(NamedTuple):
-    """The first turn of a landmark or of a rejection, and who all had it in that turn.
-
-    `is_own` says that it is only the first one of these agents.
-    """
-
-    mark: str
-    turn: int
-    agents: tuple[str, ...]
-    is_own: bool
-
-
-def firsts(marks: Marks, names: Collection[str], agents: Collection[str] = ()) -> list[First]:
-    """Return where each landmark and a rejection of a run first occur; with agents, among what these did.
-
-    The agents of a turn are in the order of `names`.
-    """
-    found = []
-    for mark, places in {**marks.landmarks, REJECTED: marks.rejections}.items():
-        among = [place for place in places if not agents or place[1] in agents]
-        if among:
-            first = min(turn for turn, _ in among)
-            had_it = tuple(name for name in names if (first, name) in among)
-            found.append(First(mark, first, had_it, bool(agents)))
-    return found
+        tells = entry.thought or entry.said or entry.done or entry.refused
+        return bool(tells) or FAILED in entry.marks
 
 
 def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str, ...]:
@@ -191,8 +135,8 @@ def chosen(run: Run, names: Collection[str], words: Sequence[str]) -> tuple[str,
     return tuple(dict.fromkeys(words))
 
 
-Written: TypeAlias = dict[tuple[str, str | None], tuple[Message, int]]
-"""What each agent wrote last and how many messages it wrote, by agent and addressee."""
+Written: TypeAlias = dict[tuple[str, str | None], Message]
+"""What each agent wrote last, by agent and addressee."""
 
 
 def diary(store: Store, run: Run, choice: Choice, first: int = 0, last: int | None = None) -> Iterator[Entry]:
@@ -235,8 +179,7 @@ def _keep(written: Written, turn: int, event: Event) -> None:
     """Keep a message as the last one of its agent."""
     if event.type == MESSAGE:
         message = _message(turn, event)
-        of = event.agent, message.to
-        written[of] = message, 1 + (written[of][1] if of in written else 0)
+        written[event.agent, message.to] = message
 
 
 def _message(turn: int, event: Event) -> Message:
@@ -309,23 +252,12 @@ class _Turn:
     def _promised(self, agent: str, other: str) -> Promised:
         """Return what an agent had written to another one, or to all, before this turn."""
         wrote = [self.written[agent, to] for to in (other, None) if (agent, to) in self.written]
-        last = max((last for last, _ in wrote), key=lambda one: one.turn, default=None)
-        return Promised(other, last, max(sum(n for _, n in wrote) - 1, 0))
+        return Promised(other, max(wrote, key=attrgetter("turn"), default=None))
 
 
 def _landmarks(world: AnyWorld, done: Done) -> list[str]:
     own = [event.to_json() for event in done.events if event.type == done.type]
     return [mark.name for mark in world.telling.landmarks if any(map(mark.is_at, own))]
-
-
-def reply_to(store: Store, run: Run, entry: Entry) -> tuple[int, str] | None:
-    """Return where somebody could first reply to a landmark of an entry: the turn, and to whom it was done.
-
-    None without a landmark that was done to others, or if none of these acted in the next turn.
-    """
-    turn, others = entry.turn + 1, [other for deed in entry.done for other in deed.to]
-    acted = next((logged.record.intents for logged in store.turns.of(run, turn) if others), {})
-    return next(((turn, other) for other in others if other in acted), None)
 
 
 MAX_ENTRIES = 200
@@ -338,14 +270,8 @@ class DiaryQuery:
 
     agent: str = ""
     other: str = ""
-    mark: str = ""
-    words: str = ""
+    event: str = ""
     first: int = 0
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether only some entries are shown."""
-        return bool(self.mark or self.words)
 
     def address(self, **changed: object) -> dict[str, object]:
         """Return what differs from the diary of all, as an address has it, with some of it changed."""
@@ -357,10 +283,10 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
     first = str(at.get("first", "0"))
     if not re.fullmatch("[0-9]{1,15}", first):
         raise UsageError("`first` in the address is not the number of a turn")
-    agent, other, mark, words = (str(at.get(one.name, "")) for one in fields(DiaryQuery)[:-1])
-    query = DiaryQuery(agent, other, mark, words, int(first))
+    agent, other, event = (str(at.get(name, "")) for name in ("agent", "other", "event"))
+    query = DiaryQuery(agent, other, event, int(first))
     chosen(run, names, [name for name in (query.agent, query.other) if name])
-    check_mark(run, query.mark, "`mark` in the address")
+    check_event(run, query.event, "`event` in the address")
     if query.other and query.other == query.agent:
         raise UsageError("`agent` and `other` in the address must be two agents")
     if query.other and not query.agent:
@@ -368,24 +294,18 @@ def query_of(run: Run, names: Collection[str], at: Mapping[str, Any]) -> DiaryQu
     return query
 
 
-def check_events(run: Run, events: Iterable[str]) -> None:
-    """Raise UsageError for a type of event that the world of a run does not have."""
-    declared = run.world.telling.events
-    for event in events if declared else ():
-        if event not in declared:
-            there = did_you_mean(event, declared, f"it has: {', '.join(declared)}")
-            raise UsageError(f"--event: {run.world.name} has no events of the type {event!r}{there}")
+def events_of(run: Run) -> list[str]:
+    """Return what may be chosen of a diary: landmarks, types of events, and what went wrong."""
+    telling = run.world.telling
+    landmarks = (mark.name for mark in telling.landmarks)
+    return [*dict.fromkeys([*landmarks, *telling.events]), FAILED, REJECTED, CORRECTED]
 
 
-def marks_of(run: Run) -> list[str]:
-    """Return the marks that entries of a run may have."""
-    return [*(mark.name for mark in run.world.telling.landmarks), FAILED, REJECTED, CORRECTED]
-
-
-def check_mark(run: Run, mark: str, named: str) -> None:
-    """Raise UsageError for a mark that no entry of a run can have; it is `named` as people do it."""
-    if mark and mark not in marks_of(run):
-        raise UsageError(f"{named} {mark!r}: choose from: {', '.join(marks_of(run))}")
+def check_event(run: Run, event: str, named: str) -> None:
+    """Raise UsageError for an event that no entry of a run can have; it is `named` as people do it."""
+    if event and run.world.telling.events and event not in (there := events_of(run)):
+        near = did_you_mean(event, there, f"choose from: {', '.join(there)}")
+        raise UsageError(f"{named}: {run.world.name} has no {event!r}{near}")
 
 
 def turns_of_page(run: Run, query: DiaryQuery) -> int:
@@ -399,43 +319,23 @@ def page_with(run: Run, query: DiaryQuery, turn: int) -> int:
     return turn // most * most
 
 
-def diary_page(
-    store: Store, run: Run, query: DiaryQuery, marks: Marks, names: Collection[str]
-) -> dict[str, Any]:
-    """Return what a page of a diary shows, from its first turn on.
-
-    `marks` are those of the run, `names` all who were asked in it.
-    """
-    agents = tuple(filter(None, (query.agent, query.other)))
-    words = re.compile(re.escape(query.words), re.IGNORECASE) if query.words else None
-    choice = Choice(agents, query.mark, words=words)
+def diary_page(store: Store, run: Run, query: DiaryQuery) -> dict[str, Any]:
+    """Return what a page of a diary shows, from its first turn on."""
+    choice = Choice(tuple(filter(None, (query.agent, query.other))), query.event)
     most, shown, following = turns_of_page(run, query), list[Entry](), None
     for entry in diary(store, run, choice, query.first):
         is_new = not shown or entry.turn != shown[-1].turn
-        is_full = len(shown) >= MAX_ENTRIES if query.is_filtered else entry.turn >= query.first + most
+        is_full = len(shown) >= MAX_ENTRIES if query.event else entry.turn >= query.first + most
         if is_new and is_full:
             following = entry.turn
             break
         shown.append(entry)
-    before = 0 if query.is_filtered else max(query.first - most, 0)
+    before = 0 if query.event else max(query.first - most, 0)
     return {
         "query": query,
         "turns": {turn: list(of_turn) for turn, of_turn in groupby(shown, attrgetter("turn"))},
-        "firsts": firsts(marks, names, agents),
-        "words": words,
-        "marks": marks_of(run),
+        "events": events_of(run),
         "columns": [part for part in COLUMNS if any(getattr(entry, part) for entry in shown)],
         "next": following,
         "previous": before if query.first else None,
     }
-
-
-def found_in(text: str, words: re.Pattern[str] | None) -> list[tuple[str, bool]]:
-    """Return a text in pieces, each with whether it is what was looked for."""
-    if words is None:
-        return [(text, False)]
-    pieces, end = [], 0
-    for match in words.finditer(text):
-        pieces += [(text[end : match.start()], False), (match[0], True)]
-        end = match.end()
-    return [*pieces, (text[end:], False)]

@@ -23,7 +23,7 @@ from hobbes.nodes.prompt_templates import PromptError
 from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.render import PromptQuestion, token_counts
 from hobbes.probe.versions import Tried
-from hobbes.prove.word_diff import whole_word_diff, word_diff
+from hobbes.prove.word_diff import word_diff
 from hobbes.show import probe_reports
 from hobbes.show.both_runs import word_diff_text
 from hobbes.show.documents import printed
@@ -211,50 +211,31 @@ def show_json(new: News) -> None:
     print_json(new.to_json(), indent=None)
 
 
-class Terminal:
-    """Prints what is new for people.
-
-    With a table of a probe after each rendering, only what has changed in the prompt is printed.
-    """
-
-    def __init__(self, *, has_table: bool = False) -> None:
-        self._whole = not has_table
-
-    def show(self, new: News) -> None:
-        """Print a rendering or what a probe says."""
-        match new:
-            case Rendering():
-                OUT.print(*_lines(new, whole=self._whole), sep="\n", soft_wrap=True)
-            case Probed():
-                show_tried(new.tried)
-        sys.stdout.flush()
+def show(new: News) -> None:
+    """Print a rendering for people, or what a probe says and why it was not asked to the end."""
+    match new:
+        case Rendering():
+            OUT.print(*_lines(new), sep="\n", soft_wrap=True)
+        case Probed(tried=tried):
+            if tried.result:
+                OUT.print(printed(probe_reports.document(tried.result)))
+            if tried.problem:
+                say(f"not asked: {tried.problem}")
+    sys.stdout.flush()
 
 
-def show_tried(tried: Tried) -> None:
-    """Print what a probe says, and why it was not asked to the end."""
-    if tried.result:
-        OUT.print(printed(probe_reports.document(tried.result)))
-    if tried.problem:
-        say(f"not asked: {tried.problem}")
-
-
-def _lines(new: Rendering, *, whole: bool) -> Iterator[Text]:
-    """Yield a rendering: what changed in the prompt, its tokens, and what there is to say about it.
-
-    The `whole` prompt comes before that if it is asked for.
-    """
+def _lines(new: Rendering) -> Iterator[Text]:
+    """Yield the first prompt, or what changed in it, its tokens, and what there is to say about it."""
     yield Text(f"rendering {new.number}", style="bold")
     if new.prompt is None:
         yield plain(new.error or "")
         return
-    before = new.before or new.prompt
-    parts = (("system", before.system, new.prompt.system), ("turn", before.turn, new.prompt.turn))
-    for part, was, now in parts if whole else ():
-        yield Text(f"--- {part}", style="dim")
-        yield _diff_text(whole_word_diff(was, now))
     if new.before:
-        yield Text("--- changed", style="dim")  # once more, since the prompt may be longer than the screen
+        yield Text("--- changed", style="dim")
         yield _diff_text(word_diff(_whole(new.before), _whole(new.prompt))) or Text("nothing")
+    else:
+        yield from (Text("--- system", style="dim"), plain(new.prompt.system))
+        yield from (Text("--- turn", style="dim"), plain(new.prompt.turn))
     yield Text(_tokens(new.tokens or {}), style="dim")
     yield from map(plain, new.problems)
     yield from (plain(f"warning: {warning}") for warning in new.warnings)

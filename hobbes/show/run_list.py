@@ -125,10 +125,8 @@ def _cells(run: Row) -> dict[str, str]:
         "score": "" if score is None else str(score),
         "failed": percent(run["failures"]["share"]) if run["failures"]["total"] else "",
         "rejected": str(run["rejected"] or ""),
-        "tags": " ".join(filter(None, ["★" * bool(run["stars"]), *run["tags"]])),
+        "tags": " ".join(run["tags"]),
         "forked": "" if run["turn"] is None else f"at turn {run['turn']}",
-        "id": run["id"] if run["name"] else "",
-        "digest": (run["digest"] or "")[:8],
     }
     asked = {name: _shown(value) for name, value in run["asked"].items() if name not in {*cells, "name"}}
     return {**asked, **cells}
@@ -168,7 +166,7 @@ def show(rows: Sequence[Entry]) -> RenderableType:
 
 def _paragraph(entry: Entry) -> tuple[RenderableType, RenderableType]:
     """Return the name of a run, and below it the other facts."""
-    plainly = {"world", "players", "settings", "prompts", "status", "ending", "tags", "id", "digest"}
+    plainly = {"world", "players", "settings", "prompts", "status", "ending", "tags"}
     facts = [
         value if column in plainly else f"{column} {value}" for column, value in entry.cells.items() if value
     ]

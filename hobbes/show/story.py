@@ -12,7 +12,6 @@ from itertools import pairwise
 from hobbes.engine.record import MESSAGE, Event, JsonObject
 from hobbes.engine.telling import counted, few, in_numbers, several
 from hobbes.engine.world import AnyWorld
-from hobbes.show.diary import REJECTED, firsts
 from hobbes.show.narrative import by
 from hobbes.show.trace import counts, named_in
 from hobbes.store.history import first_of, load_state, played_turn, stored_turn
@@ -182,16 +181,17 @@ def _key_moments(
 
 def _firsts(world: AnyWorld, names: Collection[str], marks: Marks) -> Iterator[tuple[int, str]]:
     """Yield the first turn of each landmark, and the turn with most of the first one that occurs."""
-    landmarks = [first for first in firsts(marks, names) if first.mark != REJECTED]
-    for first in landmarks:
-        yield first.turn, f"first {world.telling.name_of(first.mark)} by {few(first.agents)}"
-    for first in landmarks[:1]:
+    landmarks = [(world.telling.name_of(mark), places) for mark, places in marks.landmarks.items() if places]
+    for name, places in landmarks:
+        first = min(turn for turn, _ in places)
+        yield first, f"first {name} by {few([agent for agent in names if (first, agent) in places])}"
+    for name, places in landmarks[:1]:
         by_turn = Counter[int]()
-        for (turn, _), n in marks.landmarks[first.mark].items():
+        for (turn, _), n in places.items():
             by_turn[turn] += n
         [(turn, most)] = by_turn.most_common(1)
         if most > 1 and len(by_turn) > 1:
-            yield turn, f"most {several(world.telling.name_of(first.mark))}: {most}"
+            yield turn, f"most {several(name)}: {most}"
 
 
 def _fall(store: Store, run: Run) -> Iterator[tuple[int, str]]:

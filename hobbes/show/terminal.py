@@ -237,7 +237,6 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
             for name, key in (("outcomes", "outcomes"), ("rejections", "drops"), ("corrections", "mends"))
         ),
         ("tokens", plain(tokens_text(result["tokens"]))),
-        ("failed calls", plain(_failures(result["failures"]))),
         *(
             ("refused", plain(f"{one} was asked {'; '.join(notes)}"))
             for one, notes in result["left_out"].items()
@@ -269,16 +268,6 @@ def players_texts(players: Mapping[str, int]) -> list[str]:
 def cost_text(usd: float | None) -> str:
     """Return what runs have cost, in US dollars."""
     return "unknown" if usd is None else f"${usd:,.4f}"
-
-
-def _failures(failures: Mapping[str, Any]) -> str:
-    """Return number, share, causes and agents of the failed calls in one line."""
-    if not failures["total"]:
-        return "none"
-    causes, agents = (
-        ", ".join(f"{key} {count}" for key, count in failures[by].items()) for by in ("by_cause", "by_agent")
-    )
-    return f"{failures['total']} ({percent(failures['share'])}): {causes}; {agents}"
 
 
 def card(title: str | Text, parts: Iterable[tuple[str, RenderableType]]) -> RenderableType:

@@ -27,7 +27,7 @@ HIGH = 10
 """How high a column is, in its own units; the highest step fills it."""
 
 BOTTOM, LINES_HIGH = 98, 84
-"""Where the lines of a graph begin and how high they reach, of 100; above stands the greatest figure."""
+"""Where the lines of a graph begin, and how high they reach, of 100; above them stands the largest figure."""
 
 LABEL_HIGH = 11
 """How high the label of a line is, of 100."""

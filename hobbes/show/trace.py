@@ -191,11 +191,6 @@ def board_in(run: Run, full: FullTurn | None) -> Board | None:
     return None if full is None else run.world.picture.board_of(full.played)
 
 
-def boards_at(store: Store, runs: Iterable[Run], number: int) -> list[Board | None]:
-    """Return the board of a turn in each run; None for a run in which that turn has not ended."""
-    return [board_in(run, full_turn(store, run, number)) if number < run.turns else None for run in runs]
-
-
 def turn_card(store: Store, run: Run, number: int, full: FullTurn | None) -> Card:
     """Return a turn: each agent's card, then what happened to all. Before its end, its calls only.
 

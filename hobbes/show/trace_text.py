@@ -1,8 +1,7 @@
 """What `hobbes trace` prints: a run, a turn, a diary, one agent's turn, or the observer's."""
 
 import json
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import RenderableType
@@ -10,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from hobbes.engine.record import MESSAGE
-from hobbes.engine.telling import counted, quoted
+from hobbes.engine.telling import quoted
 from hobbes.show import diary, trace
 from hobbes.show.aftermath import Aftermath, aftermath
-from hobbes.show.diary import Entry, First, Message
+from hobbes.show.diary import Entry, Message
 from hobbes.show.narrative import EVERYBODY, NOTHING_DONE, Narrative, narrative_of
 from hobbes.show.palette import Looks, looks_in, words_of
 from hobbes.show.story import Story, story_of
@@ -37,7 +36,6 @@ from hobbes.show.terminal import (
 from hobbes.show.trace import REFUSED, Headline, refused_rows
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
-from hobbes.store.marked_turns import marks_in
 from hobbes.store.recorded_run import Run
 
 UNFINISHED = "not finished"
@@ -96,32 +94,13 @@ def trace_turn(store: Store, run: Run, number: int) -> Shown:
     return Shown(lambda: turn, show)
 
 
-def trace_diary(  # noqa: PLR0913, PLR0917  what is asked for
-    store: Store,
-    run: Run,
-    agents: list[str],
-    events: Collection[str],
-    grep: str | None,
-    mark: str | None,
-) -> Shown:
-    """Return the diary of these agents, of all if there are none: what the filters choose of it."""
+def trace_diary(store: Store, run: Run, agents: list[str], event: str | None) -> Shown:
+    """Return the diary of these agents, of all if there are none: what the event chooses of it."""
     looks = looks_in(store, run)
     named = diary.chosen(run, looks, agents)
-    diary.check_events(run, events)
-    diary.check_mark(run, mark or "", "--mark")
-    words = diary.pattern_of(grep)
-    entries = diary.diary(store, run, diary.Choice(named, mark or "", events, words))
-
-    def show() -> None:
-        if not events:
-            show_firsts(diary.firsts(marks_in(store, run), looks, named), looks)
-        found = list(entries) if events else entries
-        show_entries(found, words, looks)
-        replies = (diary.reply_to(store, run, entry) for entry in found)
-        if reply := next(filter(None, replies), None):
-            next_step(store.command("trace", run.name or run.id, *reply))
-
-    return Shown(lambda: [entry.to_json() for entry in entries], show)
+    diary.check_event(run, event or "", "--event")
+    entries = diary.diary(store, run, diary.Choice(named, event or ""))
+    return Shown(lambda: [entry.to_json() for entry in entries], lambda: show_entries(entries, looks))
 
 
 def show_headline(run: Run, headline: Headline) -> None:
@@ -163,26 +142,13 @@ def _print_line(turn: int | str, text: Text) -> None:
     OUT.print(Trimmed(line))
 
 
-def show_firsts(firsts: Iterable[First], looks: Looks) -> None:
-    """Print where the first landmarks are."""
-    for first in firsts:
-        agents = [styled_name(agent, looks) for agent in first.agents]
-        told = f"first {first.mark}: turn {first.turn}"
-        if first.is_own:
-            OUT.print(Text(" and ").join(Text.assemble(agent, "'s") for agent in agents).append(f" {told}"))
-        else:
-            OUT.print(Text(f"{told}, ").append_text(Text(", ").join(agents)))
-
-
-def show_entries(entries: Iterable[Entry], words: re.Pattern[str] | None, looks: Looks) -> None:
-    """Print a diary, a line for each thing thought, said or done; the words looked for are marked."""
+def show_entries(entries: Iterable[Entry], looks: Looks) -> None:
+    """Print a diary, a line for each thing thought, said or done."""
     none = True
     for entry in entries:
         none = False
         for kind, text in _entry_lines(entry, looks):
             line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
-            if words is not None:
-                line.highlight_regex(words, "reverse")
             _print_line(entry.turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
@@ -207,16 +173,11 @@ def _entry_lines(entry: Entry, looks: Looks) -> Iterator[tuple[str, Text]]:
         yield kind, plain(what)
 
 
-def _written_before(last: Message | None, others: Mapping[int, Sequence[str]]) -> str:
+def _written_before(last: Message | None, others: Sequence[str]) -> str:
     """Return what an agent had written before to others to which it did something."""
     if last is None:
-        return f"it had never written to {' or '.join(others[0])}"
-    more = "".join(
-        f"; {counted(earlier, 'earlier message')} to {', '.join(to)} or all"
-        for earlier, to in others.items()
-        if earlier
-    )
-    return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}{more}"
+        return f"it had never written to {' or '.join(others)}"
+    return f"in turn {last.turn}, it had written to {last.to or EVERYBODY}: {quoted(last.text)}"
 
 
 def _title(run: Run, number: int) -> Text:
@@ -233,7 +194,7 @@ def show_turn(title: Text, turn: dict[str, Any], entries: Iterable[Entry], looks
         OUT.print(_calls("", trace.all_calls(turn), looks))
         return
     OUT.print(title)
-    show_entries(entries, None, looks)
+    show_entries(entries, looks)
     OUT.print(_calls("\ncalls", trace.all_calls(turn), looks))
     if draws := [_draw_row(draw) for draw in turn["draws"]]:
         OUT.print(table("\ndraws", ("event", "subject", "participants", "winner"), draws, looks))

@@ -82,34 +82,32 @@ def keep_experiment(store: Store, name: str, world: str, file: Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KeptPlan:
-    """A plan of an experiment as it was kept: frozen at the first game, or amended later."""
+    """The plan of an experiment, frozen at its first game."""
 
     kept: str
     """When, in UTC."""
     plan: PlannedGames
     hash: str
-    why: str | None
-    """Why the plan was amended; None for the frozen plan."""
 
 
-def keep_plan(store: Store, name: str, plan: Mapping[str, Any], why: str | None = None) -> None:
-    """Store a plan of an experiment beside its earlier ones."""
+def keep_plan(store: Store, name: str, plan: Mapping[str, Any]) -> None:
+    """Store the plan of an experiment."""
     text = json.dumps(plan, ensure_ascii=False)  # the order of the arms counts
-    row = {"experiment": name, "kept": now(), "plan": text, "hash": sha256(text), "why": why}
+    row = {"experiment": name, "kept": now(), "plan": text, "hash": sha256(text)}
     with store.db.conn:
         store.db.table("plans").insert(row)
 
 
-def plans_of(store: Store, name: str) -> list[KeptPlan]:
-    """Return the plans of an experiment: the frozen one, then its amendments. Raise DamagedError."""
-    rows = store.db.table("plans").rows_where("experiment = ?", [name], order_by="rowid")
-    plans = []
-    for row in rows:
-        plan = PLANS.values(row)["plan"]
-        if sha256(row["plan"]) != row["hash"]:
-            raise damaged_plan(name, f"its plan of {row['kept']} was changed in the table plans")
-        plans.append(KeptPlan(row["kept"], plan, row["hash"], row["why"]))
-    return plans
+def kept_plan(store: Store, name: str) -> KeptPlan | None:
+    """Return the frozen plan of an experiment, None if none was kept. Raise DamagedError."""
+    frozen = "experiment = ? and why is null"  # the others are amendments, which hobbes once kept
+    row = next(store.db.table("plans").rows_where(frozen, [name], order_by="rowid desc", limit=1), None)
+    if row is None:
+        return None
+    plan = PLANS.values(row)["plan"]
+    if sha256(row["plan"]) != row["hash"]:
+        raise damaged_plan(name, f"its plan of {row['kept']} was changed in the table plans")
+    return KeptPlan(row["kept"], plan, row["hash"])
 
 
 def experiment_names(store: Store) -> list[str]:

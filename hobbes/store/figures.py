@@ -254,7 +254,6 @@ def failures_among(outcomes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _columns(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of a run that lists have. Raise DamagedError if one cannot be read."""
     columns = {column: RUNS.plain(row, column) for column in row if column not in NOT_LISTED}
     return {**columns, "tainted": None if row["tainted"] is None else bool(row["tainted"]), "damage": None}
 

@@ -37,14 +37,9 @@ class StoredHistory:
         for turn in self.store.turns.of(self.run):
             played = played_turn(self.run, before, turn)
             yield played
-            before = _carry_over(self.run, turn.turn, played.after)
-
-
-def _carry_over(run: Run, turn: int, after: Any) -> Any:  # noqa: ANN401  a world's own state
-    """Return the state after a turn as the next turn begins with it, under the setting of that turn."""
-    if not any(one.until == turn + 1 for one in run.earlier):
-        return after
-    return run.world.state.load(run.at(turn + 1).setting, run.world.state.to_json(after))
+            before, following = played.after, turn.turn + 1
+            if any(one.until == following for one in self.run.earlier):  # a fork goes on in its own way
+                before = load_state(self.run, turn.turn, turn.record.state, following)
 
 
 def played_turn(run: Run, before: Any, turn: LoggedTurn) -> PlayedTurn[Any, Any]:  # noqa: ANN401  a world's own state

@@ -1,4 +1,4 @@
-"""What people note: a star, tags and a text for a run, a turn, an agent's turn or an event.
+"""What people note: tags and a text for a run, a turn, an agent's turn or an event.
 
 They are kept in a file of their own beside the run database, so that a run stays as it was.
 """
@@ -23,7 +23,7 @@ MAX_TAG, MAX_TEXT = 60, 100_000
 SCHEMA = """
 create table if not exists notes (
   id integer primary key, run text not null, turn integer, agent text, event integer,
-  star integer not null, note text not null, written text not null
+  star integer not null default 0, note text not null, written text not null
 ) strict;
 create unique index if not exists notes_by_place
   on notes (run, ifnull(turn, -1), ifnull(agent, ''), ifnull(event, -1));
@@ -51,7 +51,6 @@ class Note:
     turn: int | None
     agent: str | None
     event: int | None
-    star: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
     written: str = ""
@@ -76,7 +75,7 @@ class Notes:
     def of(self, run: str | None = None, tag: str = "") -> list[Note]:
         """Return the notes of a run, or of all; those with a tag. They stand in the order of their places."""
         sql = (
-            "select run, turn, agent, event, star, note, written,"
+            "select run, turn, agent, event, note, written,"
             " (select group_concat(tag, char(10)) from (select tag from tags where note = id order by tag))"
             " from notes where run = ifnull(:run, run)"
             " and (:tag = '' or exists (select 1 from tags where note = id and tag = :tag))"
@@ -88,15 +87,15 @@ class Notes:
                 return []
             rows = connection.execute(sql, {"run": run, "tag": tag}).fetchall()
         return [
-            Note(run, turn, agent, event, bool(star), tuple((tags or "").split()), note, written)
-            for run, turn, agent, event, star, note, written, tags in rows
+            Note(run, turn, agent, event, tuple((tags or "").split()), note, written)
+            for run, turn, agent, event, note, written, tags in rows
         ]
 
     def at(self, place: Place) -> Note:
         """Return the note of a place; an empty one if there is none."""
         return next((note for note in self.of(place.run) if note.place == place), Note(*place))
 
-    def keep(self, place: Place, *, star: bool, tags: Iterable[str], text: str) -> Note:
+    def keep(self, place: Place, *, tags: Iterable[str], text: str) -> Note:
         """Write the note of a place, in place of an earlier one; remove it if nothing is noted any more.
 
         Raise UsageError for a tag or a text that cannot be kept, HobbesError if the file cannot be written.
@@ -104,7 +103,7 @@ class Notes:
         wanted = sorted({checked_tag(tag) for tag in tags})
         if len(text) > MAX_TEXT:
             raise UsageError(f"the note has {len(text)} characters; the most is {MAX_TEXT}")
-        note = Note(*place, star, tuple(wanted), text.strip(), now())
+        note = Note(*place, tuple(wanted), text.strip(), now())
         with open_notes(self._folder, writes=True) as connection:
             connection.executescript(SCHEMA)
             with connection:
@@ -112,12 +111,12 @@ class Notes:
                 connection.execute(
                     "delete from notes where run is ? and turn is ? and agent is ? and event is ?", place
                 )
-                if star or wanted or note.note:
-                    columns = (*place, star, note.note, note.written)
+                if wanted or note.note:
+                    # Notes once had a star; in older files the column has no default.
                     written = connection.execute(
                         "insert into notes (run, turn, agent, event, star, note, written)"
-                        " values (?, ?, ?, ?, ?, ?, ?)",
-                        columns,
+                        " values (?, ?, ?, ?, 0, ?, ?)",
+                        (*place, note.note, note.written),
                     )
                     connection.executemany(
                         "insert into tags values (?, ?)", [(written.lastrowid, tag) for tag in wanted]

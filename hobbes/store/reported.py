@@ -186,7 +186,6 @@ def figures_of(
 
 
 def _row(store: Store, run: str, with_turns: Callable[[Store, Run], Run]) -> Row:
-    """Return what reports read of a run. Raise DamagedError if it is damaged."""
     about = store.runs.row(run)
     kept = next(store.db.query("select * from reported where run = ?", [run]), None)
     # It is missing if the process that played the run was killed at its end.

@@ -32,7 +32,7 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
         for fact in (
             *("world", "status", "turns", "seed", "prompts", "lang", "experiment", "arm"),
             *("ending", "rejected", "corrected", "parent", "tainted", "seconds", "started", "digest"),
-            *("stars", "notes"),
+            "notes",
         )
     },
 }
@@ -40,7 +40,6 @@ FACTS: Mapping[str, Callable[[Row], Any]] = {
 
 
 def _contains(found: object, written: object) -> bool:
-    """Return whether a text contains another one, in capitals or not."""
     return isinstance(found, str) and str(written).casefold() in found.casefold()
 
 
@@ -91,7 +90,6 @@ def listed(store: Store, selection: Selection) -> list[Row]:
             "experiment": experiment,
             "arm": arm,
             "tags": sorted({tag for note in notes for tag in note.tags}),
-            "stars": sum(note.star for note in notes),
             "notes": len(notes),
             "asked": {},
         }

@@ -1,6 +1,6 @@
 """The tables of one run for other tools: those of the run database, with texts in place of their hashes.
 
-Further columns tell which call of each agent and turn counts, and which calls failed. Three tables are added.
+Further columns tell which call of each agent and turn counts, and which calls failed. Some tables are added.
 """
 
 import json
@@ -35,7 +35,7 @@ QUERIES = {
     ),
 }
 
-TABLES = (*QUERIES, "failures", "scores", "notes")
+TABLES = (*QUERIES, "scores", "notes")
 """The names of the tables of a run of any world."""
 
 AGENT_TURNS = "agent_turns"
@@ -128,15 +128,6 @@ def _agent_turns(store: Store, run: Run) -> RunTable:
     return RunTable(AGENT_TURNS, agent_turns_columns(run.world), rows)
 
 
-def _failures(store: Store, run: Run) -> RunTable:
-    rows = (
-        {"run": run.id, "turn": d.turn, "agent": d.agent, "attempt": d.attempt, "cause": d.outcome}
-        for d in store.calls.decisions(run.id)
-        if d.failed
-    )
-    return RunTable("failures", {**ADDRESS, "attempt": int, "cause": str}, rows)
-
-
 def _scores(store: Store, run: Run) -> RunTable:
     rows = (
         {"run": run.id, "turn": turn.turn, "agent": agent, "score": score}
@@ -149,12 +140,11 @@ def _scores(store: Store, run: Run) -> RunTable:
 def _notes(store: Store, run: Run) -> RunTable:
     rows = ({**note.to_json(), "tags": " ".join(note.tags)} for note in store.notes.of(run.id))
     texts = {"tags": str, "note": str, "written": str}
-    return RunTable("notes", {**ADDRESS, "event": int, "star": bool, **texts}, rows)
+    return RunTable("notes", {**ADDRESS, "event": int, **texts}, rows)
 
 
 MADE: Mapping[str, Callable[[Store, Run], RunTable]] = {
     AGENT_TURNS: _agent_turns,
-    "failures": _failures,
     "scores": _scores,
     "notes": _notes,
 }

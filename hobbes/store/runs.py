@@ -265,7 +265,6 @@ class Runs:
         return Stretch(way["until"], setting, way["models"], way["model_settings"] or {}, prompts)
 
     def _setting(self, world: AnyWorld, row: Row, config: Row) -> Setting[Any]:
-        """Return the setting of a run with a config. Raise ValueError if there is no such setting."""
         return make_setting(world, RUNS.value(row, "agents"), row["seed"], config)
 
     def _prompts(self, world: AnyWorld, row: Row, way: Mapping[str, Any], setting: Setting[Any]) -> PromptSet:

@@ -217,7 +217,6 @@ def _as_fts5_reads_it(query: str) -> str:
 
 
 def _total(db: Database, where: str, values: dict[str, Any]) -> int:
-    """Return how many texts a query finds."""
     sql = (
         "select count(distinct places.text) from texts_fts join places on places.text = texts_fts.rowid"
         f" where texts_fts match :query and {where}"
@@ -227,7 +226,6 @@ def _total(db: Database, where: str, values: dict[str, Any]) -> int:
 
 
 def _hits(db: Database, where: str, values: Mapping[str, Any]) -> list[Hit]:
-    """Return the best texts."""
     token = secrets.token_hex(8)  # no text has it, so none can mark anything
     begin, end = f"\x02{token}", f"\x03{token}"
     rows = db.query(

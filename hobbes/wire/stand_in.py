@@ -23,7 +23,7 @@ from hobbes.engine.record import canonical, sha256
 from hobbes.engine.world import OBSERVER, VIEW_KEYS
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.dialects import OPTIONAL_PARAMETERS
-from hobbes.nodes.journal import POLICY_MODEL, PlayerKind, policy_model
+from hobbes.nodes.journal import POLICY_MODEL, PlayerKind
 from hobbes.nodes.players import parse_spec
 from hobbes.nodes.prompting import approximate_tokens, view_in
 from hobbes.wire.body_limits import body_of, no_response, server_config
@@ -61,9 +61,9 @@ def stand_in(delay: float = 0.0) -> Starlette:
         return _refusal(error.detail, error.status_code, error.headers)
 
     async def models(_: Request) -> JSONResponse:
-        names = {policy_model(name) for world in WORLDS.values() for name in world.policies.by_name}
+        names = {POLICY_MODEL + name for world in WORLDS.values() for name in world.policies.by_name}
         observers = [world.observer for world in WORLDS.values() if world.observer]
-        names |= {policy_model(name) for observer in observers for name in observer.stand_ins.by_name}
+        names |= {POLICY_MODEL + name for observer in observers for name in observer.stand_ins.by_name}
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "hobbes"} for name in sorted(names)]
         return JSONResponse({"object": "list", "data": data})
 
@@ -121,7 +121,7 @@ def _answer(address: str, body: dict[str, Any]) -> str:
     if not model.startswith(POLICY_MODEL):
         raise BadRequestError(
             f"this is the stand-in server of hobbes, which has no model {model!r}; its models are policies, "
-            f"such as {PlayerKind.CHAT}:{policy_model('guided')}"
+            f"such as {PlayerKind.CHAT}:{POLICY_MODEL}guided"
         )
     try:
         spec = parse_spec(policies, model.replace(POLICY_MODEL, f"{PlayerKind.POLICY}:", 1))

@@ -174,21 +174,14 @@ def test_a_null_arm_that_differs_is_a_warning(opened: Store) -> None:
     )
 
 
-def test_tainted_runs_are_counted_and_left_out_only_if_asked(opened: Store, cli: Cli) -> None:
+def test_tainted_runs_are_counted_and_included(opened: Store, cli: Cli) -> None:
     values: dict[str, list[float | None]] = {"one": [0.0] * 7, "two": [1.0, 2, 3, 4, 5, 6, 70]}
     made_up(opened, values, tainted=("made.two.7",))
     found = told(cli, "report", "made")
     assert found["arms"]["two"]["tainted"] == 1
     assert found["arms"]["two"]["measures"]["output"]["n"] == 7
-    without = told(cli, "report", "made", "--without-tainted")
-    assert without["arms"]["two"]["runs"] == 7
-    assert [without["arms"][arm]["measures"]["output"]["n"] for arm in ("one", "two")] == [7, 6]
-    assert without["differences"][0]["n"] == 6
-    assert without["differences"][0]["mean"] == 3.5
-    for options, rule in (((), "include tainted runs"), (("--without-tainted",), "leave out tainted runs")):
-        text = cli("report", "made", "--format", "md", *options).stdout
-        assert "two: 1 of 7 runs is tainted" in text
-        assert rule in text
+    text = cli("report", "made", "--format", "md").stdout
+    assert "two: 1 of 7 runs is tainted, because too many calls failed. The figures include" in text
 
 
 def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:

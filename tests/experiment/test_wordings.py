@@ -10,7 +10,8 @@ import pytest
 from hobbes.errors import UsageError
 from hobbes.experiment.arm_comparison import Judged, Rules, Sample, Table, judge, weighted_sum
 from hobbes.experiment.experiment_file import parse
-from hobbes.experiment.frozen import plan_to_keep
+from hobbes.experiment.frozen import freeze
+from hobbes.store.experiment_tables import keep_experiment, kept_plan
 from hobbes.store.home import Store, open_store
 from tests.conftest import ROOT, Cli
 from tests.simulated import wordings_tally
@@ -57,8 +58,12 @@ def test_each_wording_is_played_with_each_seed_and_the_null_arm_has_those_of_the
 
 def test_the_plan_that_is_kept_has_the_hash_of_each_wording(opened: Store, tmp_path: Path) -> None:
     made = planned(opened, worded(tmp_path))
-    kept = plan_to_keep(made, {})["prompts"]
-    assert {name: kept[name] for name in kept if name.startswith("advised")} == {
+    keep_experiment(opened, "small", "mining", {})
+    freeze(opened, made, {})
+    kept = kept_plan(opened, "small")
+    assert kept is not None
+    prompts = kept.plan["prompts"]
+    assert {name: prompts[name] for name in prompts if name.startswith("advised")} == {
         f"advised~mine-{n}": cell(made, f"advised~mine-{n}", 1).new.prompts.hash for n in (1, 2, 3)
     }
 

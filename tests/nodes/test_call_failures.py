@@ -213,35 +213,6 @@ def test_a_server_that_wants_fewer_requests_is_waited_for_as_long_as_a_call_may_
     assert tries_and_end(*[full] * 1100, patience=8 * 1100) == [1101, "fine"]
 
 
-def test_fewer_requests_are_under_way_at_once_while_a_server_wants_fewer() -> None:
-    """Ten at once; eight after a refusal, six after another round of them; then one more for each round."""
-    pace = Pace(RateLimiter(), "m", ModelSettings(model="m", parallel=10), call_failures.wait.get())
-
-    async def most_at_once(failure: TryFailedError | None, calls: int) -> int:
-        under_way = most = 0
-
-        async def call() -> None:
-            nonlocal under_way, most
-            with contextlib.suppress(TryFailedError):
-                async with pace.slot(0):
-                    under_way += 1
-                    most = max(most, under_way)
-                    await asyncio.sleep(0)
-                    under_way -= 1
-                    if failure:
-                        raise failure
-
-        await asyncio.gather(*(call() for _ in range(calls)))
-        return most
-
-    async def rounds() -> list[int]:
-        full = TryFailedError("429", waits=True)
-        ends = [(full, 1), (full, 8), (None, 6), (None, 7), (None, 8)]
-        return [await most_at_once(failure, calls) for failure, calls in ends]
-
-    assert asyncio.run(rounds()) == [1, 8, 6, 7, 8]
-
-
 def test_a_request_that_waits_for_those_of_other_runs_stops_with_its_run() -> None:
     limiter = RateLimiter()
     limiter.begin("m", Limits(parallel=1), 0)

@@ -33,14 +33,13 @@ from tests.small_runs import go, played
 pytest_plugins = ["pytester"]
 
 FILE = """
-import asyncio
 import sys
 from threading import Barrier, Event, Thread
+from time import sleep
 
 from hobbes.worlds import WORLDS
 
 NEVER, BOTH, BROKEN, UNDER_WAY = Event(), Barrier(2), True, []
-BOTH_LATER = asyncio.Barrier(2)
 
 
 def default(view, rng):
@@ -53,8 +52,12 @@ def at_random(view, rng):
 
 
 async def later(view, rng):
-    await asyncio.sleep(0)
     return default(view, rng)
+
+
+class Later:
+    async def act(self, view):
+        return {}
 
 
 class Diary:
@@ -112,14 +115,6 @@ def wrong(view, rng):
     raise ValueError("no such plot\\nanywhere")
 
 
-async def wrong_later(view, rng):
-    return view["no-such-key"]
-
-
-async def cancelled(view, rng):
-    raise asyncio.CancelledError
-
-
 def leaves(view, rng):
     sys.exit("enough")
 
@@ -137,15 +132,9 @@ def together(view, rng):
     return {}
 
 
-async def together_later(view, rng):
-    async with asyncio.timeout(60):
-        await BOTH_LATER.wait()
-    return {}
-
-
-async def alone(view, rng):
+def alone(view, rng):
     UNDER_WAY.append(view)
-    await asyncio.sleep(0)
+    sleep(0)
     most = len(UNDER_WAY)
     UNDER_WAY.remove(view)
     return str(most)
@@ -155,50 +144,12 @@ def never(view, rng):
     NEVER.wait()
 
 
-async def never_later(view, rng):
-    await asyncio.Event().wait()
-
-
 def interrupts(view, rng):
-    raise KeyboardInterrupt
-
-
-async def interrupts_later(view, rng):
     raise KeyboardInterrupt
 
 
 def is_closed(view, rng):
     raise GeneratorExit
-
-
-class Nameless(BaseException):
-    def __str__(self):
-        raise self
-
-
-async def nameless(view, rng):
-    raise Nameless
-
-
-async def stops_the_loop(view, rng):
-    asyncio.get_running_loop().stop()
-    await asyncio.Event().wait()
-
-
-async def cancels_all(view, rng):
-    for task in asyncio.all_tasks():
-        task.cancel()
-    await asyncio.Event().wait()
-
-
-async def swallows(view, rng):
-    for task in asyncio.all_tasks():
-        task.cancel()
-    while True:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            pass
 
 
 class Strange:
@@ -209,40 +160,8 @@ class Strange:
         return {}
 
 
-class Text(str):
-    def fails(self, *_):
-        raise KeyboardInterrupt
-
-    __str__ = __len__ = __eq__ = __hash__ = __iter__ = encode = strip = fails
-
-
-def text(view, rng):
-    return Text('{"reasoning": "mine"}')
-
-
-def a_text(view, rng):
-    return {"reasoning": Text("mine")}
-
-
-class Connected:
-    def __init__(self):
-        self.lines = None
-
-    async def act(self, view):
-        self.lines = self.lines or asyncio.Queue(1)
-        if view["turn"]:
-            return await asyncio.wait_for(self.lines.get(), 60)
-        asyncio.get_running_loop().call_later(0, self.lines.put_nowait, {"reasoning": "of turn 0"})
-        return {}
-
-
 def leaves_a_thread(view, rng):
     Thread(target=NEVER.wait, daemon=False).start()
-    return {}
-
-
-async def leaves_a_task(view, rng):
-    asyncio.get_running_loop().run_in_executor(None, NEVER.wait)
     return {}
 
 
@@ -300,7 +219,7 @@ def test_a_player_that_answers_as_a_policy_does_leads_to_its_digest_and_is_repla
     world: str, opened: Store, file: Path
 ) -> None:
     policy = f"policy:{WORLDS[world].policies.default}"
-    models = f"python:{file}:default*1,python:{file}:later*1,{policy}*1"
+    models = f"python:{file}:default*2,{policy}*1"
     scripted, run = played(opened, options(policy, world)), played(opened, options(models, world))
     assert run.digest == scripted.digest
     file.unlink()
@@ -405,17 +324,12 @@ def test_an_answer_is_read_like_that_of_a_model(opened: Store, file: Path) -> No
     ("name", "error"),
     [
         ("wrong", "ValueError: no such plot anywhere"),
-        ("wrong_later", "KeyError: 'no-such-key'"),
-        ("cancelled", "CancelledError"),
         ("leaves", "SystemExit: enough"),
         ("a_set", "TypeError: Object of type set is not JSON serializable"),
         ("Unmade", "OSError: no such model"),
         ("interrupts", "KeyboardInterrupt"),
-        ("interrupts_later", "KeyboardInterrupt"),
         ("is_closed", "GeneratorExit"),
-        ("nameless", "an exception without a text"),
         ("Strange", "KeyboardInterrupt"),
-        ("cancels_all", "CancelledError"),
     ],
 )
 def test_an_exception_is_a_failed_call_with_its_last_line(
@@ -425,22 +339,8 @@ def test_an_exception_is_a_failed_call_with_its_last_line(
     assert (reply.text, reply.failure, reply.error) == ("", "provider-error", error)
 
 
-@pytest.mark.parametrize("name", ["text", "a_text"])
-def test_of_a_text_whose_methods_raise_the_characters_are_read(
-    last_reply: Callable[..., Reply], name: str
-) -> None:
-    reply = last_reply(name)
-    assert (reply.failure, reply.reasoning) == (None, "mine")
-
-
-def test_the_coroutines_of_all_agents_and_turns_have_one_event_loop(last_reply: Callable[..., Reply]) -> None:
-    assert last_reply("Connected").reasoning == "of turn 0"
-    assert last_reply("together_later", agents=2).text == "{}"
-
-
-@pytest.mark.parametrize("name", ["never", "never_later", "swallows", "stops_the_loop"])
-def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply], name: str) -> None:
-    reply = last_reply(f"{name}?timeout=0.01")
+def test_one_that_takes_too_long_has_failed(last_reply: Callable[..., Reply]) -> None:
+    reply = last_reply("never?timeout=0.01")
     assert (reply.failure, reply.error) == ("timed-out", "no answer within 0.01 seconds")
 
 
@@ -453,9 +353,7 @@ def test_the_calls_to_one_agent_come_one_after_the_other(file: Path) -> None:
 
     async def asked() -> list[Reply]:
         calls = (player.reply(Address(turn, "miner-01"), player.prompt({})) for turn in range(9))
-        replies = await asyncio.gather(*calls)
-        player.close()
-        return replies
+        return await asyncio.gather(*calls)
 
     assert [reply.text for reply in asyncio.run(asked())] == ["1"] * 9
 
@@ -472,8 +370,7 @@ def test_one_that_never_ends_does_not_keep_the_command_from_ending(
 def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_ending(
     file: Path, home: Path
 ) -> None:
-    models = f"python:{file}:leaves_a_thread*1,python:{file}:leaves_a_task*1"
-    words = f"run mining --agents 2 --rounds 1 --model {models} --json --home {home}"
+    words = f"run mining --agents 1 --rounds 1 --model python:{file}:leaves_a_thread --json --home {home}"
     done = subprocess.run(
         [sys.executable, "-m", "hobbes", *words.split()],
         cwd=ROOT,
@@ -481,7 +378,7 @@ def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_end
         timeout=60,
         check=True,
     )
-    assert json.loads(done.stdout)["outcomes"] == {"answered": 2}
+    assert json.loads(done.stdout)["outcomes"] == {"answered": 1}
 
 
 @pytest.mark.parametrize(
@@ -497,6 +394,8 @@ def test_a_thread_that_a_player_leaves_behind_does_not_keep_the_command_from_end
         ("my_agents.py:Mute", "Mute is neither a class with act"),
         ("my_agents.py:Needy", "Needy is neither a class with act"),
         ("my_agents.py:narrow", "narrow is neither a class with act"),
+        ("my_agents.py:later", "later is async; await what it needs by asyncio.run"),
+        ("my_agents.py:Later", "Later is async; await what it needs by asyncio.run"),
         ("my_agents.py:Diary?timeout=0", "timeout in .* must be a number of seconds above 0"),
         ("my_agents.py", "'python:my_agents.py' is not a model spec"),
     ],

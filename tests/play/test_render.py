@@ -111,22 +111,13 @@ def test_the_command_takes_the_options_of_run(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "of_turn"),
-    [
-        (("nations", "--turn", "2"), ["words", "view"]),
-        (("trust", *ASKING_AN_OBSERVER, "--agent", OBSERVER), ["view"]),
-    ],
+    "asked", [("nations", "--turn", "2"), ("trust", *ASKING_AN_OBSERVER, "--agent", OBSERVER)]
 )
-def test_tokens_are_counted_by_section_and_the_share_that_all_prompts_have(
-    cli: Cli, asked: tuple[str, ...], of_turn: list[str]
-) -> None:
+def test_tokens_are_counted_and_the_share_that_all_prompts_have(cli: Cli, asked: tuple[str, ...]) -> None:
     told = json.loads(cli("prompts", "render", *asked, "--json").stdout)
     tokens = told["tokens"]
-    titles = [line.lstrip("# ") for line in told["system"].splitlines() if line.startswith("#")]
-    assert [one["section"] for one in tokens["sections"]] == ["beginning", *titles, *of_turn]
     for text in ("system", "turn"):
-        counted = sum(one["tokens"] for one in tokens["sections"] if one["text"] == text)
-        assert counted == pytest.approx(tokens[text], abs=len(tokens["sections"]) + 4)
+        assert tokens[text] == pytest.approx(len(told[text]) / 4, rel=0.1)
     view = told["turn"].splitlines()[-1]
     characters = len(told["system"]) + len(told["turn"])
     assert tokens["shared"] == pytest.approx(1 - len(view) / characters, abs=0.01)

@@ -401,7 +401,7 @@ def test_the_command_says_the_same_in_all_its_forms(opened: Store, cli: Cli, tmp
     asked = ("probe", str(file), *which, *how, "--name", "p", "--json")
     with heeding():
         refused = cli(*asked)
-        assert "--yes asks it without a question" in str(refused.exception)
+        assert "--yes goes on without a question" in str(refused.exception)
         told = json.loads(cli(*asked, "--yes").stdout)
     assert [one["turn"] for one in told["situations"]] == [2, 0, 3, 4]
     assert told == json.loads(cli("probe", "show", "p", "--json").stdout)

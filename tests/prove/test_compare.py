@@ -97,7 +97,6 @@ def test_only_settings_that_differ_are_listed(opened: Store) -> None:
 def test_each_setting_is_said_once_edited_prompts_of_one_variant_too_but_not_the_hash_of_a_text(
     opened: Store, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another seed is said among the settings, the same language among the facts of both runs."""
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     a, b = (begin(opened, RunOptions("mining", 2, seed, "openai:m")) for seed in (1, 2))
     opened.runs.update(b.id, turn_template=opened.runs.add_text(b.prompts.turn.replace("Decide", "Say")))
@@ -112,7 +111,7 @@ def test_each_setting_is_said_once_edited_prompts_of_one_variant_too_but_not_the
     ]
     facts = {row[0]: row[1:] for row in rows_under(text, "both runs")}
     assert "seed" not in facts
-    assert (facts["lang"], facts["cost"]) == (["en", "en"], ["$0.0000", "$0.0000"])
+    assert facts["cost"] == ["$0.0000", "$0.0000"]
 
 
 def test_of_runs_of_programs_no_prompts_are_told(
@@ -124,8 +123,6 @@ def test_of_runs_of_programs_no_prompts_are_told(
     b = begin(opened, RunOptions("mining", 2, prompts="unguided"))
     text = cli("compare", a.id, b.id).stdout
     assert not {"prompts", "lang"} & {row[0] for row in rows_under(text, "settings that differ")}
-    facts = {row[0]: row[1:] for row in rows_under(text, "both runs")}
-    assert facts["prompts"] == ["guided,", "zh", "no", "prompts", "(scripted)"]
     page = pages.get(f"/{b.id}").text
     assert "no prompts (scripted)" in page
     assert "unguided" not in page
@@ -409,9 +406,7 @@ def test_failed_calls_are_counted_by_cause_agent_and_turn_with_a_warning(
         "A: 0.0% of calls failed; B: 50.0% of calls failed, tainted. "
         "Differences may come from the provider, not from the agents." in " ".join(text.split())
     )
-    assert rows_under(text, "failed calls by cause") == [["unreadable", "0", "2"], ["refused", "0", "1"]]
-    assert rows_under(text, "failed calls by agent") == [["miner-01", "0", "2"], ["miner-02", "0", "1"]]
-    assert rows_under(text, "failed calls by turn") == [["0", "0", "1"], ["1", "0", "2"]]
+    assert rows_under(text, "outcomes")[1:] == [["unreadable", "0", "2"], ["refused", "0", "1"]]
 
 
 def rows_under(text: str, title: str) -> list[list[str]]:
@@ -504,11 +499,3 @@ def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, cli: Cli) 
     assert "+0035x" in lines
     assert "+0036x" not in lines
     assert lines.count("x") == (MAX_LINES - 4) * (MAX_LINE_LENGTH - 5)
-
-
-def test_only_the_first_of_many_turns_with_failed_calls_are_printed(opened: Store, cli: Cli) -> None:
-    a = saying(opened, lambda _: "I pass.", values={"rounds": MAX_LINES + 3})
-    text = cli("compare", a.id, a.id).stdout
-    *turns, more = rows_under(text, "failed calls by turn")
-    assert turns == [[f"{turn}", "1", "1"] for turn in range(MAX_LINES)]
-    assert " ".join(more) == "… and 3 more; --json prints all"

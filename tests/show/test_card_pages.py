@@ -15,7 +15,7 @@ from hobbes.store.recorded_run import Run
 from tests.conftest import Cli
 from tests.play.test_second_question import FIRST, SECOND, answering, by_attempt, request
 from tests.show.conftest import Replies
-from tests.small_runs import mining, played
+from tests.small_runs import played
 
 LINK = re.compile(r'<a(?: rel="[^"]*")? title="([^"]+)" href="([^"]+)"')
 
@@ -129,12 +129,3 @@ def test_two_runs_are_shown_where_their_decisions_first_differ(
     assert "<del>wait</del>" in decided
     assert "<ins>&lt;arm&gt;</ins>" in decided
     assert '<h3>prompt, from A to B</h3><p class="none">equal</p>' in decided
-    assert decided.count("<svg xmlns") == 2
-
-
-def test_a_turn_that_one_run_lacks_is_shown_for_the_other(opened: Store, pages: TestClient) -> None:
-    short, long = (mining(opened, values={"rounds": n}, models="policy:greedy-mine") for n in (2, 4))
-    page = pages.get("/compare", params={"a": short.id, "b": long.id}).text
-    assert "only run B has turn 2" in page
-    assert "this run has no such turn" in page
-    assert page.count("<svg xmlns") == 1

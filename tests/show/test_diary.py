@@ -47,11 +47,9 @@ def lines(cli: Cli, *words: str) -> list[str]:
     return [" ".join(line.split()) for line in cli("trace", "last", *words).stdout.splitlines()]
 
 
-def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> None:
-    """Beside each attack stands what its agent had last written to the one it attacked.
-
-    Below all, a command leads to the reply to the first one.
-    """
+@pytest.mark.usefixtures("broken_word")
+def test_who_broke_its_word_first_is_one_command(cli: Cli) -> None:
+    """Beside each attack stands what its agent had last written to the one it attacked."""
     assert lines(cli, "all", "--event", "attack") == [
         "1 ●AgentA thought Now.",
         "1 ●AgentA said to all: “nothing personal”",
@@ -61,12 +59,10 @@ def test_who_broke_its_word_first_is_one_command(cli: Cli, broken_word: Run) -> 
         "2 ■AgentB did attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
         "2 ■AgentB (in turn 0, it had written to ●AgentA: “I trust you”)",
         '2 ■AgentB rejected attacks {"AgentZ": 1}: the entry names an unknown agent',
-        "",
-        f"next: hobbes trace {broken_word.id} 2 AgentB",
     ]
 
 
-def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom_it_was_done(
+def test_before_a_landmark_stands_what_its_agent_had_written_to_each_to_whom_it_was_done(
     opened: Store, cli: Cli, pages: TestClient
 ) -> None:
     """AgentA wrote to AgentB, but not to AgentC, before it attacked both; AgentC never wrote to AgentA.
@@ -82,34 +78,24 @@ def test_before_a_landmark_stands_how_much_its_agent_had_written_to_each_to_whom
         "4/AgentA": {"attacks": {"AgentB": 1, "AgentC": 1}},
     }
     with answering(lambda at: json.dumps(said.get(at.rpartition("/")[0], {}))):
-        run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 5}))
+        played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 5}))
     last = "in turn 1, it had written to ■AgentB: “Peace, still.”"
     of_all = "in turn 3, it had written to all: “Peace with all.”"
     assert [line for line in lines(cli, "--event", "attack") if "written" in line] == [
-        f"2 ●AgentA ({last}; 1 earlier message to ■AgentB or all)",
+        f"2 ●AgentA ({last})",
         "2 ●AgentA (it had never written to ▲AgentC)",
         "2 ▲AgentC (it had never written to ●AgentA)",
-        f"4 ●AgentA ({of_all}; 2 earlier messages to ■AgentB or all)",
+        f"4 ●AgentA ({of_all})",
     ]
     page = unescape(pages.get("/last/diary").text)
-    with_whom = f'<a href="/{run.id}/diary?agent=AgentA&other=AgentB">■ AgentB</a>'
-    assert f"2 earlier messages to {with_whom} or all" in re.sub("</?b[^>]*>", "", page).replace("\xa0", " ")
-    assert page.count("“Peace with all.”</p>") + page.count("“Peace with all.”; 2 earlier") == 2, "said, told"
+    assert page.count("“Peace with all.”</p>") == 2, "said, told"
     assert "it had never written to ▲AgentC" in shown(page).replace("▲ ", "▲")
-
-
-@pytest.mark.usefixtures("broken_word")
-def test_the_diary_of_one_tells_its_own_first_attack(pages: TestClient) -> None:
-    """AgentA attacked earlier, which the diary shows, too."""
-    assert "■ AgentB's first attack: turn 2" in shown(pages.get("/last/diary?agent=AgentB").text)
 
 
 @pytest.mark.usefixtures("broken_word")
 def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: Cli) -> None:
     told = lines(cli, "AgentA", "AgentB")
-    assert told[:5] == [
-        "●AgentA's first attack: turn 1",
-        "■AgentB's first rejection: turn 2",
+    assert told[:3] == [
         "0 ●AgentA thought Peace, for now.",
         "0 ●AgentA said to ■AgentB: “I shall never attack you”",
         "0 ■AgentB said to ●AgentA: “I trust you”",
@@ -121,7 +107,6 @@ def test_the_diary_of_two_has_their_thoughts_and_what_passed_between_them(cli: C
 def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thoughts(cli: Cli) -> None:
     unreadable = "its orders were not read: the answer holds no JSON object that can be read"
     assert lines(cli, "AgentC") == [
-        "▲AgentC's first rejection: turn 2",
         "0 ■AgentB said to ▲AgentC: “A is a friend”",
         "0 ▲AgentC did nothing",
         "1 ●AgentA said to all: “nothing personal”",
@@ -130,19 +115,15 @@ def test_the_diary_of_one_has_what_others_wrote_and_did_to_it_but_not_their_thou
         f"2 ▲AgentC failed ✗ unreadable: {unreadable}",
         "2 ▲AgentC by default did nothing",
     ]
-    assert lines(cli, "AgentC", "--grep", "friend")[1:] == ["0 ■AgentB said to ▲AgentC: “A is a friend”"]
 
 
 def test_an_agent_whose_whole_answer_was_rejected_stands_in_the_diary(opened: Store, cli: Cli) -> None:
-    """Nothing happened because of it, and yet it has a row, with what was rejected; --mark finds it."""
+    """Nothing happened because of it, and yet it has a row, with what was rejected; --event finds it."""
     with answering(lambda at: json.dumps({"attacks": {"Nobody": 1}} if at.startswith("0/AgentA") else {})):
         played(opened, RunOptions("nations", 2, models="openai:m", values={"rounds": 1}))
-    first, did, why = lines(cli, "all", "--mark", "rejection")
-    assert first == "first rejection: turn 0, ●AgentA"
+    did, why = lines(cli, "all", "--event", "rejection")
     assert did == "0 ●AgentA did nothing"
     assert why.startswith("0 ●AgentA rejected attacks ")
-    refused = cli("trace", "last", "all", "--mark", "rejected")
-    assert "--mark 'rejected': choose from: " in str(refused.exception)
 
 
 @pytest.mark.usefixtures("broken_word")
@@ -154,7 +135,7 @@ def test_json_has_an_object_for_each_agent_and_turn(cli: Cli) -> None:
     (deed,) = attack["done"]
     assert (deed["type"], deed["marks"], deed["to"]) == ("attack", ["attack"], ["AgentB"])
     last = {"turn": 0, "to": "AgentB", "text": "I shall never attack you"}
-    assert deed["promised"] == [{"to": "AgentB", "last": last, "earlier": 0}]
+    assert deed["promised"] == [{"to": "AgentB", "last": last}]
 
 
 @pytest.mark.usefixtures("broken_word")
@@ -194,7 +175,6 @@ def test_a_page_has_the_diary_and_each_entry_leads_to_its_card(broken_word: Run,
     assert places == sorted(places)
     assert page.count(f'href="/{broken_word.id}/1/AgentA"') == 1
     assert "its orders were not read: the answer holds no JSON object" in page
-    assert f'<a href="/{broken_word.id}/diary#turn-1">first attack: turn 1</a>' in page
     assert "✗ failed call" in page
 
 
@@ -203,10 +183,9 @@ def test_a_page_shows_what_is_chosen(pages: TestClient) -> None:
     for asked, there, missing in (
         ({"agent": "AgentC"}, "A is a friend", "Peace, for now"),
         ({"agent": "AgentA", "other": "AgentB"}, "Peace, for now", "A is a friend"),
-        ({"mark": "attack"}, "An eye for an eye", "A is a friend"),
-        ({"mark": "rejection"}, "An eye for an eye", "Now."),
-        ({"mark": "failed call"}, "failed call", "eye"),
-        ({"words": "TRUST"}, "I trust you", "never"),
+        ({"event": "attack"}, "An eye for an eye", "A is a friend"),
+        ({"event": "rejection"}, "An eye for an eye", "Now."),
+        ({"event": "failed call"}, "failed call", "eye"),
     ):
         text = shown(pages.get("/last/diary", params=asked).text)
         assert there in text, asked
@@ -222,9 +201,7 @@ def test_a_column_in_which_nothing_would_stand_is_left_out(opened: Store, pages:
 
 
 @pytest.mark.usefixtures("broken_word")
-def test_a_page_begins_at_the_turn_that_is_gone_to(pages: TestClient) -> None:
-    page = pages.get("/last/diary", params={"agent": "AgentA"}).text
-    assert '<input type="hidden" name="agent" value="AgentA"><label>turn <input' in page
+def test_a_page_begins_at_the_turn_that_its_address_names(pages: TestClient) -> None:
     page = pages.get("/last/diary", params={"agent": "AgentA", "first": 1}).text
     assert re.findall(r'id="turn-(\d)"', page) == ["1", "2"]
 

@@ -61,7 +61,7 @@ def test_every_form_has_the_rows_of_the_database(opened: Store, tmp_path: Path) 
         assert in_csv(tmp_path / "csv", table.name) == [
             {column: "" if value is None else str(value) for column, value in row.items()} for row in rows
         ]
-        if table.name not in {"failures", "scores", "notes"}:
+        if table.name not in {"scores", "notes"}:
             sql = f"select count(*) from {table.name} where run = ?"  # noqa: S608  names are ours
             assert [(len(rows),)] == opened.db.execute(sql, [run.id]).fetchall()
             left_out = kinds_of(opened.db, table.name).keys() - table.columns.keys()
@@ -81,14 +81,12 @@ def test_failed_calls_are_in_the_tables(
     """Three of six decisions: miner-01 in 0 (unreadable) and 1 (refused), miner-02 in 1 (unreadable)."""
     run = faulty_run(opened, monkeypatch)
     export(opened, run, "parquet", tmp_path / "out")
-    failures = [(r["turn"], r["agent"], r["cause"]) for r in in_parquet(tmp_path / "out", "failures")]
-    assert failures == [
+    calls = in_parquet(tmp_path / "out", "calls")
+    assert [(r["turn"], r["agent"], r["outcome"]) for r in calls if r["failed"]] == [
         (0, "miner-01", "unreadable"),
         (1, "miner-01", "refused"),
         (1, "miner-02", "unreadable"),
     ]
-    calls = in_parquet(tmp_path / "out", "calls")
-    assert [(r["turn"], r["agent"]) for r in calls if r["failed"]] == [f[:2] for f in failures]
     turns = in_parquet(tmp_path / "out", "turns")
     assert [(r["decisions"], r["failures"]) for r in turns] == [(2, 1), (2, 2), (2, 0)]
     measures = {(r["name"], r["scope"]): r for r in in_parquet(tmp_path / "out", "measures")}
@@ -103,11 +101,11 @@ def test_an_answer_that_was_asked_for_again_does_not_decide(
 ) -> None:
     run = faulty_run(opened, monkeypatch, reask=1)
     export(opened, run, "jsonl", tmp_path / "out")
-    first, second, *_ = in_jsonl(tmp_path / "out", "calls")
+    first, second, *_ = calls = in_jsonl(tmp_path / "out", "calls")
     told = [first[name] for name in ("attempt", "outcome", "decides", "failed")]
     assert told == [1, "unreadable", False, False]
     assert (second["attempt"], second["outcome"], second["decides"]) == (2, "answered", True)
-    assert in_jsonl(tmp_path / "out", "failures") == []
+    assert not any(call["failed"] for call in calls)
 
 
 def test_an_unfinished_run_is_exported_as_far_as_it_goes(opened: Store, cli: Cli, tmp_path: Path) -> None:

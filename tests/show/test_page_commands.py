@@ -82,8 +82,8 @@ def test_each_page_says_the_command_that_shows_the_same(
         f"/{run.id}/1.html": "trace war 1",
         f"/{run.id}/1/AgentA": "trace war 1 AgentA",
         f"/{run.id}/diary": "trace war all",
-        f"/{run.id}/diary?agent=AgentA&other=AgentB&mark=cession&words=I+am": (
-            "trace war AgentA AgentB --mark cession --grep '(?i)I\\ am'"
+        f"/{run.id}/diary?agent=AgentA&other=AgentB&event=cession": (
+            "trace war AgentA AgentB --event cession"
         ),
         f"/compare?a={other.id}&b={also.id}": f"compare {other.id} {also.id}",
     }

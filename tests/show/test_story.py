@@ -87,6 +87,7 @@ def test_nations_tells_attacks_grants_and_whose_land_changed(opened: Store, repl
     grant = {"money_grants": {"AgentC": 5}}
     answers: Answers = {
         (1, "AgentA"): {"cede_territories": {"AgentB": ["T1", "T2"]}},
+        (1, "AgentC"): {"cede_territories": {"AgentB": ["T11", "T12"]}},
         **{(turn, "AgentB"): {"attacks": {"AgentA": mils}, **grant} for turn, mils in ((3, 2), (4, 1))},
         (2, "AgentA"): grant,
         (5, "AgentA"): {"money_grants": {"AgentC": 6}},
@@ -94,13 +95,14 @@ def test_nations_tells_attacks_grants_and_whose_land_changed(opened: Store, repl
     replies(lambda at: answers.get((at.turn, at.agent), {}))
     story = shown(opened, played(opened, RunOptions("nations", 3, values={"rounds": 7})))
     assert story.sentences[:2] == [
-        "2 attacks, 4 grants, 2 cessions.",
-        "AgentA went from 5 to 3 territories and AgentB went from 5 to 7 territories.",
+        "2 attacks, 4 grants, 4 cessions.",
+        "AgentA and AgentC went from 5 to 3 territories and AgentB went from 5 to 9 territories.",
     ]
+    ceded = "AgentA ceded T1 and T2 to AgentB; AgentC ceded T11 and T12 to AgentB"
     fell = "damage, 2 of its own fell)"
     assert lines(story) == [
         "0 · nothing happened",
-        "1 · AgentA ceded T1 and T2 to AgentB · territories AgentA 5→3, AgentB 5→7",
+        f"1 · {ceded} · territories AgentA 5→3, AgentB 5→9, AgentC 5→3",
         "2 · AgentA granted 5 to AgentC",
         f"3 · AgentB attacked AgentA with 2 mils (10 {fell}",
         "4 · much as before",
@@ -108,7 +110,7 @@ def test_nations_tells_attacks_grants_and_whose_land_changed(opened: Store, repl
         "6 · nothing happened",
     ]
     assert {turn: story.moments[turn][0] for turn in (1, 3)} == {
-        1: "first cession by AgentA",
+        1: "first cession by AgentA and AgentC",
         3: "first attack by AgentB",
     }
 

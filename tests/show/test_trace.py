@@ -85,31 +85,31 @@ def test_what_was_rejected_and_corrected_is_told_with_the_reason(
     }
     with answering(lambda at: answers.get(at, "{}")):
         run = played(opened, RunOptions("nations", 3, models="openai:m", values={"rounds": 2}))
-    rejected = trace(cli, "--mark", "rejection")
+    rejected = trace(cli, "--event", "rejection")
     assert [(one["turn"], one["agent"]) for one in rejected] == [(0, "AgentA"), (1, "AgentB")]
-    assert [one["agent"] for one in trace(cli, "--mark", "correction")] == ["AgentA"]
+    assert [one["agent"] for one in trace(cli, "--event", "correction")] == ["AgentA"]
     cut = "corrected: disband_mils 999: mils to disband were cut to those that were there"
     assert rejected[0]["refused"][-1] == cut
     assert len(rejected[0]["refused"]) == 3
     kind, _, what = cut.partition(": ")
-    for words in (["--mark", "rejection"], ["0"], ["AgentA"]):
+    for words in (["--event", "rejection"], ["0"], ["AgentA"]):
         assert f"   0  ●AgentA  {kind}  {what}\n" in cli("trace", "last", *words).stdout
     assert "answer holds no JSON object that can be read" in cli("trace", "last", "AgentB").stdout
     page = unescape(pages.get(f"/{run.id}").text)
-    assert f'<a href="/{run.id}/diary?mark=rejection">3 rejections</a>' in page
-    assert f'<a href="/{run.id}/diary?mark=correction">1 correction</a>' in page
+    assert f'<a href="/{run.id}/diary?event=rejection">3 rejections</a>' in page
+    assert f'<a href="/{run.id}/diary?event=correction">1 correction</a>' in page
     assert "1 failed call (16.7%)</a>" in page
-    page = pages.get(f"/{run.id}/diary?mark=rejection").text
+    page = pages.get(f"/{run.id}/diary?event=rejection").text
     assert f'<a href="/{run.id}/0/AgentA">' in page
     assert cut in page
 
 
 def test_a_run_without_rejections_has_no_way_to_them(opened: Store, cli: Cli, pages: TestClient) -> None:
     run = mining(opened, values={"rounds": 1})
-    assert cli("trace", "last", "--mark", "rejection").stderr == "nothing found\n"
+    assert cli("trace", "last", "--event", "rejection").stderr == "nothing found\n"
     page = pages.get(f"/{run.id}").text
     assert "no failed calls" not in page
-    assert "mark=rejection" not in page
+    assert "event=rejection" not in page
 
 
 def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: Cli) -> None:
@@ -132,12 +132,9 @@ def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: C
     ("words", "found"),
     [
         (["--event", "attack"], [(0, "AgentA"), (1, "AgentC")]),
-        (["--event", "attack", "--event", "message"], [(0, "AgentA"), (0, "AgentC"), (1, "AgentC")]),
-        (["--grep", "[Ss]trike (first|back)"], [(0, "AgentA"), (0, "AgentC")]),
-        (["--grep", "^Strike"], [(0, "AgentA")]),
-        (["--grep", "STRIKE"], []),
-        (["AgentC", "--grep", "strike", "--event", "attack"], []),
-        (["AgentC", "--grep", "attacked"], [(0, "AgentA"), (1, "AgentC")]),
+        (["--event", "message"], [(0, "AgentC")]),
+        (["AgentC", "--event", "attack"], [(1, "AgentC")]),
+        (["--event", "failed call"], []),
     ],
 )
 def test_filters_choose_from_the_diary_of_all_if_nobody_is_named(
@@ -159,11 +156,10 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     assert twice == "Each missed high five is counted twice: as miss and as attack."
     assert " ".join(cli("trace", "last", "0").stdout.split()).count("but missed: it came out") == 2
     diary = [
-        " ".join(one.split()) for one in cli("trace", "last", "unit-a", "--mark", "miss").stdout.splitlines()
+        " ".join(one.split()) for one in cli("trace", "last", "unit-a", "--event", "miss").stdout.splitlines()
     ]
     missed = "meant to high five {}, but missed: it came out as an attack"
     assert [one for one in diary if "thought" not in one] == [
-        "●unit-a's first miss: turn 0",
         f"0 ●unit-a did {missed.format('■unit-b')}",
         f"0 ■unit-b did {missed.format('●unit-a')}",
     ]
@@ -174,12 +170,8 @@ def test_a_missed_high_five_is_told_once(opened: Store, cli: Cli) -> None:
     [
         (
             ["--event", "raid"],
-            "nations has no events of the type 'raid'; it has: resource_grant, attack, unpaid,",
+            "--event: nations has no 'raid'; choose from: attack, .*, unpaid, .*, failed call, rejection,",
         ),
-        (["--grep", "(a"], r"--grep: '\(a' is not a valid regular expression: "),
-        (["--grep", "a{99999999999}"], "--grep: .* is not a valid regular expression: "),
-        (["--grep", "[[:alpha:]]"], "--grep: .* is not a valid regular expression: "),
-        (["1", "--grep", "a"], "--event, --grep and --mark choose from a diary; leave out the turn"),
     ],
 )
 @pytest.mark.usefixtures("war")

@@ -72,7 +72,6 @@ def test_failures_are_on_every_page(
     beside = pages.get("/compare", params={"a": mining(opened).id, "b": run.id}).text
     assert "A: 0.0% of calls failed" in beside
     assert "B: 50.0% of calls failed" in beside
-    assert re.search(r"miner-01</td><td[^>]*>0</td><td[^>]*>2<", beside)
     assert "✗ refused" in pages.get(f"/{run.id}/1/miner-01").text
 
 
@@ -86,10 +85,6 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         assert f'href="/{run.id}/0/miner-01">{side}</a>' in decided
         wanted = decided.partition(f">{side}</a>")[2].partition("</dd>")[0]
         assert re.search(r"<dd>claim (\d+ plots|\[\d)", wanted), "a decision is told in words"
-    words = page.partition('id="words"')[2].partition("<figure>")[0]
-    assert page.count("<del>") == words.count("<del>") > 0
-    assert page.count("<ins>") == words.count("<ins>") > 0
-    assert "answer, from A to B" in decided
     same = pages.get("/compare", params={"a": one.id, "b": one.id}).text
     assert "No divergence: all turns are equal." in same
     assert "No decision differs in the turns that both runs have." in same
@@ -113,8 +108,8 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/diary?agent=miner-01&other=miner-01", "must be two agents"),
         ("/last/diary?other=miner-01", "`other` in the address needs an `agent`"),
         (
-            "/last/diary?mark=x",
-            "`mark` in the address 'x': choose from: raid, capture, failed call, rejection",
+            "/last/diary?event=x",
+            "`event` in the address: mining has no 'x'; choose from: raid, capture, claim, ",
         ),
         ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
@@ -194,8 +189,8 @@ def test_the_address_of_a_turn_leads_to_the_page_of_its_run_at_that_turn(
 
 
 def test_long_tables_are_folded(opened: Store, pages: TestClient) -> None:
-    """mining has more than 20 measures of a run; the codes of a few rejections are not folded."""
-    run = mining(opened, models="policy:random?noise=0.5")
+    """nations has more than 20 measures of a run; the codes of a few rejections are not folded."""
+    run = played(opened, RunOptions("nations", 2, models="policy:random?noise=0.5", values={"rounds": 2}))
     page = pages.get(f"/{run.id}").text
     assert re.search(r"<summary>measures of the whole run: \d+ rows</summary>", page)
     assert '<th scope="col">rejection</th>' in page

@@ -14,14 +14,13 @@ import pytest
 
 from hobbes.errors import UsageError
 from hobbes.nodes.caps import NO_CAPS, Caps
-from hobbes.nodes.journal import Prompt
 from hobbes.nodes.prompting import ROOT
 from hobbes.play.render import question_in_run
 from hobbes.play.start import RunOptions
 from hobbes.probe.situations import ProbeFile, Situation, add, pick
 from hobbes.probe.table import read_probe
 from hobbes.probe.versions import Session
-from hobbes.show.prompt_edits import Edits, News, Probed, Rendering, Terminal
+from hobbes.show.prompt_edits import Edits, News, Probed, show
 from hobbes.store.home import Store
 from tests.conftest import Cli
 from tests.forking import Command
@@ -158,7 +157,7 @@ def test_what_cannot_be_asked_after_a_save_is_said_and_the_watching_goes_on(
     (mended,) = watched(opened, asked, situations[0], system, [])
     assert (mended["error"], columns(mended)) == (None, [("recorded", 4), ("mine", 4)])
     system.write_text(text, encoding="utf-8")
-    Terminal().show(Probed(0, asyncio.run(asked.ask())))
+    show(Probed(0, asyncio.run(asked.ask())))
     assert "Situations" in capsys.readouterr().out
 
 
@@ -199,16 +198,6 @@ def test_what_has_arrived_since_the_last_table_is_told_at_the_end_and_nothing_tw
     told = asked.news()
     assert told
     assert [one.answers for one in told.columns] == [4, 4]
-
-
-def test_with_a_table_only_what_has_changed_in_the_prompt_is_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    before, now = Prompt("The rules.\nWin.", "The view."), Prompt("The rules.\nLose.", "The view.")
-    Terminal(has_table=True).show(Rendering(1, now, before))
-    shown = capsys.readouterr().out
-    assert "[-Win-]{+Lose+}." in shown
-    assert "The view." not in shown
 
 
 @pytest.mark.parametrize(

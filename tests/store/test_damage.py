@@ -74,7 +74,7 @@ OF_WHOLE = "run = (select id from runs where name = 'whole')"
 READERS = [
     ("trace", WHOLE),
     ("trace", WHOLE, "1"),
-    ("trace", WHOLE, "--grep", "a"),
+    ("trace", WHOLE, "all"),
     ("compare", WHOLE, STOPPED),
     ("replay", WHOLE),
     ("fork", WHOLE, "--turn", "2"),
@@ -104,7 +104,7 @@ def test_a_damaged_row_is_one_error(
     small: Home, home: Path, cli: Cli, command: tuple[str, ...], change_and_name: tuple[str, str]
 ) -> None:
     change, named = change_and_name
-    answers_say_why = ("trace", WHOLE, "--grep")  # a diary reads a call only if its answer has none
+    answers_say_why = ("trace", WHOLE, "all")  # a diary reads a call only if its answer has none
     without_calls = {("trace", WHOLE), answers_say_why, ("compare", WHOLE, STOPPED)}
     reads_no_calls = command[:3] in without_calls or not {"csv", "svg"}.isdisjoint(command)
     spoil(small, home, change)

@@ -107,7 +107,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         home = Path(folder) / "home"
         with open_store(home) as opened:
             run = played(opened, RunOptions("mining", 3, values={"rounds": 2}, name="kept"))
-            opened.notes.keep(Place(run.id), star=True, tags=["kept"], text="")
+            opened.notes.keep(Place(run.id), tags=["kept"], text="")
         killed_in_a_write(home / "notes.db")
         for place in (home.parent, home, home / "locks"):
             place.chmod(0o555)

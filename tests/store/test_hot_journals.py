@@ -47,7 +47,7 @@ def killed(home: Path) -> Path:
     """A home with a run and a note in which somebody was killed while writing another note."""
     with open_store(home) as store:
         run = mining(store)
-        store.notes.keep(Place(run.id), star=True, tags=["kept"], text=NOTE)
+        store.notes.keep(Place(run.id), tags=["kept"], text=NOTE)
         store.db.execute("pragma journal_mode = delete")  # the run database is one file
     killed_in_a_write(home / "notes.db")
     return home

@@ -73,7 +73,7 @@ TOLD = {
     "error-400": "HTTP 400: We could not parse the body",
     "no-model": "HTTP 400: policy/guided is not a valid model ID",
     "key-echo": r"HTTP 401: .* provided: \(OPENAI_API_KEY\)\. \[31mAsk",
-    "redirect": "RedirectedError redirects to another host, which is not asked: elsewhere.invalid",
+    "redirect": "HTTP 307: redirects to http://elsewhere.invalid/v1/chat/completions, which is not asked",
     "error-403": "HTTP 403: Your country",
     "error-404": "HTTP 404: There is no such model",
     "overflow-openai": "context overflow: HTTP 400: This model's maximum",

@@ -148,24 +148,6 @@ def either(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[str, st
             yield base.removesuffix("/v1"), "/v1/chat/completions"
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"])
-def test_a_connection_without_a_request_is_closed(
-    sent: bytes, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(body_limits, "REQUEST_SECONDS", 0.05)
-    with run_server(server(home, "127.0.0.1")) as base, connected(base, sent) as connection:
-        assert received(connection) == b""
-
-
-def test_half_a_second_request_is_closed_as_well(served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    head = f"GET /nothing HTTP/1.1\r\nHost: {httpx2.URL(served).netloc.decode()}\r\n"
-    with connected(served, f"{head}\r\n".encode()) as connection:
-        assert connection.recv(2**16).startswith(b"HTTP/1.1 404")
-        monkeypatch.setattr(body_limits, "REQUEST_SECONDS", 0.05)
-        connection.sendall(head.encode())
-        assert received(connection) == b""
-
-
 def test_half_a_body_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_limits, "REQUEST_SECONDS", 0.0)
     parts: list[Message] = [{"type": "http.request", "body": b"a=", "more_body": True}]
@@ -187,19 +169,6 @@ def test_a_client_that_leaves_in_the_middle_prints_nothing(capfd: pytest.Capture
             connection.sendall(b"half")
         assert httpx2.get(base).status_code == 404
     assert capfd.readouterr() == ("", "")
-
-
-def test_connections_beyond_the_most_are_closed_and_the_others_are_served(
-    served: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(body_limits, "MAX_CONNECTIONS", 2)
-    with connected(served) as one, connected(served) as other:
-        for _ in range(5):
-            with connected(served) as refused:
-                assert received(refused) == b""
-        for kept in (one, other):
-            kept.sendall(b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-            assert kept.recv(2**16).startswith(b"HTTP/1.1 404")
 
 
 # --- who is served, and with which headers

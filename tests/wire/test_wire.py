@@ -308,22 +308,6 @@ def test_a_response_is_parsed_up_to_a_number_of_parts(opened: Store, monkeypatch
     assert [(call.reply.error, call.reply.tries) for call in calls[2:]] == [(told, 1)] * 4
 
 
-def test_a_response_that_is_no_completion_is_read_up_to_a_number_of_bytes(
-    opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The bound here is 1000 bytes."""
-    monkeypatch.setattr(chat, "MAX_ERROR_BYTES", 1000)
-    answers = [Response("x" * size, status) for size in (1000, 1001) for status in (200, 403)]
-    errors = [call.reply.error for call in calls_answered(opened, answers)]
-    assert [error.partition("x")[0] for error in errors[:2]] == [
-        "HTTP 200, but not a completion: ",
-        "HTTP 403: ",
-    ]
-    assert errors[2:] == [
-        f"ResponseTooLongError HTTP {status}, not a completion, more than 1000 bytes" for status in (200, 403)
-    ]
-
-
 def test_the_longest_answer_that_is_read_arrives_however_it_is_escaped(opened: Store) -> None:
     """With one character more, it is kept and not read."""
     texts = [f'{{"memory": "{"工" * (size - 14)}"}}' for size in (MAX_LENGTH, MAX_LENGTH + 1)]

@@ -8,13 +8,12 @@ from typing import Any
 from hobbes.errors import UsageError
 from hobbes.probe.table import read_probe
 from hobbes.prove.run_comparison import compare
-from hobbes.show import both_runs, run_list, trace
-from hobbes.show.boards import board_svg
+from hobbes.show import both_runs, run_list
 from hobbes.show.palette import looks_of
 from hobbes.show.probe_reports import document, document_of_cell
 from hobbes.show.text_search import search
 from hobbes.show.web.experiment_pages import experiment
-from hobbes.show.web.page_templates import Pages, cards, reload_after
+from hobbes.show.web.page_templates import Pages, reload_after
 from hobbes.store.recorded_run import Run
 
 
@@ -30,16 +29,9 @@ class HomePages(Pages):
         """Return the page of two runs side by side. Raise UsageError for runs of different worlds."""
         comparison = compare(self.store, a, b)
         decision = comparison["decision"]
-        turn = both_runs.turn_of_both(comparison)
-        boards = trace.boards_at(self.store, (a, b), turn)
-        asked = [[call.address.agent for call in self.store.calls.of_turn(run.id, turn)] for run in (a, b)]
         return self.fill(
             "compare.html",
             runs=(a, b),
-            boards=[
-                board_svg(board, cards(self.link, run, turn, agents))
-                for run, board, agents in zip((a, b), boards, asked, strict=True)
-            ],
             comparison=comparison,
             **both_runs.told(comparison),
             wanted=both_runs.wanted(a.world, decision) if decision else (),

@@ -21,7 +21,6 @@ from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.show import charts
 from hobbes.show.boards import Cards
-from hobbes.show.diary import found_in
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
@@ -116,9 +115,8 @@ def environment() -> Environment:
         "policy": POLICY,
         "file_policy": FILE_POLICY,
         "decisions": DECISIONS,
-        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑", "note": "★"},
+        "signs": {"failed": "✗", "rejected": "⊘", "corrected": "✎", "landmark": "⚑"},
         "details": details,
-        "found_in": found_in,
         "json": lambda value: json.dumps(value, ensure_ascii=False),
         "lines": json_lines,
         "percent": percent,

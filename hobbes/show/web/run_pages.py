@@ -26,7 +26,6 @@ from hobbes.show.timeline import timeline
 from hobbes.show.web.page_templates import Pages, cards, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
-from hobbes.store.marked_turns import marks_in
 from hobbes.store.notes import Place
 from hobbes.store.recorded_run import Run
 
@@ -213,13 +212,11 @@ class RunPages(Pages):
     def diary(self, at: Mapping[str, Any]) -> str:
         """Return the page of a diary: of all, of an agent, or of two."""
         query = query_of(self.run, self.looks, at)
-        options = ["--mark", query.mark] if query.mark else []
-        options += ["--grep", f"(?i){re.escape(query.words)}"] if query.words else []
         return self._of_run(
             "diary.html",
             *(filter(None, (query.agent, query.other)) if query.agent else (EVERYBODY,)),
-            *options,
-            **diary_page(self.store, self.run, query, marks_in(self.store, self.run), self.looks),
+            *(("--event", query.event) if query.event else ()),
+            **diary_page(self.store, self.run, query),
             address=self._diary,
         )
 

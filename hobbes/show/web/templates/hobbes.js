@@ -56,6 +56,12 @@
       range.value = wanted;
     }
 
+    // The board has the height that the window leaves below what stands above it.
+    function fit() {
+      const board = moment.querySelector(".fit");
+      if (board) main.style.setProperty("--above", `${board.getBoundingClientRect().top + scrollY}px`);
+    }
+
     async function get(turn) {
       if (kept.has(turn)) return kept.get(turn).innerHTML;
       if (kept.size) throw new Error(`turn ${turn} is not in this file`);
@@ -78,6 +84,7 @@
       while (shown !== wanted) {
         const next = wanted;
         moment.innerHTML = await get(next).catch((error) => warning(error.message));
+        fit();
         const command = moment.querySelector("[data-command]");
         if (command) document.querySelector(".command code").textContent = command.dataset.command;
         moment.style.minHeight = `${Math.max(parseFloat(moment.style.minHeight) || 0, moment.offsetHeight)}px`;
@@ -131,8 +138,10 @@
       if (kept.size) scrollTo(0, 0); // another sheet is shown
     }
     window.addEventListener("hashchange", named);
+    window.addEventListener("resize", fit);
     for (const hidden of all("[hidden]", section)) hidden.hidden = false;
     main.classList.add("scripted");
+    fit();
     mark();
     if (location.hash) named();
     return () => wanted === turns - 1;
