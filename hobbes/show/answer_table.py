@@ -23,6 +23,7 @@ from hobbes.show.both_runs import settings_by_field
 from hobbes.show.charts import draw_estimate, type_estimate
 from hobbes.show.curves import definition_of, interval, unit_of
 from hobbes.show.documents import SIGNS, Cell, Link, Picture, Section, shorten
+from hobbes.show.trace import Pieces
 from hobbes.store.experiment_tables import BegunCell
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -56,8 +57,6 @@ To: TypeAlias = Callable[[Sequence[BegunCell]], str]
 
 MAX_DIFFS = 3
 """How many word diffs of prompts are shown."""
-
-Pieces: TypeAlias = list[tuple[CHANGE, str]]
 
 
 def _asked_of(store: Store, report: Report) -> ExperimentFile:
@@ -140,12 +139,8 @@ def _beginning(whole: Section) -> tuple[Section, list[Section]]:
 def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     """Yield what has to be said beside the table of settings."""
     seeds = len({cell.seed for cell in report.cells})
-    yield (
-        f"All arms are played with the same {counted(seeds, 'seed')}, and with the settings of "
-        f"{report.baseline} but for these."
-        if seeds != 1
-        else f"All arms are played with one seed, and with the settings of {report.baseline} but for these."
-    )
+    played = "one seed" if seeds == 1 else f"the same {counted(seeds, 'seed')}"
+    yield f"All arms are played with {played}, and with the settings of {report.baseline} but for these."
     equal = [one.arm for one in arms if not one.settings and not one.prompts]
     if equal:
         yield f"Nothing that players can tell was changed in {_some(equal)}."

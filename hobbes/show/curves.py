@@ -22,8 +22,6 @@ TOLD = 5
 def parts(report: Report) -> Iterator[Section]:
     """Yield the parts of a report that its curves fill."""
     world = world_named(report.world)
-    if report.findings.payoffs:
-        yield _payoffs(report)
     if report.findings.over_time:
         yield from _over_time(report, world)
     if report.findings.ratings:
@@ -84,24 +82,6 @@ def _cells_of_rank(place: Place) -> tuple[str, str, str]:
 def numbers(mean: Mean) -> tuple[str, str, str]:
     """Return the cells of a mean: of how many values, the mean, and its interval."""
     return str(mean.n), short(mean.mean), interval(mean)
-
-
-def _payoffs(report: Report) -> Section:
-    """Return the scores of the players as a matrix of arms and players."""
-    payoffs = {(one.arm, one.player): one for one in report.findings.payoffs}
-    players = sorted({player for _, player in payoffs})
-
-    def cell(arm: str, player: str) -> str:
-        one = payoffs.get((arm, player))
-        return "" if one is None else f"{short(one.mean.mean)} ({interval(one.mean)}) x {one.agents:g}"
-
-    rows = [
-        (arm, *(cell(arm, player) for player in players))
-        for arm in report.arms
-        if any((arm, player) in payoffs for player in players)
-    ]
-    words = "Mean score of the agents of each player, with its 95% interval x their number in a game."
-    return Section("Payoffs", [words], ("arm", *players), rows)
 
 
 def _over_time(report: Report, world: AnyWorld) -> Iterator[Section]:

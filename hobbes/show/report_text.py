@@ -5,10 +5,7 @@ from functools import partial
 
 from hobbes.experiment.arm_comparison import Compared
 from hobbes.experiment.report import Report
-from hobbes.experiment.sentences import (
-    EXTENDED,
-    short,
-)
+from hobbes.experiment.sentences import EXTENDED, short
 from hobbes.experiment.statistics import MAX_EXACT, RANDOM_FLIPS
 from hobbes.show.answer_table import (
     To,
@@ -20,14 +17,7 @@ from hobbes.show.answer_table import (
     what_was_measured,
 )
 from hobbes.show.charts import Pairs, draw_differences
-from hobbes.show.curves import (
-    definition_of,
-    looks_of_arms,
-    numbers,
-    parts,
-    rankings,
-    with_unit,
-)
+from hobbes.show.curves import definition_of, looks_of_arms, numbers, parts, rankings, with_unit
 from hobbes.show.documents import Document, Picture, Section
 from hobbes.store.home import Store
 from hobbes.worlds import world_named

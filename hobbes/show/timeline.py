@@ -72,7 +72,6 @@ class Lane:
 class Timeline:
     """The turns of a run as a page shows them."""
 
-    turns: int
     graphs: tuple[Graph, ...]
     lanes: tuple[Lane, ...]
     ticks: tuple[tuple[str, str], ...]
@@ -100,12 +99,8 @@ def timeline(store: Store, run: Run, looks: Looks, story: Story) -> Timeline | N
             for mark in run.world.telling.landmarks
         ),
     ]
-    return Timeline(
-        run.turns,
-        tuple(graphs),
-        tuple(lanes),
-        tuple(Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)),
-    )
+    ticks = Scale(-0.5, run.turns - 0.5, 0, 100).ticks(whole=True)
+    return Timeline(tuple(graphs), tuple(lanes), tuple(ticks))
 
 
 def _by_turn(counts: Mapping[TurnOfAgent, int]) -> dict[int, int]:

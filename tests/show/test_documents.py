@@ -8,12 +8,6 @@ from rich.console import Console
 
 from hobbes.show.documents import Cell, Document, Link, Picture, Section, in_html, printed
 
-
-def test_a_bar_in_a_name_does_not_end_a_cell_of_a_markdown_table() -> None:
-    section = Section("Models", (), ("what", "value"), [("models", "small|fast")])
-    assert r"| models | small\|fast |" in Document("A report", [section]).markdown()
-
-
 FOREIGN = (
     "# One\n- <script>alert(1)</script>\n1. ![p](http://x/p) [a](http://x) _b_ **c** `d` ~~e~~ | &lt; \\ f"
 )

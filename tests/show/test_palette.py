@@ -145,15 +145,6 @@ def draw(title: str, arm: str) -> str:
     return draw_differences(title, "difference", [Pairs(arm, {1: 1.0, 2: 2.0}, Mean(2, 1.5, 0.5, 2.5), 0)])
 
 
-def test_a_chart_has_no_background_and_takes_the_ink_of_the_readers_theme() -> None:
-    svg = draw("score", "arm")
-    assert "prefers-color-scheme:dark" in svg
-    assert not re.search(r"#ffffff|white|#000000|black|<rect", svg)
-    assert re.search(r'<svg [^>]*fill="currentColor"', svg)
-    assert re.search(r"<text (?![^>]*fill)[^>]*>score</text>", svg)
-    assert not re.search(r"img\s*{[^}]*background", STYLE)
-
-
 def test_foreign_words_stay_text_in_a_chart() -> None:
     """They are those of the world, of arms and of measures."""
     foreign = '<script>a&b</script>"'
@@ -196,8 +187,3 @@ def test_the_graph_tells_agents_of_one_colour_apart(opened: Store) -> None:
     lines = lines_of("scores", timeline_of(opened, run))
     assert [lines[0], lines[8]] == ["g0 h0", "g0 h1"]
     assert ".h1 { stroke-dasharray:" in STYLE
-
-
-def test_each_colour_is_a_rule_of_the_pages_style_sheet() -> None:
-    for k, colour in enumerate(PALETTE):
-        assert f".c{k} {{ background: {colour}; }}" in STYLE
