@@ -152,6 +152,8 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
 
     Example: hobbes search retaliat --in reasoning --agent miner-01
     """
+    from dataclasses import asdict
+
     from hobbes.engine.telling import counted
     from hobbes.show import text_search
     from hobbes.show.terminal import ERR, print_json, remark
@@ -165,7 +167,7 @@ def search(  # noqa: PLR0913, PLR0917  its arguments and options
         if not as_json:
             text_search.show(store, found)
     if as_json:
-        print_json(text_search.as_json(query, found))
+        print_json({"q": query, **asdict(found)})
         return
     if found.total > len(found.hits):
         more = counted(found.total - len(found.hits), "more text")

@@ -100,11 +100,10 @@ def _show_changes(decisions: list[dict[str, Any]], effects: list[int]) -> None:
     """Print which decisions change, with the diffs of the first ones."""
     if not decisions:
         OUT.print(Text("no decision changes"))
-    for one in decisions:
+    for number, one in enumerate(decisions):
         OUT.print(Text(f"turn {one['turn']}, {one['agent']}: {', '.join(one['changed'])}", style="bold"))
-    for one in decisions[:MAX_DIFFS]:
-        diff = diff_of(json_text(one["then"]), json_text(one["now"]))
-        OUT.print(Text(f"\nturn {one['turn']}, {one['agent']}"), plain(diff), sep="\n")
+        if number < MAX_DIFFS:
+            OUT.print(plain(diff_of(json_text(one["then"]), json_text(one["now"]))))
     if len(decisions) > MAX_DIFFS:
         OUT.print(Text(f"and {len(decisions) - MAX_DIFFS} more diffs, which --json gives", style="dim"))
     if effects:

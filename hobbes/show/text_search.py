@@ -1,7 +1,6 @@
 """`hobbes search` and `/search` of `hobbes view`: words in all texts of a home."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -72,11 +71,6 @@ def jump(hit: Hit) -> str:
     """Return the end of the address with which a browser scrolls to what was found, and marks it."""
     match = next((text for text, marked in hit.pieces if marked), "")
     return f"#:~:text={quote(match, safe='').replace('-', '%2D')}" if match else ""
-
-
-def as_json(query: str, found: Found) -> dict[str, Any]:
-    """Return what a search finds as plain JSON."""
-    return {"q": query, **asdict(found)}
 
 
 def show(store: Store, found: Found) -> None:

@@ -86,22 +86,6 @@ def test_a_follow_up_answer_replaces_a_failed_first_call(
     assert {who: len(of_agent) for who, of_agent in calls.items()} == {"miner-01": 2, "miner-02": 1}
 
 
-def test_a_failed_follow_up_question_leaves_the_first_answer(
-    opened: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        faults, "draw_fault", lambda _s, address, _t: "null" if address.endswith("/2") else ANSWER
-    )
-    values: dict[str, Any] = {"rounds": 6, "reask": 1}
-    with served({}):
-        run = played(opened, RunOptions("mining", 3, models="openai:policy/guided?noise=0.9", values=values))
-    result = opened.figures.result(run)
-    second = result["calls"] - 18
-    assert second == 18
-    # every second answer is unreadable, and so are a few first ones: only these count as failed
-    assert result["failures"]["total"] == result["outcomes"]["unreadable"] - second < 18
-
-
 def test_a_run_without_a_call_has_no_share(opened: Store) -> None:
     run = opened.runs.find(played(opened, RunOptions("mining", 1, values={"rounds": 1})).id)
     opened.db.table("calls").delete_where()
