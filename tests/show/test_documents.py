@@ -21,17 +21,7 @@ def test_foreign_text_stays_text_in_a_terminal_and_on_a_page() -> None:
     assert [line.strip() for line in shown.splitlines()][2:6] == ["Part", "", *FOREIGN.splitlines()[:2]]
     assert FOREIGN.splitlines()[2] in shown
     page = in_html(document.first[0])
-    assert {*re.findall(r"<(\w+)", page)} == {
-        "p",
-        "br",
-        "div",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-    }
+    assert {*re.findall(r"<(\w+)", page)} == {"p", "br", "div", "table", "thead", "tbody", "tr", "th", "td"}
     assert FOREIGN.splitlines()[2] in unescape(page)
 
 

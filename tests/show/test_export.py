@@ -213,18 +213,19 @@ def test_boards_that_move_are_one_svg_with_a_frame_per_turn(
     assert "animation:frame 2s step-end infinite" in text
 
 
-def test_an_existing_folder_is_not_overwritten(opened: Store, tmp_path: Path) -> None:
-    run = mining(opened)
-    (tmp_path / "there").touch()
-    with pytest.raises(UsageError, match="already exists; choose another folder with --to"):
-        export(opened, run, "csv", tmp_path / "there")
-
-
-def test_a_folder_that_cannot_be_created_is_reported_in_one_line(opened: Store, tmp_path: Path) -> None:
-    run = mining(opened)
+@pytest.mark.parametrize(
+    ("to", "told"),
+    [
+        ("file", "already exists; choose another folder with --to"),
+        ("file/out", r"file/out lies in something that is not a folder; choose another"),
+    ],
+)
+def test_nothing_is_overwritten_and_what_is_no_folder_is_reported_in_one_line(
+    to: str, told: str, opened: Store, tmp_path: Path
+) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=r"file/out lies in something that is not a folder; choose another"):
-        export(opened, run, "csv", tmp_path / "file" / "out")
+    with pytest.raises(UsageError, match=told):
+        export(opened, mining(opened), "csv", tmp_path / to)
 
 
 def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,17 +241,12 @@ def test_an_export_is_whole_or_absent(opened: Store, tmp_path: Path, monkeypatch
     assert list((tmp_path / "to").iterdir()) == []
 
 
-def test_the_command_prints_its_files_and_rows(opened: Store, cli: Cli, tmp_path: Path) -> None:
+def test_the_command_prints_its_files_and_rows_and_its_default_folder_is_in_the_home(
+    opened: Store, home: Path, cli: Cli
+) -> None:
     run = mining(opened)
-    told = cli("export", "last", "--format", "csv", "--to", str(tmp_path / "out"), "--json")
-    document = json.loads(told.stdout)
-    assert (document["run"], document["folder"]) == (run.id, str(tmp_path / "out"))
-    assert (document["files"]["turns.csv"], document["files"]["calls.csv"]) == (4, 12)
-
-
-def test_the_default_folder_is_in_the_home(opened: Store, home: Path, cli: Cli) -> None:
-    run = mining(opened)
-    told = cli("export", "last")
+    document = json.loads(cli("export", "last", "--json").stdout)
     folder = home / "exports" / f"{run.id}-jsonl"
-    assert told.exit_code == 0
+    assert (document["run"], document["folder"]) == (run.id, str(folder))
+    assert (document["files"]["turns.jsonl"], document["files"]["calls.jsonl"]) == (4, 12)
     assert len(in_jsonl(folder, "turns")) == 4

@@ -94,21 +94,13 @@ def test_an_agent_looks_the_same_everywhere(opened: Store, terminal: Terminal, t
             name: seen for name, seen in found.items() if name in looks
         }, where
     assert in_terminal(terminal("trace", run.id, "1", "AgentB"))["AgentB"] == {looks["AgentB"]}
-    assert lines_of("scores", timeline_of(opened, run)) == [
-        "g0 h0",
-        "g1 h0",
-        "g2 h0",
-    ]
+    assert lines_of("scores", timeline_of(opened, run)) == ["g0 h0", "g1 h0", "g2 h0"]
 
 
 def test_only_agents_have_a_look(opened: Store) -> None:
     """Numbers and headings in a picture have none, and the words of a map have their owners' looks."""
     run = played(opened, RunOptions("nations", 3, values={"rounds": 2}))
-    assert set(on_page(RunPages(opened, link, live=True, run=run).at_a_turn())) == {
-        "AgentA",
-        "AgentB",
-        "AgentC",
-    }
+    assert set(on_page(RunPages(opened, link, live=True, run=run).at_a_turn())) == {*run.setting.agents}
     dug = mining(opened)
     looks, rows = looks_in(opened, dug), dug.world.picture.rows(state_before(opened, dug, dug.turns))
     drawn = {(word.strip(), look) for row in style_picture(words_of(dug, looks), rows) for word, look in row}

@@ -211,15 +211,6 @@ def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size
         page.close()
 
 
-def test_a_question_mark_unfolds_what_the_signs_mean(shown: Shown) -> None:
-    page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
-    meaning = page.locator(".signs text", has_text="how long a plot has been held")
-    assert not meaning.is_visible()
-    page.get_by_text("?", exact=True).click()
-    assert meaning.is_visible()
-    page.close()
-
-
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:
     page = shown.at(shown.runs["mining"].id)
     names = page.locator(".row:visible .label")

@@ -124,7 +124,7 @@ def test_a_turn_has_its_draws_and_ratings_and_its_observer(opened: Store, cli: C
     [
         (["--event", "attack"], [(0, "AgentA"), (1, "AgentC")]),
         (["--event", "message"], [(0, "AgentC")]),
-        (["--event", "failed call"], []),
+        (["--event", "failed call"], [(2, "AgentB")]),
     ],
 )
 def test_filters_choose_from_the_diary_of_all_if_nobody_is_named(

@@ -47,8 +47,6 @@ def dead_run(opened: Store) -> Run:
 def test_each_decision_has_an_address(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     assert f'href="/{run.id}"' in pages.get("/").text
-    assert f'href="/{run.id}?turn=1"' in pages.get(f"/{run.id}").text
-    assert f'href="/{run.id}/1/miner-02"' in pages.get(f"/{run.id}/1.html").text
     card = pages.get(f"/{run.id}/3/miner-02").text
     (call,) = opened.calls.of_turn(run.id, 3, "miner-02")
     shown = re.sub(r"<[^>]+>", "", card)
@@ -251,12 +249,7 @@ def test_a_page_begins_with_what_happened_and_has_no_column_of_zeros(
 def test_the_way_to_a_page_says_the_name_of_its_run(opened: Store, pages: TestClient) -> None:
     run = mining(opened)
     opened.runs.update(run.id, name="first-steps")
-    addresses = [
-        "",
-        "/1/miner-01",
-        "/diary",
-    ]
-    for address in addresses:
+    for address in ("", "/1/miner-01", "/diary"):
         way = pages.get(f"/{run.id}{address}").text.partition("<nav")[2].partition("</nav>")[0]
         shown = re.sub(r"<[^>]*>", " ", way)
         assert ("first-steps" in shown, run.id in shown) == (True, False), address
@@ -398,19 +391,15 @@ def begging(opened: Store, replies: Replies, text: str) -> Run:
     return on(opened, begin(opened, game("human")))
 
 
-@pytest.mark.parametrize("text", PAYLOADS)
-def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(
-    text: str, opened: Store, replies: Replies
-) -> None:
+def test_whatever_agents_ask_the_page_of_the_run_is_built_alike(opened: Store, replies: Replies) -> None:
     built = []
-    for asked in (text, "harmless"):
-        run = begging(opened, replies, asked)
+    for text in ("harmless", *PAYLOADS):
+        run = begging(opened, replies, text)
         page = RunPages(opened, link, live=True, run=run).at_a_turn()
-        assert open_questions(run)
         assert "requests</caption>" in page
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e\u2066]", page)
         built.append(structure(page))
-    assert built[0] == built[1]
+    assert all(one == built[0] for one in built)
 
 
 def loaded(*files: Path) -> list[str]:
