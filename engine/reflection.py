@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.said import TEXT_LIMIT, clean_text, cut_to_words, whole
+from hobbes.engine.schemas import by_name, number_of, text_of
 
 TEXTS = ("reasoning", "summary_last_turn", "history_summary", "notes")
 REPORTS = ("keeps_word_report", "aggressor_report")
@@ -55,6 +56,12 @@ class ReflectionFields(BaseModel):
     aggressor_report: dict[str, Rating] = Field(
         default_factory=dict, description="How aggressive each agent is, 1 to 10"
     )
+
+
+def bounded_reflection(rated: Collection[str] | None) -> dict[str, JsonObject]:
+    """Return the JSON schemas of these fields with their bounds. `rated` may be rated; None: anybody."""
+    report = by_name(rated, number_of(MIN_RATING, MAX_RATING))
+    return {**dict.fromkeys(TEXTS, text_of(TEXT_LIMIT)), **dict.fromkeys(REPORTS, report)}
 
 
 @cache

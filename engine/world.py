@@ -24,7 +24,7 @@ from hobbes.engine.names import did_you_mean
 from hobbes.engine.picture import Picture
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
-from hobbes.engine.reflection import Reflection
+from hobbes.engine.reflection import Reflection, bounded_reflection
 from hobbes.engine.telling import Telling
 
 NOT_HASHED = "not hashed"
@@ -253,7 +253,7 @@ class World(Generic[C, S, I]):
     name                             as in `hobbes run NAME`
     rules_version                    a number that grows whenever the same answers could give another record
     config                           the pydantic model of the settings; each has a default
-    action(setting)                  the pydantic model of an answer, whose schema agents are shown. It has
+    action(setting)                  the pydantic model of an answer, as people may give it. It has
                                      `reasoning`, and may have the other fields of `ReflectionFields`
     setup(config, agents, seed)      the first state
     observe(state, agent)            the agent's view: plain JSON of what it may know, no prose. It has
@@ -274,6 +274,9 @@ class World(Generic[C, S, I]):
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
+    bounds(setting)                  the JSON schemas of its fields with the bounds of the rules, which only
+                                     language models are sent, in this order: acts, then words to others. By
+                                     default only those of the reflection have bounds
     viewer_key                       the key under which a view names its agent
     remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
                                      under `memory`
@@ -310,6 +313,9 @@ class World(Generic[C, S, I]):
     winners: Callable[[S], Collection[str]] | None = None
     ending: Callable[[S], str] | None = None
     private: Callable[[C], tuple[str, ...]] = lambda _: ()
+    bounds: Callable[[Setting[C]], Mapping[str, JsonObject]] = lambda setting: bounded_reflection(
+        setting.agents
+    )
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,

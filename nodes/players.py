@@ -28,7 +28,7 @@ from hobbes.nodes.journal import (
     is_program,
 )
 from hobbes.nodes.models import MAX_TEMPERATURE, NO_MODELS, Models, ModelSettings
-from hobbes.nodes.prompting import PromptSet, answer_schema, ruling_schema, system_text
+from hobbes.nodes.prompting import PromptSet, ruling_schema, schema_of, system_text
 from hobbes.nodes.python_player import PastTurns, PythonPlayer, no_past
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.nodes.rng_name import without_rng
@@ -339,7 +339,7 @@ class RunPlayers:
         if parsed.settings is not None:
             return self._model(spec, parsed.settings, self._system, self._prompts)
         if parsed.kind is PlayerKind.HUMAN:
-            return HumanPlayer(self.late, answer_schema(self.world, self.setting))
+            return HumanPlayer(self.late, schema_of(self.world.action(self.setting)))
         if parsed.kind is PlayerKind.PYTHON:
             player = PythonPlayer(parsed.name, parsed.timeout, self.setting.seed, parsed.rng, self.past)
             return Metered(player, spec, self.meter)

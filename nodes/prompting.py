@@ -24,6 +24,7 @@ from hobbes.engine.answer import FoundAs, Outcome, ParsedAnswer
 from hobbes.engine.memory import Memory, in_words, reason
 from hobbes.engine.names import did_you_mean
 from hobbes.engine.record import Drop, Json, JsonObject, canonical, sha256
+from hobbes.engine.reflection import REPORTS, TEXTS
 from hobbes.engine.turn import meanings, play_turn, view_of
 from hobbes.engine.world import VIEW_KEYS, AnyWorld, Config, Setting, make_setting
 from hobbes.nodes.file_content import FileError, real_path, text_of
@@ -268,8 +269,31 @@ def _observer_text(world: AnyWorld, folder: Path, lang: str, config: Config) -> 
 
 
 def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
-    """Return the JSON schema of an answer in a setting, as compact JSON."""
-    return schema_of(world.action(setting))
+    """Return the JSON schema of an answer that models are sent in a setting, as compact JSON.
+
+    It asks for more than the rules do, for models that are held to it: they give their reasons, before they
+    act, and come to an end. What is cut off at the end are the texts and ratings of the reflection.
+    docs/models.md#schemas-of-answers says so.
+    """
+    schema, bounds = world.action(setting).model_json_schema(), world.bounds(setting)
+    plain, reflection = schema["properties"], (*TEXTS, *REPORTS)
+    acts = [name for name in {**bounds, **plain} if name not in reflection]
+    fields = {
+        name: _bounded(plain[name], bounds.get(name))
+        for name in ("reasoning", *acts, *reflection[1:])
+        if name in plain
+    }
+    fields["reasoning"] = {**fields["reasoning"], "minLength": 1}
+    required = {"reasoning": None, **dict.fromkeys(schema.get("required", ()))}
+    sent = {**schema, "properties": fields, "required": [*required]}
+    if "$ref" not in one_line_json(fields):
+        sent.pop("$defs", None)
+    return one_line_json(_without_titles(sent))
+
+
+def _bounded(field: JsonObject, bound: JsonObject | None) -> JsonObject:
+    """Return the schema of a field as it is bounded, if it is, with its description."""
+    return field if bound is None else {"description": field.get("description", ""), **bound}
 
 
 @cache

@@ -21,9 +21,10 @@ from hobbes.engine.mining.actions import (
 )
 from hobbes.engine.mining.state import Cell, MiningConfig, State
 from hobbes.engine.record import Findings, Json, JsonObject
-from hobbes.engine.reflection import Reflection, fields_of, reflect
+from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect
 from hobbes.engine.said import clean_text
-from hobbes.engine.world import Codec, Validated
+from hobbes.engine.schemas import by_name, list_of, number_of, object_of, text_of
+from hobbes.engine.world import Codec, Setting, Validated
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,31 @@ def model_for(config: MiningConfig) -> type[BaseModel]:
     Source: docs/rules/mining.md#answer-fields.
     """
     return action_model(communication=config.communication, private=config.private_messages)
+
+
+def bounds(setting: Setting[MiningConfig]) -> dict[str, JsonObject]:
+    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+
+    A list has at most as many actions as a round has stamina or, if that rises, as there are plots: the most
+    stamina would tell how many rounds there are.
+
+    Source: docs/rules/mining.md#answer-fields.
+    """
+    config = setting.config
+    plots, text = config.rows * config.cols, text_of(config.message_limit)
+    stamina = config.stamina if isinstance(config.stamina, int) else max(config.stamina)
+    most = max(plots, stamina) if config.stamina_rise else stamina
+    plot = {**list_of(number_of(0, max(config.rows, config.cols) - 1), 2), "minItems": 2}
+    order = object_of({"cell": plot, "s": number_of(1, config.mine_cap)}, required=("cell", "s"))
+    elements: dict[str, JsonObject] = {**dict.fromkeys(KINDS, plot), "mine": order}
+    private = by_name(setting.agents, text)
+    either: JsonObject = {"anyOf": [text, private]}
+    return {
+        **{kind: list_of(element, most) for kind, element in elements.items()},
+        "plan": list_of(object_of(elements), most),
+        "message": text if not config.private_messages else either if config.communication else private,
+        **bounded_reflection(setting.agents),
+    }
 
 
 def _clean(state: State, findings: Findings, said: list[Element], removed: list[Element]) -> list[Action]:

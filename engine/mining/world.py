@@ -16,6 +16,7 @@ MINING: World[MiningConfig, State, Intent] = World(
     rules_version=4,
     config=MiningConfig,
     action=lambda setting: validation.model_for(setting.config),
+    bounds=validation.bounds,
     setup=state.setup,
     observe=observe,
     private=lambda _: PRIVATE,

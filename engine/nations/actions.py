@@ -39,7 +39,7 @@ class Amounts(BaseModel):
 # There is no field `notes`, because the seed declares none. The reasoning comes first, so that a model that
 # keeps to the order of the schema thinks before it decides.
 class NationsAction(BaseModel):
-    """One answer; every field may be left out."""
+    """One answer."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

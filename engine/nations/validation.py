@@ -14,10 +14,11 @@ from pydantic import BaseModel
 
 from hobbes.engine.nations.actions import EVERYBODY, RESOURCES, action_model
 from hobbes.engine.nations.shapes import Shape, as_amounts, as_count, as_counts, as_lists, as_messages
-from hobbes.engine.nations.state import NationsConfig, State
+from hobbes.engine.nations.state import NationsConfig, State, starting_territories
 from hobbes.engine.record import Findings, Json, JsonObject
-from hobbes.engine.reflection import Reflection, fields_of, reflect
+from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect
 from hobbes.engine.said import clean_text
+from hobbes.engine.schemas import by_name, list_of, object_of, text_of
 from hobbes.engine.world import Codec, Setting, Validated
 
 ALIASES = {"summary": "summary_last_turn"}
@@ -28,6 +29,9 @@ EMPTY: Sequence[Json] = (None, "", [], {})
 
 REASONING_WORDS = 50
 """Words of a reasoning that are kept. Source: docs/rules/nations.md#reasoning."""
+
+WORD_LENGTH = 8
+"""The characters of a word and its space, of which a schema grants so many for each word of a reasoning."""
 
 MAX_NUMBER = 10**12
 """Larger numbers are cut to this, so that records stay small. No board has more of anything.
@@ -101,6 +105,29 @@ def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
     Source: docs/rules/nations.md#action-fields.
     """
     return action_model(messages=setting.config.messages, resources=setting.config.resources)
+
+
+def bounds(setting: Setting[NationsConfig]) -> dict[str, JsonObject]:
+    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+
+    Source: docs/rules/nations.md#action-fields.
+    """
+    agents = setting.agents
+    count: JsonObject = {"type": "integer", "minimum": 0}
+    land = [territory for held in starting_territories(setting).values() for territory in held]
+    ceded = list_of(text_of(max(map(len, land), default=0)), len(land))
+    resources = object_of(dict.fromkeys(RESOURCES, count))
+    return {
+        "purchase_mils": count,
+        "attacks": by_name(agents, count),
+        "cede_territories": by_name(agents, ceded),
+        "money_grants": by_name(agents, count),
+        "resource_grants": by_name(agents, resources),
+        "disband_mils": count,
+        "messages": by_name((*agents, EVERYBODY), text_of(setting.config.message_limit)),
+        **bounded_reflection(agents),
+        "reasoning": text_of(REASONING_WORDS * WORD_LENGTH),
+    }
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:

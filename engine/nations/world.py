@@ -46,6 +46,7 @@ NATIONS: World[NationsConfig, State, Intent] = World(
     rules_version=4,
     config=NationsConfig,
     action=validation.action,
+    bounds=validation.bounds,
     setup=state.setup,
     observe=observe,
     remembering=remembering,

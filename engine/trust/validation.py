@@ -13,11 +13,22 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from hobbes.engine.record import Findings, Json, JsonObject
-from hobbes.engine.reflection import Reflection, fields_of, reflect
-from hobbes.engine.said import clean_text, whole
+from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect
+from hobbes.engine.said import TEXT_LIMIT, clean_text, whole
+from hobbes.engine.schemas import by_name, number_of, text_of
 from hobbes.engine.trust import alliances, messages
-from hobbes.engine.trust.actions import KINDS, MAX_SATS, NEEDS, NOT_GIVEN, Kind, Word, action_model, spelled
-from hobbes.engine.trust.state import Ruling, State, TrustConfig
+from hobbes.engine.trust.actions import (
+    KINDS,
+    MAX_SATS,
+    NEEDS,
+    NOT_GIVEN,
+    WORDS,
+    Kind,
+    Word,
+    action_model,
+    spelled,
+)
+from hobbes.engine.trust.state import ALL, Ruling, State, TrustConfig
 from hobbes.engine.world import Codec, Setting, Validated
 
 REASON_LIMIT = 300
@@ -94,6 +105,26 @@ def kinds_of(config: TrustConfig) -> tuple[Kind, ...]:
         "replicate": not config.replication,
     }
     return tuple(kind for kind in KINDS if not unused.get(kind))
+
+
+def bounds(setting: Setting[TrustConfig]) -> dict[str, JsonObject]:
+    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+
+    Where units are born, their names cannot be known before.
+
+    Source: docs/rules/trust.md#schema-of-an-answer.
+    """
+    config = setting.config
+    units = None if config.replication and config.victory == "team" else setting.agents
+    return {
+        "action": {"type": "string", "enum": [*kinds_of(config)]},
+        "target": text_of(TEXT_LIMIT) if units is None else {"type": "string", "enum": [*units]},
+        "amount": number_of(1, MAX_SATS),
+        "reason": text_of(REASON_LIMIT),
+        "alliances": by_name(units, {"type": "string", "enum": [*WORDS]}),
+        "messages": by_name(units and (*units, ALL), text_of(config.message_limit)),
+        **bounded_reflection(units),
+    }
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:

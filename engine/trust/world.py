@@ -28,6 +28,7 @@ TRUST: World[TrustConfig, State, Intent] = World(
     rules_version=4,
     config=TrustConfig,
     action=validation.action_of,
+    bounds=validation.bounds,
     setup=state.setup,
     actors=state.actors,
     owner=state.owner,

@@ -12,15 +12,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from hobbes.engine.mining.actions import action_model
 from hobbes.engine.world import make_setting
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError, one_line_json
 from hobbes.nodes.prompting import (
     PromptSet,
     about,
+    answer_schema,
     approximate_tokens,
     bound,
+    default_setting,
     fit_to_setting,
     fixed_words,
     languages,
@@ -384,7 +385,7 @@ def test_the_number_of_agents_and_the_schema_are_placeholders(write: Write) -> N
     text = system_text(load_prompts(MINING, "plain", "en"), make_setting(MINING, ["ann", "bob"], 1, {}))
     agents, _, schema = text.partition(" ")
     assert agents == "2"
-    assert schema == schema_of(action_model(communication=False, private=False))
+    assert schema == answer_schema(MINING, default_setting(MINING))
     assert "\n" not in schema
 
 

@@ -24,7 +24,7 @@ from hobbes.nodes.caps import Caps
 from hobbes.nodes.chat import ADDRESS_HEADER
 from hobbes.nodes.models import ModelSettings
 from hobbes.nodes.pace import Pace
-from hobbes.nodes.prompting import schema_of
+from hobbes.nodes.prompting import answer_schema
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.models_file import VALUES, read_models
 from hobbes.play.playthrough import go_on
@@ -166,8 +166,8 @@ def test_parameters_arrive_as_they_are_given(opened: Store) -> None:
         "provider": {"order": ["a", "b"]},
     }
     assert schema["type"] == "json_schema"
-    action = MINING.action(make_setting(MINING, MINING.names(3), 1, {}))
-    assert schema["json_schema"]["schema"] == json.loads(schema_of(action))
+    sent_schema = answer_schema(MINING, make_setting(MINING, MINING.names(3), 1, {}))
+    assert schema["json_schema"]["schema"] == json.loads(sent_schema)
     assert schema["json_schema"]["strict"] is False
     formats = {asked.agent: asked.body.get("response_format") for asked in others}
     assert formats == {"miner-02": None, "miner-03": {"type": "json_object"}}
