@@ -118,7 +118,10 @@ async def play_run(
     here, is_there = last.config, {name: last.values.get(name) for name in LASTING_CHANNELS} == begin
     if not (begin["over"] or (is_there and last.next == (first,))):
         # A turn that was broken off may have left its channels.
-        here = await graph.with_config(metadata=RUN).aupdate_state(here, between_turns(begin), as_node=LAST)
+        with damage_as_database_error():
+            here = await graph.with_config(metadata=RUN).aupdate_state(
+                here, between_turns(begin), as_node=LAST
+            )
     state = begin
     config: RunnableConfig = {**thread, "configurable": here["configurable"]}
     yield state

@@ -1,4 +1,4 @@
-"""Probes and forks that are killed again and again, and probes that several processes ask at once."""
+"""Probes that are killed again and again, and probes that several processes ask at once."""
 
 import json
 import random
@@ -12,8 +12,8 @@ import pytest
 from hobbes.probe.probe_plan import MAX_CELLS
 from hobbes.store.home import Store
 from hobbes.wire.recorder import in_thread
-from hobbes.wire.stand_in import stand_in
 from tests.conftest import Cli
+from tests.faults import failing
 from tests.forking import Command
 from tests.play.test_kills import Start, stats
 from tests.soak import times
@@ -34,7 +34,7 @@ def env(home: Path, cli: Cli) -> Iterator[dict[str, str]]:
     """The address of a server that counts, and a run `r` that it has played."""
     home.mkdir(exist_ok=True)
     (home / "models.toml").write_text(MODELS)
-    with in_thread(stand_in(delay=0.03)) as base:
+    with in_thread(failing(delay=0.03)) as base:
         env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
         asked = ("run", "trust", "--model", "slow", "--rounds", "4", "--name", "r")
         assert cli(*asked, env=env).exit_code == 0
@@ -104,23 +104,3 @@ def test_three_processes_that_ask_one_probe_pay_once(  # noqa: PLR0913, PLR0917 
     assert len(on_disk(opened, "crowd")) == asked == most
     assert codes.count(1) >= 2, "two are told that another one is at work"
     tried(f"3 processes; {asked} requests")
-
-
-def test_forks_that_are_killed_go_on_with_the_same_command(
-    opened: Store, cli: Cli, process: Start, env: dict[str, str], tried: Callable[[str], None]
-) -> None:
-    before, forks, answers, kills = sum(requests(env).values()), 20, 20 * 3 * 2, 0
-    asked = ("fork", "r", "--turn", "1", "--times", str(forks), "--name", "k", "--json")
-    (run,) = (one["id"] for one in opened.figures.of_all_runs())
-
-    def there() -> int:
-        return int(opened.db.table("calls").count_where("turn > 0 and run != ?", [run]))
-
-    for moment in sorted(random.Random(1).sample(range(1, answers), KILLS)):  # noqa: S311  no secret
-        kills += kill_once(process(*asked, env=env), there, moment)
-    done = json.loads(cli(*asked, env=env).stdout)
-    assert [(one["over"], one["turns"]) for one in done] == [(True, 4)] * forks
-    assert len(opened.figures.of_all_runs()) == 1 + forks
-    repeated = sum(requests(env).values()) - before - answers
-    assert 0 <= repeated <= kills * PARALLEL, "more was asked again than was under way"
-    tried(f"{kills} kills of {forks} forks of {answers} answers; {repeated} requests again")
