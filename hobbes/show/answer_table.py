@@ -41,6 +41,15 @@ SIGNS_OF_VERDICTS = {
 }
 """What stands before a verdict; before one that was not planned stands a circle."""
 
+ONE_CLAIM = {
+    "supported": "supported",
+    "not supported": "refuted: the opposite was found",
+    "no larger than": "about a difference no larger than what matters",
+    "cannot tell": "neither shown nor refuted",
+    "exploratory": "exploratory",
+}
+"""What a verdict says of the only claim."""
+
 INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
 """The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
 
@@ -48,8 +57,8 @@ COLUMNS = ("claim", "difference", "around 0", "verdict", "a pair")
 """The columns of the table of answers."""
 
 AXIS_IN_WORDS = (
-    "Around 0: the line in the middle is 0, the dot the difference, the bar its 95% interval; dotted lines "
-    "are the smallest difference that matters, where one is named. Each measure has a scale of its own."
+    "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
+    "difference that matters. Each measure has its own scale."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -389,20 +398,22 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
         yield f"Nothing can be concluded from {counted(most, 'pair')}: the test needs {fewest} or more."
     claims = [one.one.verdict() for one in shown if isinstance(one.one, Tested)]
     compared = [one.one.verdict() for one in shown if isinstance(one.one, Compared)]
-    kinds = (("claim", claims), ("other comparison" if claims else "comparison", compared))
-    counts = (f"{counted(len(found), kind)}: {_tally(found)}." for kind, found in kinds if found)
+    kinds = ("claim", claims), ("other comparison" if claims else "comparison", compared)
     if shown:
-        yield " ".join(counts)
+        yield " ".join(_tally(kind, verdicts) for kind, verdicts in kinds if verdicts)
     if report.plan is None:
         yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
 
 
-def _tally(verdicts: Sequence[str]) -> str:
-    """Return how many verdicts of each kind there are."""
+def _tally(kind: str, verdicts: Sequence[str]) -> str:
+    """Return how many verdicts on a kind of question there are, or in words what the only one says."""
+    if kind == "claim" and len(verdicts) == 1:
+        return f"The claim is {ONE_CLAIM[verdicts[0]]}."
     counts = ((verdicts.count(verdict), verdict) for verdict in (*SIGNS_OF_VERDICTS, "exploratory"))
-    return ", ".join(
+    told = ", ".join(
         f"{n} {verdict}{' what matters' * verdict.endswith('than')}" for n, verdict in counts if n
     )
+    return f"{counted(len(verdicts), kind)}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}."
 
 
 def exploratory(report: Report) -> Iterator[Section]:
