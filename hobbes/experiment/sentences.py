@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hobbes.engine.telling import counted
+from hobbes.engine.telling import counted, quoted
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
@@ -30,7 +30,8 @@ def cautions(report: Report) -> Iterator[str]:
     for name, figures in report.arms.items():
         if figures.tainted:
             tainted = tainted_of(figures.tainted, figures.runs)
-            yield f"{name}: {tainted}, because too many calls failed. The figures include tainted runs."
+            why = "because too many calls failed. The figures include tainted runs"
+            yield f"{quoted(name)}: {tainted}, {why}."
     for one in report.differences:
         if one.arm == NULL and one.judged.differs:
             yield (
@@ -39,11 +40,11 @@ def cautions(report: Report) -> Iterator[str]:
             )
     if not {*report.arms} - {report.baseline, NULL}:
         yield (
-            f"No arm is compared with {report.baseline} but the null arm. It shows how far games differ in "
-            "which nothing was changed."
+            f"No arm is compared with {quoted(report.baseline)} but the null arm. It shows how far games "
+            "differ in which nothing was changed."
         )
     yield from (
-        f"{arm}: this claim is about one wording. `paraphrases` makes it one about several."
+        f"{quoted(arm)}: this claim is about one wording. `paraphrases` makes it one about several."
         for arm in report.about_one
         if not is_same(report, arm)
     )

@@ -8,7 +8,7 @@ from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
-from hobbes.engine.telling import all_of, counted
+from hobbes.engine.telling import all_of, counted, quoted
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
@@ -106,7 +106,8 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
             about = f"{one.hypothesis.measure}, {compares(report, one)}, is {one.hypothesis.direction}"
             yield f"Hypothesis: {one.hypothesis.text.rstrip('.')} ({about})."
     if not file.question and not file.hypotheses:
-        yield f"The file names no question and no hypothesis. Each arm is compared with {file.baseline}."
+        base = quoted(file.baseline)
+        yield f"The file names no question and no hypothesis. Each arm is compared with {base}."
     if report.plan is None:
         yield "No plan was kept before the first game."
         return
@@ -129,7 +130,7 @@ def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Sectio
     """Return what was changed, and the parts of it that are left to the methods."""
     arms = list(_changes(store, report))
     rows = [(one.arm, *row) for one in arms for row in one.settings]
-    columns = ("arm", "setting", f"in {report.baseline}", "in the arm")
+    columns = ("arm", "setting", f"in {quoted(report.baseline)}", "in this arm")
     words, diffs = list(_besides_changes(report, arms)), list(_diffs(report, arms))[:MAX_DIFFS]
     return _beginning(Section("What was changed", words, columns, rows, diffs=diffs))
 
@@ -149,7 +150,8 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     """Yield what has to be said beside the table of settings."""
     seeds = len({cell.seed for cell in report.cells})
     played = "one seed" if seeds == 1 else f"the same {counted(seeds, 'seed')}"
-    yield f"All arms are played with {played}, and with the settings of {report.baseline} but for these."
+    base = quoted(report.baseline)
+    yield f"All arms are played with {played}, and with the settings of {base} but for these."
     equal = [one.arm for one in arms if not one.settings and not one.prompts]
     if equal:
         yield f"Nothing that players can tell was changed in {_some(equal)}."
@@ -159,13 +161,13 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
         yield f"Of the wordings of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
-        yield f"null is {report.baseline}, played a second time with answers of its own: it checks the test."
+        yield f"{quoted(NULL)} is {base}, played a second time with answers of its own: it checks the test."
 
 
 def _some(names: Sequence[str]) -> str:
     """Return names, or if they are many the first ones and how many more there are."""
     more = f" and {len(names) - MAX_DIFFS} more" if len(names) > MAX_DIFFS else ""
-    return f"{', '.join(names[:MAX_DIFFS])}{more}"
+    return f"{', '.join(map(quoted, names[:MAX_DIFFS]))}{more}"
 
 
 def _changes(store: Store, report: Report) -> Iterator[Changed]:
@@ -223,7 +225,10 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
         if one.prompts:
             by_text.setdefault(tuple(one.prompts), []).append(one.arm)
     for pieces, names in by_text.items():
-        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", shorten([*pieces])
+        yield (
+            f"The prompts of {_some(names)}, compared with those of {quoted(report.baseline)}:",
+            shorten([*pieces]),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ def test_tainted_runs_are_counted_and_included(opened: Store, cli: Cli) -> None:
     assert found["arms"]["two"]["tainted"] == 1
     assert found["arms"]["two"]["measures"]["output"]["n"] == 7
     text = cli("report", "made", "--format", "md").stdout
-    assert "two: 1 of 7 runs is tainted, because too many calls failed. The figures include" in text
+    assert "“two”: 1 of 7 runs is tainted, because too many calls failed. The figures include" in text
 
 
 def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:
@@ -247,7 +247,7 @@ def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: 
 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
-    assert said(opened).startswith("No arm is compared with one but the null arm.")
+    assert said(opened).startswith("No arm is compared with “one” but the null arm.")
 
 
 def hypothesis(arm: str, direction: str = "higher", **more: Any) -> dict[str, Any]:
