@@ -274,11 +274,11 @@ def _name_cells(tokens: Iterable[Token]) -> None:
 
 
 def _diff_in_html(words: str) -> str:
-    """Return a word diff as HTML, in the colours of one."""
+    """Return a word diff as HTML: what was taken out, and what is new, is an element of its own."""
     tags = {"[": "del", "{": "ins"}
     marked = re.sub(
         f"{GONE}|{NEW}",
-        lambda found: f"<{tags[found[0][0]]}>{found[0]}</{tags[found[0][0]]}>",
+        lambda found: f"<{tags[found[0][0]]}>{found[0][2:-2]}</{tags[found[0][0]]}>",
         escape(words, quote=False),
         flags=re.DOTALL,
     )

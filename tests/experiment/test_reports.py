@@ -194,7 +194,8 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
         assert "The prompts of “plain”, compared with those of “advised”:" in text
         assert "[-# Advice" in text
         assert text.index("Answers") < text.index("[-# Advice") < text.index("Methods")
-    assert "<del>[-# Advice" in page
+    assert "<del># Advice" in page
+    assert "[-# Advice" not in page, "colour and elements say it"
     assert page.index("Answers</h2>") < page.index("<del>") < page.index("Methods</h2>")
 
 
