@@ -53,12 +53,12 @@ ONE_CLAIM = {
 INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
 """The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
 
-COLUMNS = ("claim", "difference", "around 0", "verdict", "a pair")
+COLUMNS = ("claim", "difference", "around 0", "verdict", "nearest pair")
 """The columns of the table of answers."""
 
 AXIS_IN_WORDS = (
     "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
-    "difference that matters. Each measure has its own scale."
+    "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -92,12 +92,13 @@ def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
         yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
 
 
-def what_was_measured(store: Store, report: Report, charts: Sequence[Picture]) -> Section:
+def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], link: To | None) -> Section:
     """Return what each measure is, with a chart of its differences."""
     file = _asked_of(store, report)
     measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
-    return Section("What was measured", (), ("measure", "unit", "what it is"), rows, charts)
+    words = ["Open a chart to choose a dot, which leads to its pair of runs."] if link and charts else []
+    return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:

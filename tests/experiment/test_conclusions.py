@@ -144,6 +144,7 @@ def test_pairs_that_are_all_equal_are_called_so_and_show_nothing_of_others(opene
     assert tested.verdict() == compared.verdict() == "cannot tell"
     assert verdict_in_words(found, tested) == f"cannot tell: {told}"
     assert found.detectable() == {"two": {"output": None}}
+    assert report_document(opened, found).first[-1].pictures == [], "a chart would show nothing"
 
 
 def test_too_few_pairs_show_no_margin_in_any_part_of_a_report(opened: Store) -> None:
