@@ -30,8 +30,7 @@ def cautions(report: Report) -> Iterator[str]:
     for name, figures in report.arms.items():
         if figures.tainted:
             tainted = tainted_of(figures.tainted, figures.runs)
-            why = "because too many calls failed. The figures include tainted runs"
-            yield f"{quoted(name)}: {tainted}, {why}."
+            yield f"{quoted(name)}: {tainted}, as too many calls failed. The figures include tainted runs."
     for one in report.differences:
         if one.arm == NULL and one.judged.differs:
             yield (

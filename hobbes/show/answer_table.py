@@ -42,13 +42,11 @@ SIGNS_OF_VERDICTS = {
 """What stands before a verdict; before one that was not planned stands a circle."""
 
 ONE_CLAIM = {
-    "supported": "supported",
     "not supported": "refuted: the opposite was found",
     "no larger than": "about a difference no larger than what matters",
     "cannot tell": "neither shown nor refuted",
-    "exploratory": "exploratory",
 }
-"""What a verdict says of the only claim."""
+"""What a verdict says of the only claim, where it is not the verdict itself."""
 
 INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
 """The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
@@ -107,8 +105,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
             about = f"{one.hypothesis.measure}, {compares(report, one)}, is {one.hypothesis.direction}"
             yield f"Hypothesis: {one.hypothesis.text.rstrip('.')} ({about})."
     if not file.question and not file.hypotheses:
-        base = quoted(file.baseline)
-        yield f"The file names no question and no hypothesis. Each arm is compared with {base}."
+        yield f"The file names no hypothesis. Each arm is compared with {quoted(file.baseline)}."
     if report.plan is None:
         yield "No plan was kept before the first game."
         return
@@ -226,10 +223,7 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
         if one.prompts:
             by_text.setdefault(tuple(one.prompts), []).append(one.arm)
     for pieces, names in by_text.items():
-        yield (
-            f"The prompts of {_some(names)}, compared with those of {quoted(report.baseline)}:",
-            shorten([*pieces]),
-        )
+        yield f"The prompts of {_some(names)}, beside those of {quoted(report.baseline)}:", shorten([*pieces])
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,7 +408,7 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
 def _tally(kind: str, verdicts: Sequence[str]) -> str:
     """Return how many verdicts on a kind of question there are, or in words what the only one says."""
     if kind == "claim" and len(verdicts) == 1:
-        return f"The claim is {ONE_CLAIM[verdicts[0]]}."
+        return f"The claim is {ONE_CLAIM.get(verdicts[0], verdicts[0])}."
     counts = ((verdicts.count(verdict), verdict) for verdict in (*SIGNS_OF_VERDICTS, "exploratory"))
     told = ", ".join(
         f"{n} {verdict}{' what matters' * verdict.endswith('than')}" for n, verdict in counts if n

@@ -101,13 +101,9 @@ def _cell(cell: Cell, place: Place | None) -> str:
     if isinstance(cell, Picture):
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
-    if isinstance(cell, Link):
-        return (
-            f"[{escape_markdown(cell.words)}]({cell.address})"
-            if cell.address
-            else escape_markdown(cell.words)
-        )
-    return escape_markdown(cell)
+    if isinstance(cell, Link) and cell.address:
+        return f"[{escape_markdown(cell.words)}]({cell.address})"
+    return escape_markdown(cell.words if isinstance(cell, Link) else cell)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,11 +77,7 @@ def _differences(report: Report) -> Section:
         sizes = map(short, (judged.detectable, of.margin, judged.p_margin_holm))
         rows.append((one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps, *sizes))
     tests = ("effect", "p", "p (Holm)", "found in 80%", "margin", "p (margin)")
-    return Section(
-        f"Differences from {report.baseline}",
-        columns=("arm", "measure", *NUMBERS, *tests),
-        rows=rows,
-    )
+    return Section(f"Differences from {report.baseline}", (), ("arm", "measure", *NUMBERS, *tests), rows)
 
 
 def _wordings(report: Report) -> Iterator[tuple[str, ...]]:
@@ -158,10 +154,7 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
-    """Yield a chart of the differences by each measure that has any.
-
-    With `link`, its dots lead to comparisons.
-    """
+    """Yield a chart of the differences by each measure that has any; `link` leads its dots to comparisons."""
     looks, runs = looks_of_arms(report), runs_compared(report)
     for measure in report.measures:
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}

@@ -185,7 +185,7 @@ def test_tainted_runs_are_counted_and_included(opened: Store, cli: Cli) -> None:
     assert found["arms"]["two"]["tainted"] == 1
     assert found["arms"]["two"]["measures"]["output"]["n"] == 7
     text = cli("report", "made", "--format", "md").stdout
-    assert "“two”: 1 of 7 runs is tainted, because too many calls failed. The figures include" in text
+    assert "“two”: 1 of 7 runs is tainted, as too many calls failed. The figures include" in text
 
 
 def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:

@@ -191,7 +191,7 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
         for options in ((), ("--format", "md"), ("--format", "html"))
     )
     for text in (printed, marked_down):
-        assert "The prompts of “plain”, compared with those of “advised”:" in text
+        assert "The prompts of “plain”, beside those of “advised”:" in text
         assert "[-# Advice" in text
         assert text.index("Answers") < text.index("[-# Advice") < text.index("Methods")
     assert "<del># Advice" in page
