@@ -140,9 +140,10 @@ def _command_of(error: typer.TyperException) -> str:
         return str(context.command_path)
     command, path = get_command(app), ["hobbes"]
     for word in sys.argv[1:]:
-        inner = getattr(command, "commands", {}).get(word)
-        if inner is None:
+        commands = getattr(command, "commands", {})
+        name = word if word in commands else getattr(command, "default", None)  # that a group leaves out
+        if name is None:
             break
-        command = inner
-        path.append(word)
+        command = commands[name]
+        path.append(name)
     return " ".join(path)

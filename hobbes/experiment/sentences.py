@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from hobbes.engine.telling import all_of, counted
-from hobbes.experiment.arm_comparison import Compared, Tested
+from hobbes.engine.telling import counted, quoted
+from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL
 from hobbes.experiment.report import Report
 from hobbes.experiment.statistics import most_unlike
@@ -30,7 +30,7 @@ def cautions(report: Report) -> Iterator[str]:
     for name, figures in report.arms.items():
         if figures.tainted:
             tainted = tainted_of(figures.tainted, figures.runs)
-            yield f"{name}: {tainted}, because too many calls failed. The figures include tainted runs."
+            yield f"{quoted(name)}: {tainted}, as too many calls failed. The figures include tainted runs."
     for one in report.differences:
         if one.arm == NULL and one.judged.differs:
             yield (
@@ -39,11 +39,11 @@ def cautions(report: Report) -> Iterator[str]:
             )
     if not {*report.arms} - {report.baseline, NULL}:
         yield (
-            f"No arm is compared with {report.baseline} but the null arm. It shows how far games differ in "
-            "which nothing was changed."
+            f"No arm is compared with {quoted(report.baseline)} but the null arm. It shows how far games "
+            "differ in which nothing was changed."
         )
     yield from (
-        f"{arm}: this claim is about one wording. `paraphrases` makes it one about several."
+        f"{quoted(arm)}: this claim is about one wording. `paraphrases` makes it one about several."
         for arm in report.about_one
         if not is_same(report, arm)
     )
@@ -68,8 +68,8 @@ def _verdict(report: Report, one: Compared | Tested) -> str:
     if words == "no larger than":
         words, p = f"{words} {short(one.difference.margin)}", judged.p_margin_holm
     if judged.all_equal:
-        unlike = f"up to {most_unlike(n):.0%} of all pairs may be unlike these (95% confidence)"
-        return f"{words}: equal in {all_of(n, 'pair')}; {unlike}"
+        others = f"with only these, up to {most_unlike(n):.0%} of all pairs could still differ"
+        return f"{words}: no difference in any of {counted(n, 'pair')}; {others}"
     if p is None:
         return words
     is_planned = isinstance(one, Tested) and not one.exploratory
@@ -85,8 +85,8 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
             yield "not all of the planned runs have been played"
     if judged.differs and judged.no_larger:
         yield f"smaller than {short(one.difference.margin)}, the smallest that matters"
-    if verdict == "cannot tell" and one.difference.mean.n < judged.fewest and not judged.all_equal:
-        yield f"the test needs {judged.fewest} pairs or more"
+    if verdict == "cannot tell" and not (judged.differs or judged.all_equal):
+        yield from _why_nobody_can_tell(judged)
     if isinstance(one, Compared) and is_same(report, one.arm):
         yield "no turn differs"
     for wordings in judged.wordings:
@@ -98,6 +98,14 @@ def _beside(report: Report, one: Compared | Tested) -> Iterator[str]:
         yield f"without {pairs} in which calls failed, {figures}"
     if report.may_be_failures(judged):
         yield "it may be that of the failed calls"
+
+
+def _why_nobody_can_tell(judged: Judged) -> Iterator[str]:
+    mean = judged.difference.mean
+    if mean.n < judged.fewest:
+        yield f"the test needs {judged.fewest} pairs or more"
+    if (mean.low or 0) * (mean.high or 0) > 0:
+        yield "p decides, which is stricter than the interval"
 
 
 def compares(report: Report, one: Tested) -> str:

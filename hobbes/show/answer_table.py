@@ -8,7 +8,7 @@ from math import fsum
 from pathlib import Path
 from typing import TypeAlias
 
-from hobbes.engine.telling import all_of, counted
+from hobbes.engine.telling import all_of, counted, quoted
 from hobbes.errors import HobbesError
 from hobbes.experiment.arm_comparison import Compared, Judged, Tested
 from hobbes.experiment.experiment_file import NULL, ExperimentFile, parts_of
@@ -41,15 +41,22 @@ SIGNS_OF_VERDICTS = {
 }
 """What stands before a verdict; before one that was not planned stands a circle."""
 
+ONE_CLAIM = {
+    "not supported": "refuted: the opposite was found",
+    "no larger than": "about a difference no larger than what matters",
+    "cannot tell": "neither shown nor refuted",
+}
+"""What a verdict says of the only claim, where it is not the verdict itself."""
+
 INKS = {"good": "#0072B2", "bad": "#D55E00", "even": "#808080"}
 """The colour of a difference by what its verdict says. Colour-blind people can tell them apart."""
 
-COLUMNS = ("claim", "difference", "around 0", "verdict", "a pair")
+COLUMNS = ("claim", "difference", "around 0", "verdict", "nearest pair")
 """The columns of the table of answers."""
 
 AXIS_IN_WORDS = (
-    "Around 0: the line in the middle is 0, the dot the difference, the bar its 95% interval; dotted lines "
-    "are the smallest difference that matters, where one is named. Each measure has a scale of its own."
+    "Around 0, the dot is the difference and the bar its 95% interval; a dotted line is the smallest "
+    "difference that matters. Each measure has its own scale. The nearest pair is the one nearest the mean."
 )
 
 To: TypeAlias = Callable[[Sequence[BegunCell]], str]
@@ -83,12 +90,13 @@ def _plan(plan: FrozenPlan) -> Iterator[tuple[str, str]]:
         yield f"arm {arm}", f"prompts {prompts}, played by {', '.join(plan.kept.plan['models'][arm])}"
 
 
-def what_was_measured(store: Store, report: Report, charts: Sequence[Picture]) -> Section:
+def what_was_measured(store: Store, report: Report, charts: Sequence[Picture], link: To | None) -> Section:
     """Return what each measure is, with a chart of its differences."""
     file = _asked_of(store, report)
     measures = dict.fromkeys([*measures_of(file), *(one.measure for one in file.hypotheses)])
     rows = [(one, unit_of(report, one) or "-", definition_of(report, one)) for one in measures]
-    return Section("What was measured", (), ("measure", "unit", "what it is"), rows, charts)
+    words = ["Open a chart to choose a dot, which leads to its pair of runs."] if link and charts else []
+    return Section("What was measured", words, ("measure", "unit", "what it is"), rows, charts)
 
 
 def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
@@ -97,7 +105,7 @@ def _question_in_words(report: Report, file: ExperimentFile) -> Iterator[str]:
             about = f"{one.hypothesis.measure}, {compares(report, one)}, is {one.hypothesis.direction}"
             yield f"Hypothesis: {one.hypothesis.text.rstrip('.')} ({about})."
     if not file.question and not file.hypotheses:
-        yield f"The file names no question and no hypothesis. Each arm is compared with {file.baseline}."
+        yield f"The file names no hypothesis. Each arm is compared with {quoted(file.baseline)}."
     if report.plan is None:
         yield "No plan was kept before the first game."
         return
@@ -120,7 +128,7 @@ def what_was_changed(store: Store, report: Report) -> tuple[Section, list[Sectio
     """Return what was changed, and the parts of it that are left to the methods."""
     arms = list(_changes(store, report))
     rows = [(one.arm, *row) for one in arms for row in one.settings]
-    columns = ("arm", "setting", f"in {report.baseline}", "in the arm")
+    columns = ("arm", "setting", f"in {quoted(report.baseline)}", "in this arm")
     words, diffs = list(_besides_changes(report, arms)), list(_diffs(report, arms))[:MAX_DIFFS]
     return _beginning(Section("What was changed", words, columns, rows, diffs=diffs))
 
@@ -140,7 +148,8 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     """Yield what has to be said beside the table of settings."""
     seeds = len({cell.seed for cell in report.cells})
     played = "one seed" if seeds == 1 else f"the same {counted(seeds, 'seed')}"
-    yield f"All arms are played with {played}, and with the settings of {report.baseline} but for these."
+    base = quoted(report.baseline)
+    yield f"All arms are played with {played}, and with the settings of {base} but for these."
     equal = [one.arm for one in arms if not one.settings and not one.prompts]
     if equal:
         yield f"Nothing that players can tell was changed in {_some(equal)}."
@@ -150,13 +159,13 @@ def _besides_changes(report: Report, arms: Sequence[Changed]) -> Iterator[str]:
     if sampled := [arm for arm, shown in report.shown.items() if shown != arm]:
         yield f"Of the wordings of {_some(sampled)}, the first one is shown here."
     if NULL in report.arms:
-        yield f"null is {report.baseline}, played a second time with answers of its own: it checks the test."
+        yield f"{quoted(NULL)} is {base}, played a second time with answers of its own: it checks the test."
 
 
 def _some(names: Sequence[str]) -> str:
     """Return names, or if they are many the first ones and how many more there are."""
     more = f" and {len(names) - MAX_DIFFS} more" if len(names) > MAX_DIFFS else ""
-    return f"{', '.join(names[:MAX_DIFFS])}{more}"
+    return f"{', '.join(map(quoted, names[:MAX_DIFFS]))}{more}"
 
 
 def _changes(store: Store, report: Report) -> Iterator[Changed]:
@@ -214,7 +223,7 @@ def _diffs(report: Report, arms: Sequence[Changed]) -> Iterator[tuple[str, Piece
         if one.prompts:
             by_text.setdefault(tuple(one.prompts), []).append(one.arm)
     for pieces, names in by_text.items():
-        yield f"The prompts of {_some(names)}, from those of {report.baseline}:", shorten([*pieces])
+        yield f"The prompts of {_some(names)}, beside those of {quoted(report.baseline)}:", shorten([*pieces])
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,20 +398,22 @@ def _in_short(report: Report, shown: Sequence[Answer]) -> Iterator[str]:
         yield f"Nothing can be concluded from {counted(most, 'pair')}: the test needs {fewest} or more."
     claims = [one.one.verdict() for one in shown if isinstance(one.one, Tested)]
     compared = [one.one.verdict() for one in shown if isinstance(one.one, Compared)]
-    kinds = (("claim", claims), ("other comparison" if claims else "comparison", compared))
-    counts = (f"{counted(len(found), kind)}: {_tally(found)}." for kind, found in kinds if found)
+    kinds = ("claim", claims), ("other comparison" if claims else "comparison", compared)
     if shown:
-        yield " ".join(counts)
+        yield " ".join(_tally(kind, verdicts) for kind, verdicts in kinds if verdicts)
     if report.plan is None:
         yield "No plan was kept before the first game, so what stands here is exploratory and no conclusion."
 
 
-def _tally(verdicts: Sequence[str]) -> str:
-    """Return how many verdicts of each kind there are."""
+def _tally(kind: str, verdicts: Sequence[str]) -> str:
+    """Return how many verdicts on a kind of question there are, or in words what the only one says."""
+    if kind == "claim" and len(verdicts) == 1:
+        return f"The claim is {ONE_CLAIM.get(verdicts[0], verdicts[0])}."
     counts = ((verdicts.count(verdict), verdict) for verdict in (*SIGNS_OF_VERDICTS, "exploratory"))
-    return ", ".join(
+    told = ", ".join(
         f"{n} {verdict}{' what matters' * verdict.endswith('than')}" for n, verdict in counts if n
     )
+    return f"{counted(len(verdicts), kind)}: {told.removeprefix('1 ') if len(verdicts) == 1 else told}."
 
 
 def exploratory(report: Report) -> Iterator[Section]:

@@ -101,13 +101,9 @@ def _cell(cell: Cell, place: Place | None) -> str:
     if isinstance(cell, Picture):
         address = place(cell) if place else ""
         return f"![{escape_markdown(cell.label)}]({address})" if address else f"`{cell.characters}`"
-    if isinstance(cell, Link):
-        return (
-            f"[{escape_markdown(cell.words)}]({cell.address})"
-            if cell.address
-            else escape_markdown(cell.words)
-        )
-    return escape_markdown(cell)
+    if isinstance(cell, Link) and cell.address:
+        return f"[{escape_markdown(cell.words)}]({cell.address})"
+    return escape_markdown(cell.words if isinstance(cell, Link) else cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +270,11 @@ def _name_cells(tokens: Iterable[Token]) -> None:
 
 
 def _diff_in_html(words: str) -> str:
-    """Return a word diff as HTML, in the colours of one."""
+    """Return a word diff as HTML: what was taken out, and what is new, is an element of its own."""
     tags = {"[": "del", "{": "ins"}
     marked = re.sub(
         f"{GONE}|{NEW}",
-        lambda found: f"<{tags[found[0][0]]}>{found[0]}</{tags[found[0][0]]}>",
+        lambda found: f"<{tags[found[0][0]]}>{found[0][2:-2]}</{tags[found[0][0]]}>",
         escape(words, quote=False),
         flags=re.DOTALL,
     )

@@ -32,7 +32,7 @@ def report_document(store: Store, report: Report, link: To | None = None) -> Doc
     """
     answer, more_answers = table_of_answers(store, report, link)
     changes, more_changes = what_was_changed(store, report)
-    measured = what_was_measured(store, report, list(charts_of_differences(report, link)))
+    measured = what_was_measured(store, report, list(charts_of_differences(report, link)), link)
     matrices: list[Section] = []
     first = [answer, changes, measured]
     if report.rankings:
@@ -77,11 +77,7 @@ def _differences(report: Report) -> Section:
         sizes = map(short, (judged.detectable, of.margin, judged.p_margin_holm))
         rows.append((one.arm, one.measure, *numbers(of.mean), short(of.effect), *ps, *sizes))
     tests = ("effect", "p", "p (Holm)", "found in 80%", "margin", "p (margin)")
-    return Section(
-        f"Differences from {report.baseline}",
-        columns=("arm", "measure", *NUMBERS, *tests),
-        rows=rows,
-    )
+    return Section(f"Differences from {report.baseline}", (), ("arm", "measure", *NUMBERS, *tests), rows)
 
 
 def _wordings(report: Report) -> Iterator[tuple[str, ...]]:
@@ -117,7 +113,8 @@ def _rules(report: Report) -> Iterator[str]:
     yield (
         "A game is one value. A run is paired with the baseline's run of the same seed; a pair in which a "
         "measure is undefined is left out. A 95% interval is Student's, made longer on the side of the "
-        "longer tail by Johnson's correction for skewness. p is the larger one of two: that of the "
+        "longer tail by Johnson's correction for skewness; that of a few values may reach beyond what the "
+        "measure can be, such as below 0. p is the larger one of two: that of the "
         f"permutation test that flips signs, which counts all flips up to {MAX_EXACT} pairs and "
         f"{RANDOM_FLIPS:,} random ones of more, and that at which the interval ends at 0. "
         "docs/calibration.md says how often both are right."
@@ -157,12 +154,12 @@ def html(document: Document, left_out: Sequence[str]) -> str:
 
 
 def charts_of_differences(report: Report, link: To | None = None) -> Iterator[Picture]:
-    """Yield a chart of the differences by each measure. With `link`, its dots lead to comparisons."""
+    """Yield a chart of the differences by each measure that has any; `link` leads its dots to comparisons."""
     looks, runs = looks_of_arms(report), runs_compared(report)
     for measure in report.measures:
         compared = {one.arm: one for one in report.differences if one.measure == measure and one.pairs}
-        if not compared:
-            continue
+        if all(one.judged.all_equal for one in compared.values()):
+            continue  # the table says it
         arms = [Pairs(arm, one.pairs, one.difference.mean, looks[arm]) for arm, one in compared.items()]
         label = (
             f"{measure}: difference from {report.baseline}, each pair and the mean with its interval. "

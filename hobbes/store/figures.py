@@ -169,15 +169,8 @@ class Figures:
 
     def measures(self, run: str) -> dict[str, float | None]:
         """Return the measures of the whole run: name to value."""
-        return {name: value for name, value, *_ in self.measures_with_counts(run)}
-
-    def measures_with_counts(self, run: str) -> list[tuple[str, float | None, int, int]]:
-        """Return the measures of the whole run: name, value, number of decisions, number of failed calls."""
-        sql = (
-            "select name, value, decisions, failures from measures where run = ? and scope = 'run'"
-            " order by rowid"
-        )
-        return self._db.conn.execute(sql, [run]).fetchall()
+        sql = "select name, value from measures where run = ? and scope = 'run' order by rowid"
+        return dict(self._db.conn.execute(sql, [run]).fetchall())
 
     def of_scopes(self, run: str) -> dict[tuple[str, str], tuple[float | None, int, int]]:
         """Return all measures by name and scope: value, number of decisions, number of failed calls."""

@@ -33,6 +33,9 @@ def said(store: Store) -> str:
 
 RISING: list[float | None] = [1.0, 2.0, 3.0, 4.0, 5.0]
 
+STRICTER = "p decides, which is stricter than the interval"
+"""What stands beside an interval that leaves out 0 where nobody can tell."""
+
 SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
     "a clear difference": (
         {"one": [1.0, 2, 3, 4, 5, 6], "two": [11.0, 12.1, 13.2, 14.3, 15.4, 16.5]},
@@ -48,13 +51,13 @@ SAID: dict[str, tuple[dict[str, list[float | None]], str]] = {
     ),
     "too few seeds": (
         {"one": RISING, "two": [11.0, 12.5, 13.0, 14.0, 15.0]},
-        "output, two minus one: cannot tell, p 0.0625; the test needs 6 pairs or more",
+        f"output, two minus one: cannot tell, p 0.0625; the test needs 6 pairs or more; {STRICTER}",
     ),
     "too few seeds of several arms": (
         {"one": RISING, "two": RISING[::-1], "three": [7.0, 7.0, 6.0, 8.0, 9.0]},
         (
             "output, two minus one: cannot tell, p 1; the test needs 7 pairs or more\n"
-            "output, three minus one: cannot tell, p 0.125; the test needs 7 pairs or more"
+            f"output, three minus one: cannot tell, p 0.125; the test needs 7 pairs or more; {STRICTER}"
         ),
     ),
     "an arm without a value": (
@@ -118,7 +121,7 @@ def test_rounding_errors_are_no_differences(opened: Store) -> None:
     two, three = report(opened, "made").differences
     assert (two.difference.mean.mean, two.difference.spread, two.difference.effect) == (0.0, 0.0, None)
     assert (three.difference.spread, three.difference.effect) == (0.0, None)
-    assert "output, two minus one: cannot tell: equal in all 8 pairs" in said(opened)
+    assert "output, two minus one: cannot tell: no difference in any of 8 pairs" in said(opened)
 
 
 def test_an_interval_that_ends_at_0_ends_there_exactly(opened: Store) -> None:
@@ -134,13 +137,14 @@ def test_pairs_that_are_all_equal_are_called_so_and_show_nothing_of_others(opene
     """Six equal pairs are no evidence against a fraction of games that collapse."""
     made_up(opened, {"one": [1.0, 2.0] * 4, "two": [1.0, 2.0] * 4})
     planned(opened, smallest={"output": 0.2}, hypothesis=[hypothesis("two")])
-    told = "equal in all 8 pairs; up to 37% of all pairs may be unlike these (95% confidence)"
+    told = "no difference in any of 8 pairs; with only these, up to 37% of all pairs could still differ"
     assert said(opened) == f"two is higher: cannot tell: {told}"
     found = report(opened, "made")
     (tested,), (compared,) = found.hypotheses, found.differences
     assert tested.verdict() == compared.verdict() == "cannot tell"
     assert verdict_in_words(found, tested) == f"cannot tell: {told}"
     assert found.detectable() == {"two": {"output": None}}
+    assert report_document(opened, found).first[-1].pictures == [], "a chart would show nothing"
 
 
 def test_too_few_pairs_show_no_margin_in_any_part_of_a_report(opened: Store) -> None:
@@ -181,7 +185,7 @@ def test_tainted_runs_are_counted_and_included(opened: Store, cli: Cli) -> None:
     assert found["arms"]["two"]["tainted"] == 1
     assert found["arms"]["two"]["measures"]["output"]["n"] == 7
     text = cli("report", "made", "--format", "md").stdout
-    assert "two: 1 of 7 runs is tainted, because too many calls failed. The figures include" in text
+    assert "“two”: 1 of 7 runs is tainted, as too many calls failed. The figures include" in text
 
 
 def test_a_pair_without_a_value_is_left_out(opened: Store) -> None:
@@ -244,7 +248,7 @@ def test_the_damaged_file_of_an_experiment_is_named(stored: str | None, opened: 
 
 def test_an_experiment_of_one_arm_says_what_its_null_arm_is_for(opened: Store) -> None:
     made_up(opened, {"one": [1.0, 2.0] * 4, "null": [1.0, 2.0] * 4})
-    assert said(opened).startswith("No arm is compared with one but the null arm.")
+    assert said(opened).startswith("No arm is compared with “one” but the null arm.")
 
 
 def hypothesis(arm: str, direction: str = "higher", **more: Any) -> dict[str, Any]:
@@ -298,6 +302,24 @@ def test_a_report_begins_with_what_can_be_said_in_short(
     assert report_document(opened, report(opened, "made")).first[0].texts[0] == told
     text = cli("report", "made", "--format", "md").stdout
     assert text.index("## Answers") < text.index(told) < text.index("| claim |")
+
+
+ONLY_CLAIM: dict[str, tuple[list[float | None], str, str]] = {
+    "supported": (UP, "higher", "supported"),
+    "not supported": (UP, "lower", "refuted: the opposite was found"),
+    "no larger than": ([0.1, -0.1] * 4, "higher", "about a difference no larger than what matters"),
+    "cannot tell": (MIXED, "higher", "neither shown nor refuted"),
+}
+
+
+@pytest.mark.parametrize(("values", "direction", "told"), ONLY_CLAIM.values(), ids=ONLY_CLAIM)
+def test_what_became_of_the_only_claim_is_said_in_words(
+    values: list[float | None], direction: str, told: str, opened: Store
+) -> None:
+    made_up(opened, {"base": [0.0] * 8, "up": values, "two": [9.5, -9.0] * 4})
+    planned(opened, hypothesis=[hypothesis("up", direction)], smallest={"output": 2.0})
+    first, *_ = report_document(opened, report(opened, "made")).first[0].texts
+    assert first == f"The claim is {told}. 1 other comparison: cannot tell."
 
 
 def test_a_report_of_games_that_the_arms_do_not_change_says_so_first(opened: Store) -> None:

@@ -191,10 +191,11 @@ def test_prompts_that_differ_are_shown_word_by_word(cli: Cli, tmp_path: Path) ->
         for options in ((), ("--format", "md"), ("--format", "html"))
     )
     for text in (printed, marked_down):
-        assert "The prompts of plain, from those of advised:" in text
+        assert "The prompts of “plain”, beside those of “advised”:" in text
         assert "[-# Advice" in text
         assert text.index("Answers") < text.index("[-# Advice") < text.index("Methods")
-    assert "<del>[-# Advice" in page
+    assert "<del># Advice" in page
+    assert "[-# Advice" not in page, "colour and elements say it"
     assert page.index("Answers</h2>") < page.index("<del>") < page.index("Methods</h2>")
 
 

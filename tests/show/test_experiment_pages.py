@@ -77,7 +77,8 @@ def test_a_number_leads_to_its_run_an_answer_to_its_pair_and_a_point_of_a_pictur
                 pair = f"/compare?a={runs['open', seed]}&b={runs[arm, seed]}"
                 assert f'<a href="{pair}" aria-label="seed {seed}: ' in drawn
         assert visitor.get(pair).status_code == 200
-        pairs = re.findall(r'<td data-label="a pair"><a href="([^"]*)">seed (\d)</a>', page)
+        assert "Open a chart to choose a dot, which leads to its pair of runs." in page
+        pairs = re.findall(r'<td data-label="nearest pair"><a href="([^"]*)">seed (\d)</a>', page)
         assert pairs
         for pair, seed in pairs:
             assert pair == f"/compare?a={runs['open', int(seed)]}&b={runs['immune', int(seed)]}"

@@ -67,6 +67,12 @@ def page(addresses: tuple[str, ...]) -> Iterator[Page]:
         yield browser.new_page()
 
 
+RIGHT_OF_CHARTS = (
+    "Math.max(...[...document.querySelectorAll('p > .wide img')]"
+    ".map((one) => one.getBoundingClientRect().right))"
+)
+"""Where the charts end on the right, in pixels."""
+
 TOP_OF_METHODS = "document.querySelector('details').getBoundingClientRect().top + scrollY"
 
 
@@ -97,6 +103,7 @@ def test_unfolded_methods_can_be_used_by_everybody(
     for width in (1000, 400):
         page.set_viewport_size(ViewportSize(width=width, height=900))
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert 100 < page.evaluate(RIGHT_OF_CHARTS) <= width
     assert axe_findings(page) == []
 
 

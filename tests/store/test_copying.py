@@ -50,7 +50,7 @@ def test_verify_trace_export_and_results_are_the_same_of_a_copied_run(
     here, there = told(opened.home), told(other.home)
     assert here == there
     assert opened.figures.about(run.id) == other.figures.about(run.id)
-    assert opened.figures.measures_with_counts(run.id) == other.figures.measures_with_counts(run.id)
+    assert opened.figures.of_scopes(run.id) == other.figures.of_scopes(run.id)
 
 
 def test_a_copied_run_goes_on_where_it_stands_and_comes_back_to_its_place(

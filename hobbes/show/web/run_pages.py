@@ -121,21 +121,17 @@ class RunPages(Pages):
     def _results(self) -> dict[str, Any]:
         """Return the results of the run that stand below its timeline, and its settings."""
         run = self.run
-        counts, measures = self.store.figures.counts, self.store.figures.measures_with_counts(run.id)
-        columns = 4 if any(failed for *_, failed in measures) else 2  # else nobody needs to know of how many
+        counts = self.store.figures.counts
+        formulas = run.world.measures.formulas  # not those of what an older version measured
         return {
             "refused": {what: counts(run.id, table, "code") for table, what in REFUSED.items()},
             "usd": self.store.figures.spent(run).usd,
             "config": run.setting.config.model_dump(mode="json"),
             "no_prompts": no_prompts(run.models.values()),
-            "columns": columns,
-            "measures": [row[:columns] for row in measures],
-            "meanings": {
-                name: meaning_of_measure(run.world, name)
-                for name, *_ in measures
-                # Not if an older version measured something else.
-                if of_anybody(name) in run.world.measures.formulas
-            },
+            "measures": [
+                (name, value, meaning_of_measure(run.world, name) if of_anybody(name) in formulas else "")
+                for name, value in self.store.figures.measures(run.id).items()
+            ],
         }
 
     def moment(self, number: int) -> str:
