@@ -154,6 +154,19 @@ def test_every_raid_on_an_agent_is_told(opened: Store, cli: Cli, replies: Replie
         assert any(f"miner-{raider:02} {did} [0,1] " in line for line in told for did in ("took", "raided"))
 
 
+@pytest.mark.parametrize(("agents", "length"), [(4, 1000), (5, 300)])
+def test_a_turn_of_up_to_four_agents_has_their_whole_thoughts(
+    opened: Store, pages: TestClient, replies: Replies, agents: int, length: int
+) -> None:
+    replies(lambda _: {"reasoning": "because " * 125})
+    played(opened, RunOptions("mining", agents, values={"rounds": 1}))
+    page = pages.get("/last").text
+    thoughts = re.findall(r"<(?:q|blockquote)>(because [^<]+)", page)
+    assert len(thoughts) == agents
+    assert all(length - 10 < len(thought) <= length for thought in thoughts)
+    assert page.count("turns count from 0") == 1
+
+
 @pytest.mark.usefixtures("war")
 def test_a_page_tells_a_card_in_the_same_order(pages: TestClient) -> None:
     page = unescape(re.sub(r"<[^>]+>", " ", pages.get("/last/1/AgentA").text)).replace("\xa0", " ")
