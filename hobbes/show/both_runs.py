@@ -54,10 +54,11 @@ def show(comparison: Comparison, looks: Looks) -> RenderableType:
         _printed(settings_table(comparison), looks),
         table("\nboth runs", ("", *SIDES), facts(comparison)),
         *(Text(f"\n{words}", style="bold red" * (words == told[0])) for words in filter(None, told)),
-        *_divergence(comparison, looks),
-        *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
         *(_printed(one, looks) for one in results(comparison)),
         *(matrix(f"\n{title}", ratings, looks) for title, ratings in reports(comparison)),
+        *_deeds(comparison["deeds"], looks),
+        *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
+        *_divergence(comparison, looks),
     )
 
 
@@ -194,6 +195,14 @@ def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:
     if told[0] != told[1]:
         return told
     return [json.dumps(moves(intent), ensure_ascii=False) for intent in intents]
+
+
+def _deeds(difference: Mapping[str, Any] | None, looks: Looks) -> Iterator[Text]:
+    """Yield the first deeds that differ, if there are any."""
+    if difference is not None:
+        yield told_text(f"\nfirst deeds that differ: turn {difference['turn']}, {difference['agent']}", looks)
+        for side, did in zip(SIDES, difference["did"], strict=True):
+            yield told_text(f"{side}: {_shorten(did)}", looks)
 
 
 def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Looks) -> Iterator[Text]:
