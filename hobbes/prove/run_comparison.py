@@ -199,10 +199,10 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
 
 
 def _first_deeds(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
-    """Return the first turn and agent whose deeds are told in other words; None if there is none."""
+    """Return the first turn and agent that acted in both runs and is told to have done otherwise, if any."""
     for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
         of_turns = [turn.record.events for turn in (one, other)]
-        for agent in dict.fromkeys(event.agent for events in of_turns for event in events):
+        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
             own = [[event for event in events if event.agent == agent] for events in of_turns]
             told = map(a.world.telling.deeds_told, own, of_turns)
             did = ["; ".join(done.words for done in deeds) or "did nothing" for deeds in told]
