@@ -36,7 +36,7 @@ def board(played: PlayedTurn[State, Intent]) -> Board:
     raids = [event for event in played.events if event.type == "raid"]
     returned = _at_plots(played, "return")
     happened = [
-        (len(_at_plots(played, "claim")), "claim"),
+        (count["claim"], "claim"),
         (len(raids), "raid"),
         (sum(raid.facts["result"] == "captured" for raid in raids), "capture"),
         (count["defend"], "defended plot"),

@@ -203,12 +203,16 @@ def meant(intent: Intent) -> list[str]:
 
 def in_short(counts: Counts, _: PlayedTurn[State, Intent], now: State) -> list[str]:
     """Tell the numbers of attacks and high fives, of births and deaths, who is left, and who has won."""
-    things = ("attack", "high five", "missed high five", "birth", "death")
-    names = ("attack", "high_five", "miss", "birth", "death")
+    things = {"attack": "attack", "high_five": "high five", "birth": "birth", "death": "death"}
+    slips = ""
+    if missed := counts["miss"]:
+        came_out = "missed and came out as an attack" if missed == 1 else "missed and came out as attacks"
+        slips = f"{counted(counts['high_five'] + missed, 'high five')}, of which {missed} {came_out}. "
+        things = {"attack": "other attack", "birth": "birth", "death": "death"}
     left = sum(unit.alive for unit in now.units)
     gone = [f"{left} of {counted(len(now.units), 'unit')} are left."] if left < len(now.units) else []
     won = [f"{join_names([now.winner, *now.co_winners])} won."] if now.winner else []
-    return [in_numbers(counts, dict(zip(names, things, strict=True))), *(won or gone)]
+    return [slips + in_numbers(counts, things), *(won or gone)]
 
 
 TELLING = Telling(

@@ -21,6 +21,7 @@ from hobbes.prove.record_difference import Difference, diff_of, first_differing_
 from hobbes.prove.word_diff import CHANGE, lines_of, word_diff
 from hobbes.store.history import reports, stored_turn
 from hobbes.store.home import Store
+from hobbes.store.marked_turns import events_in
 from hobbes.store.recorded_run import Run
 
 Comparison: TypeAlias = dict[str, Any]
@@ -50,10 +51,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
     check_same_world(a, b)
     runs = (a, b)
     measures = beside(store.figures.measures(a.id), store.figures.measures(b.id), None)
-    one, other = (
-        {**store.figures.result(run), "events": store.figures.counts(run.id, "events", "type")}
-        for run in runs
-    )
+    one, other = ({**store.figures.result(run), "events": events_in(store, run)} for run in runs)
     differing = differing_turns(store, a, b)
     return {
         "world": a.world.name,
@@ -62,6 +60,7 @@ def compare(store: Store, a: Run, b: Run) -> Comparison:
         "divergence": _divergence(store, a, b, differing),
         "draws": differing.draws,
         "prompt": None if differing.turns else _first_prompt(store, a, b),
+        "deeds": _first_deeds(store, a, b),
         "decision": first_decision(store, a, b),
         "scores": beside(one["scores"], other["scores"], None),
         **{name: beside(one[name], other[name], 0) for name in COUNTED},
@@ -196,6 +195,19 @@ def _first_prompt(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
     templates = [f"{run.prompts.system}\n\n{run.prompts.turn}" for run in (a, b)]
     if templates[0] != templates[1]:
         return {"turn": None, "agent": None, "diff": _diff(*templates)}
+    return None
+
+
+def _first_deeds(store: Store, a: Run, b: Run) -> dict[str, Any] | None:
+    """Return the first turn and agent that acted in both runs and is told to have done otherwise, if any."""
+    for one, other in zip(store.turns.of(a), store.turns.of(b), strict=False):
+        of_turns = [turn.record.events for turn in (one, other)]
+        for agent in sorted(one.record.intents.keys() & other.record.intents.keys()):
+            own = [[event for event in events if event.agent == agent] for events in of_turns]
+            told = map(a.world.telling.deeds_told, own, of_turns)
+            did = ["; ".join(done.words for done in deeds) or "did nothing" for deeds in told]
+            if did[0] != did[1]:
+                return {"turn": one.turn, "agent": agent, "did": did}
     return None
 
 

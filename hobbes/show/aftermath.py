@@ -1,4 +1,4 @@
-"""What followed an agent's turn: what those on whom it acted had thought, and what came next between them."""
+"""What followed an agent's turn: what those had thought with whom it had to do, and what came next."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from hobbes.store.recorded_run import Run
 MAX_TURNS = 3
 """How many turns after an agent's are told."""
 
-MAX_QUOTED = 60
+MAX_QUOTED = 200
 """How many characters of a message are quoted."""
 
 NOTHING = "nothing between them"
@@ -23,17 +23,17 @@ NOTHING = "nothing between them"
 
 
 class Aftermath(NamedTuple):
-    """What followed an agent's turn; empty if it did nothing to others."""
+    """What followed an agent's turn; empty if it did nothing to others, nor they to it."""
 
     thoughts: Sequence[tuple[str, str]] = ()
-    """What each one on whom the agent acted thought in the same turn, behind its name."""
+    """What each one on whom the agent acted, or who acted on it, thought in the turn, behind its name."""
     turns: Sequence[tuple[int, str]] = ()
     """The next turns, each with what the agent and these did and wrote to each other."""
 
 
 def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Aftermath:
     """Return what followed an agent's turn. Raise DamagedError at a damaged turn."""
-    if full is None or not (others := acted_on(run, full.turn.record, agent)):
+    if full is None or not (others := had_to_do_with(run, full.turn.record, agent)):
         return Aftermath()
     turn, record = full.turn.turn, full.turn.record
     thoughts = [(other, thought_of(store, run, turn, record, other)[0]) for other in others]
@@ -47,11 +47,12 @@ def aftermath(store: Store, run: Run, full: FullTurn | None, agent: str) -> Afte
     )
 
 
-def acted_on(run: Run, record: TurnRecord, agent: str) -> list[str]:
-    """Return those to whom an agent did something in a turn, other than to write."""
-    deeds = [event for event in by(record.events, agent) if event.type != MESSAGE]
-    named = dict.fromkeys(other for event in deeds for other in others_in(run, record, event))
-    return [other for other in named if other != agent]
+def had_to_do_with(run: Run, record: TurnRecord, agent: str) -> list[str]:
+    """Return those to whom an agent did something other than to write, and those who did so to it."""
+    deeds = [(one.agent, others_in(run, record, one)) for one in record.events if one.type != MESSAGE]
+    acted_on = [other for one, others in deeds if one == agent for other in others]
+    acted = [one for one, others in deeds if agent in others]
+    return [other for other in dict.fromkeys([*acted_on, *acted]) if other != agent]
 
 
 def _between(run: Run, record: TurnRecord, agent: str, others: Sequence[str]) -> list[str]:
@@ -76,5 +77,5 @@ def _concerns(run: Run, record: TurnRecord, event: Event, others: Collection[str
 
 def _wrote(message: Event) -> str:
     text = str(message.facts["text"])
-    said = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
+    said = text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED].rstrip(' .…')}…"
     return f"{message.agent} wrote to {message.facts.get('to', EVERYBODY)}: {quoted(said)}"

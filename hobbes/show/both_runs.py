@@ -20,7 +20,6 @@ from hobbes.show.terminal import (
     percent,
     plain,
     players_texts,
-    styled_name,
     table,
     tokens_text,
     told_text,
@@ -48,16 +47,17 @@ TITLES = {"drops": ("rejections", "code"), "mends": ("corrections", "code")}
 
 def show(comparison: Comparison, looks: Looks) -> RenderableType:
     """Return a comparison as it is printed; `looks` are those of the agents of both runs."""
-    told = [warning(comparison), draws_told(comparison)]
+    told, deeds = [warning(comparison), draws_told(comparison)], comparison["deeds"]
     return Group(
         Text(f"two runs of {comparison['world']}", style="bold"),
         _printed(settings_table(comparison), looks),
         table("\nboth runs", ("", *SIDES), facts(comparison)),
         *(Text(f"\n{words}", style="bold red" * (words == told[0])) for words in filter(None, told)),
-        *_divergence(comparison, looks),
-        *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
         *(_printed(one, looks) for one in results(comparison)),
         *(matrix(f"\n{title}", ratings, looks) for title, ratings in reports(comparison)),
+        *(_first("deeds that differ", deeds, deeds["did"], looks) if deeds else ()),
+        *_decision(comparison["decision"], WORLDS[comparison["world"]], looks),
+        *_divergence(comparison, looks),
     )
 
 
@@ -189,11 +189,20 @@ def _divergence(comparison: Comparison, looks: Looks) -> Iterator[Text]:
 
 def wanted(world: AnyWorld, decision: Mapping[str, Any]) -> list[str]:
     """Return what an agent wanted to do in each of two decisions: in words, or as JSON if these are alike."""
-    intents = decision["intents"]
+    intents, outcomes = decision["intents"], decision["outcomes"]
     told = ["; ".join(world.telling.meant(world.intent.from_json(intent))) or "nothing" for intent in intents]
-    if told[0] != told[1]:
-        return told
-    return [json.dumps(moves(intent), ensure_ascii=False) for intent in intents]
+    if told[0] == told[1]:
+        told = [json.dumps(moves(intent), ensure_ascii=False) for intent in intents]
+    failed = ["" if outcome in DECISIONS else f"✗ {outcome}, default action: " for outcome in outcomes]
+    return [f"{failure}{words_of}" for failure, words_of in zip(failed, told, strict=True)]
+
+
+def _first(what: str, difference: Mapping[str, Any], told: Sequence[str], looks: Looks) -> Iterator[Text]:
+    """Yield what first differs, where, and what it is in both runs."""
+    where = f"first {what}: turn {difference['turn']}, {difference['agent']}"
+    yield Text("\n", style="bold").append_text(told_text(where, looks))
+    for side, words_of in zip(SIDES, told, strict=True):
+        yield told_text(f"{side}: {_shorten(words_of)}", looks)
 
 
 def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Looks) -> Iterator[Text]:
@@ -201,13 +210,7 @@ def _decision(divergence: Mapping[str, Any] | None, world: AnyWorld, looks: Look
     if divergence is None:
         yield Text("\nno decision differs in the turns that both runs have", style="bold")
         return
-    yield Text.assemble(
-        (f"\nfirst decision that differs: turn {divergence['turn']}, ", "bold"),
-        styled_name(divergence["agent"], looks),
-    )
-    for side, words_of, outcome in zip(SIDES, wanted(world, divergence), divergence["outcomes"], strict=True):
-        failed = "" if outcome in DECISIONS else f"✗ {outcome}, default action: "
-        yield Text.assemble(f"{side}: ", (failed, "bold red"), told_text(_shorten(words_of), looks))
+    yield from _first("decision that differs", divergence, wanted(world, divergence), looks)
     for layer in ("prompt", "answer"):
         if divergence[layer]:
             yield Text(f"the {layer}, word by word ([-only in A-], {{+only in B+}}):", style="italic")

@@ -7,7 +7,7 @@ world can say stands in `World.telling`.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise, takewhile
 
 from hobbes.engine.record import MESSAGE, Event, JsonObject
 from hobbes.engine.telling import counted, few, in_numbers, several
@@ -141,11 +141,22 @@ def _sentences(
         sentences = [f"{counted(run.turns, 'turn')} {'was' if run.turns == 1 else 'were'} played."]
     so_far = "" if run.status == "finished" else "So far: "
     scores = _scores_in_short(run.world.scores(state), run.world.measures.score)
-    return [f"{so_far}{sentences[0]}", *sentences[1:], *scores]
+    return [f"{so_far}{sentences[0]}", *_who_did_most(run.world, marks), *sentences[1:], *scores]
+
+
+def _who_did_most(world: AnyWorld, marks: Marks) -> Iterator[str]:
+    """Yield who did more of the first landmark than any other agent, if that is more than a third of all."""
+    for mark in world.telling.landmarks[:1]:
+        by_agent = Counter(agent for (_, agent), n in marks.landmarks[mark.name].items() for _ in range(n))
+        total = by_agent.total()
+        (agent, most), (_, next_most) = [*by_agent.most_common(2), ("", 0), ("", 0)][:2]
+        if total > 1 and most > next_most and 3 * most > total:
+            all_or_some = "all" if most == total else f"{most} of {total:,}"
+            yield f"{agent} made {all_or_some} {several(world.telling.name_of(mark.name))}."
 
 
 def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
-    """Yield who has which score; of many, the highest and between what the others lie."""
+    """Yield who has which score; of many, the highest, the least, and between what the others lie."""
     by_score = defaultdict[int, list[str]](list)
     for agent, score in scores.items():
         by_score[score].append(agent)
@@ -159,7 +170,8 @@ def _scores_in_short(scores: Mapping[str, int], what: str) -> Iterator[str]:
     elif len(others) < MAX_SCORES:
         yield f"{', '.join([f'{few(best)} {has} {amount}', *(f'{few(one)} {n}' for n, one in others)])}."
     else:
-        yield f"{few(best)} {has} {amount}, the others {others[-1][0]} to {others[0][0]}."
+        least, last = others[-1]
+        yield f"{few(best)} {has} {amount}, the others {least} ({few(last)}) to {others[0][0]}."
 
 
 def _key_moments(
@@ -196,24 +208,27 @@ def _firsts(world: AnyWorld, names: Collection[str], marks: Marks) -> Iterator[t
 
 
 def _fall(store: Store, run: Run) -> Iterator[tuple[int, str]]:
-    """Yield the turn in which cooperation falls most, if it is measured and falls."""
+    """Yield the turns in which cooperation falls most and has ended, if it is measured and did so."""
     if name := run.world.measures.cooperation:
         figures = [*measures_by_turn(store, run, [name]).get(name, {}).items()]
         falls = [(was - now, turn, was, now) for (_, was), (turn, now) in pairwise(figures) if now < was]
         if falls:
             _, turn, was, now = max(falls, key=lambda fall: fall[0])
             yield turn, f"{name.replace('_', ' ')} falls most, from {was:.0%} to {now:.0%}"
+        without = [turn for turn, _ in takewhile(lambda one: not one[1], reversed(figures))]
+        if 0 < len(without) < len(figures):
+            yield without[-1], "nobody cooperates from here on"
 
 
 def _lead(scores: Mapping[int, Mapping[str, int]]) -> Iterator[tuple[int, str]]:
-    """Yield the turn in which those who lead at the end took the lead, unless that is the first turn.
+    """Yield the turn from which those who lead at the end always lead, unless that is the first turn.
 
     If all have the same score, nobody leads.
     """
     leaders = _leaders(scores[len(scores) - 1])
     changes = (turn for turn in range(len(scores) - 1, 0, -1) if _leaders(scores[turn - 1]) != leaders)
     if leaders and (turn := next(changes, 0)):
-        yield turn, f"{few(leaders)} {'takes' if len(leaders) == 1 else 'share'} the lead"
+        yield turn, f"{few(leaders)} {'leads' if len(leaders) == 1 else 'share the lead'} from here on"
 
 
 def _leaders(scores: Mapping[str, int]) -> list[str]:
@@ -223,10 +238,11 @@ def _leaders(scores: Mapping[str, int]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _TurnText:
-    """What is told of a turn. A turn with the `sign` of the one before has nothing new."""
+    """What is told of a turn. A turn with the `sign` of the one before has nothing new but its `messages`."""
 
     words: tuple[str, ...]
     sign: Hashable
+    messages: frozenset[tuple[str, str]]
 
 
 REFUSED = {"drops": "rejection", "mends": "correction"}
@@ -253,7 +269,8 @@ def _turn_text(  # noqa: PLR0913, PLR0917  what is known of a turn
     refused = [counted(len(record[part]), what) for part, what in REFUSED.items() if record[part]]
     besides = (*_changes(world, before, record["state"]), *refused)
     words = "; ".join(_in_words(world, record["events"], deeds, most)) or counts(types)
-    return _TurnText(tuple(filter(None, [words, *besides])), (sign or frozenset(types), besides))
+    messages = frozenset((one["agent"], one["text"]) for one in record["events"] if one["type"] == MESSAGE)
+    return _TurnText(tuple(filter(None, [words, *besides])), (sign or frozenset(types), besides), messages)
 
 
 def _in_words(
@@ -283,20 +300,24 @@ def _folded(
     texts: Sequence[_TurnText],
     failed: Mapping[int, Mapping[str, int]],
     moments: Mapping[int, Sequence[str]],
-) -> list[Line]:
-    """Return a line for each turn; turns with nothing new, no failed calls and no key moments share one."""
-    lines: list[Line] = []
-    for turn, text in enumerate(texts):
-        calls, is_last = failed.get(turn, {}), turn == len(texts) - 1
-        is_moment = len(moments.get(turn, ())) > is_last  # that it is the last one is nothing new
-        if not turn or text.sign != texts[turn - 1].sign or is_moment or calls or failed.get(turn - 1):
-            lines.append(Line(turn, turn, text.words or ("nothing happened",), calls))
+) -> Iterator[Line]:
+    """Yield a line for each turn; turns with nothing new, no failed calls and no key moments share one."""
+
+    def is_new(turn: int) -> bool:
+        is_moment = len(moments.get(turn, ())) > (turn == len(texts) - 1)  # that it is the last is not new
+        is_told = not turn or texts[turn].sign != texts[turn - 1].sign or is_moment
+        return bool(is_told or failed.get(turn) or failed.get(turn - 1))
+
+    for is_own, turns in groupby(range(len(texts)), is_new):
+        if is_own:
+            for turn in turns:
+                yield Line(turn, turn, texts[turn].words or ("nothing happened",), failed.get(turn, {}))
         else:
-            is_folded = lines[-1].words in {(AS_BEFORE,), (MUCH_AS_BEFORE,)}
-            is_same = text.words == texts[turn - 1].words and lines[-1].words != (MUCH_AS_BEFORE,)
-            first = lines.pop().first if is_folded else turn
-            lines.append(Line(first, turn, (AS_BEFORE if is_same else MUCH_AS_BEFORE,), {}))
-    return lines
+            first, *_, last = [*turns] * 2
+            shown = texts[first - 1 : last + 1]
+            words = AS_BEFORE if len({text.words for text in shown}) == 1 else MUCH_AS_BEFORE
+            written = sum(len(text.messages - before.messages) for before, text in pairwise(shown))
+            yield Line(first, last, (words, *([counted(written, "new message")] if written else [])), {})
 
 
 def lines_near(lines: Sequence[Line], turn: int, most: int) -> Sequence[Line]:

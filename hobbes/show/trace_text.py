@@ -216,7 +216,7 @@ ONLY_WHOLE = ("wanted", "heard", "gained")
 MAX_CELLS = 180
 """How wide a text of a card is at most in a terminal, if the card is not whole."""
 
-MORE_CELLS = {"why": 720, "did": 720, "memory": 360}
+MORE_CELLS = {"why": 720, "did": 720, "and then": 360, "memory": 360}
 """The same of these parts."""
 
 MAX_TEXTS = 5

@@ -80,6 +80,14 @@ def without_effects(world: AnyWorld, events: Sequence[PlainRecord]) -> Sequence[
     return [event for event in events if (event["agent"], event["type"]) not in caused]
 
 
+def events_in(store: Store, run: Run) -> dict[str, int]:
+    """Return how often each type of event occurs in a run, an effect and its cause as one; most first."""
+    counts = Counter[str]()
+    for _, record in plain_records(store, run):
+        counts.update(event["type"] for event in without_effects(run.world, record["events"]))
+    return dict(counts.most_common())
+
+
 def measures_by_turn(store: Store, run: Run, names: Sequence[str]) -> dict[str, dict[int, float]]:
     """Return the figures of single turns of these measures, where they are defined."""
     by_measure: dict[str, dict[int, float]] = {}

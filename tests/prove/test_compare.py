@@ -164,6 +164,28 @@ def test_draws_alone_are_no_divergence_but_are_told(opened: Store, cli: Cli, pag
     assert "The random draws differ from turn 0 on." in page
 
 
+def test_the_first_deeds_that_differ_are_told_after_the_events_and_a_missed_high_five_is_no_attack(
+    opened: Store, cli: Cli, pages: TestClient
+) -> None:
+    specs = "policy:always-high-five"
+    a, b = (
+        played(opened, RunOptions("trust", 2, models=specs, values={"rounds": 2, "miss": miss}))
+        for miss in (0, 100)
+    )
+    told = compare(opened, a, b)
+    assert told["events"]["miss"] == [0, 4]
+    assert "attack" not in told["events"]
+    returned = "high fived unit-b, which returned it"
+    missed = "meant to high five unit-b, but missed: it came out as an attack"
+    assert told["deeds"] == {"turn": 0, "agent": "unit-a", "did": [returned, missed]}
+    page = pages.get("/compare", params={"a": a.id, "b": b.id}).text
+    text = cli("compare", a.id, b.id).stdout
+    for shown in (page, text):
+        places = [shown.lower().index(words) for words in ("settings", "scores", "events", "first deeds")]
+        assert places == sorted(places)
+        assert places[-1] < shown.lower().index("first divergence")
+
+
 def test_an_answer_that_differs_in_a_later_turn_is_named_in_that_turn(opened: Store) -> None:
     """In turn 1 the second run remembers something; the prompts that differ by it come in turn 2."""
     a = saying(opened, lambda _: "{}", values={"rounds": 4})
@@ -476,7 +498,7 @@ def test_a_long_diff_is_cut_in_print_and_whole_in_json(opened: Store, cli: Cli) 
     diff = json.loads(cli("compare", a.id, b.id, "--json").stdout)["divergence"]["diff"]
     assert len(diff.splitlines()) == 104
     assert diff.endswith("x" * 996 + "\n")
-    lines = cli("compare", a.id, b.id).stdout.partition("first divergence")[2].partition("scores")[0]
+    lines = cli("compare", a.id, b.id).stdout.partition("first divergence")[2]
     assert f"… and {104 - MAX_LINES} more lines; --json prints all" in lines
     assert "+0035x" in lines
     assert "+0036x" not in lines

@@ -76,7 +76,7 @@ def test_a_round_of_mining_is_the_grid_after_it_with_what_was_done_on_each_plot(
     board = mining_board(played.played)
     winner = played.after.owner[0, 1]
     other = "B" if winner == "A" else "A"
-    assert board.title == "turn 10: 1 claim, 2 raids, 1 capture, 1 defended plot"
+    assert board.title == "turn 10: 2 claims, 2 raids, 1 capture, 1 defended plot"
     assert words(board.places)[:5] == [
         "plot 0,0: C's, held since turn 10, captured from A",
         f"plot 0,1: {winner}'s, held since turn 10, claimed, also wanted by {other}",

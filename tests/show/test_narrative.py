@@ -67,6 +67,7 @@ def test_a_card_says_why_what_was_done_what_came_of_it_and_what_changed_in_the_m
         "done to it ■AgentB attacked ●AgentA with 2 mils",
         "▲AgentC granted 7 to ●AgentA",
         "meanwhile ■AgentB thought: “It must pay.”",
+        "▲AgentC thought: “It must pay.”",
         "memory about all turns: I offered peace.",
         "wrote down about turn 0: B attacked me.",
         "about all turns: the same words as before",
@@ -101,9 +102,9 @@ def test_a_card_says_what_came_next_between_its_agent_and_those_on_whom_it_acted
     opened: Store, cli: Cli, pages: TestClient, replies: Replies
 ) -> None:
     """AgentB grants and buys as well, which is nothing between it and AgentA; in turn 3, nobody does."""
-    long = "Never again, " * 20
+    long = "No peace. " * 30
     said: dict[tuple[int, str], dict[str, Any]] = {
-        (0, "AgentA"): {"attacks": {"AgentB": 1}},
+        (0, "AgentA"): {"attacks": {"AgentB": 1}, "reasoning": "B is rich."},
         (0, "AgentB"): {"reasoning": "A is a friend."},
         (0, "AgentC"): {"reasoning": "They quarrel."},
         (1, "AgentB"): {"attacks": {"AgentA": 2}, "money_grants": {"AgentC": 1}, "purchase_mils": 1},
@@ -117,7 +118,7 @@ def test_a_card_says_what_came_next_between_its_agent_and_those_on_whom_it_acted
     first = told.index("meanwhile ■AgentB thought: “A is a friend.”")
     assert told[first + 1 : first + 4] == [
         "and then turn 1: ■AgentB attacked ●AgentA with 2 mils (10 damage, 2 of its own fell)",
-        f"turn 2: ■AgentB wrote to all: “{long[:60]}…” · ●AgentA wrote to ■AgentB: “Peace?”",
+        f"turn 2: ■AgentB wrote to all: “{long[:198]}…” · ●AgentA wrote to ■AgentB: “Peace?”",
         "turn 3: nothing between them",
     ]
     assert not any(line.startswith("turn 4") for line in told)
@@ -125,7 +126,8 @@ def test_a_card_says_what_came_next_between_its_agent_and_those_on_whom_it_acted
     text = " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).replace("\xa0", " ").split())
     assert "What others thought meanwhile ■ AgentB A is a friend. And then turn 1 : ■ AgentB attacked" in text
     assert "They quarrel." not in text
-    assert "and then" not in " ".join(in_words(cli, "0", "AgentB")), "it did nothing to anybody"
+    assert "meanwhile ●AgentA thought: “B is rich.”" in in_words(cli, "0", "AgentB"), "who attacked it"
+    assert "and then" not in " ".join(in_words(cli, "0", "AgentC")), "nobody had to do with it"
 
 
 @pytest.mark.usefixtures("war")
@@ -150,6 +152,19 @@ def test_every_raid_on_an_agent_is_told(opened: Store, cli: Cli, replies: Replie
     told = in_words(cli, "2", "miner-01")
     for raider in range(2, 11):
         assert any(f"miner-{raider:02} {did} [0,1] " in line for line in told for did in ("took", "raided"))
+
+
+@pytest.mark.parametrize(("agents", "length"), [(4, 1000), (5, 300)])
+def test_a_turn_of_up_to_four_agents_has_their_whole_thoughts(
+    opened: Store, pages: TestClient, replies: Replies, agents: int, length: int
+) -> None:
+    replies(lambda _: {"reasoning": "because " * 125})
+    played(opened, RunOptions("mining", agents, values={"rounds": 1}))
+    page = pages.get("/last").text
+    thoughts = re.findall(r"<(?:q|blockquote)>(because [^<]+)", page)
+    assert len(thoughts) == agents
+    assert all(length - 10 < len(thought) <= length for thought in thoughts)
+    assert page.count("turns count from 0") == 1
 
 
 @pytest.mark.usefixtures("war")

@@ -56,10 +56,15 @@ def test_mining_tells_its_raids_and_that_draws_decided_who_owns_what(opened: Sto
     story = two_miners(opened, replies, answers | raids, 6)
     assert story.sentences == [
         "2 raids, none succeeded.",
+        "miner-02 made all raids.",
         "The draws of turn 0 decided who owns what.",
         "miner-01 has 15 gold, miner-02 0.",
     ]
-    assert story.moments == {1: ["miner-01 takes the lead"], 3: ["first raid by miner-02"], 5: ["last turn"]}
+    assert story.moments == {
+        1: ["miner-01 leads from here on"],
+        3: ["first raid by miner-02"],
+        5: ["last turn"],
+    }
     assert lines(story) == [
         "0 · claim 4",
         "1 · defend 1, mine 1",
@@ -94,8 +99,9 @@ def test_nations_tells_attacks_grants_and_whose_land_changed(opened: Store, repl
     }
     replies(lambda at: answers.get((at.turn, at.agent), {}))
     story = shown(opened, played(opened, RunOptions("nations", 3, values={"rounds": 7})))
-    assert story.sentences[:2] == [
+    assert story.sentences[:3] == [
         "2 attacks, 4 grants, 4 cessions.",
+        "AgentB made all attacks.",
         "AgentA and AgentC went from 5 to 3 territories and AgentB went from 5 to 9 territories.",
     ]
     ceded = "AgentA ceded T1 and T2 to AgentB; AgentC ceded T11 and T12 to AgentB"
@@ -130,10 +136,63 @@ def test_trust_tells_attacks_and_high_fives_and_where_cooperation_fell(
     assert story.moments[3] == [
         "first attack by unit-a",
         "cooperation falls most, from 100% to 50%",
-        "unit-a takes the lead",
+        "unit-a leads from here on",
     ]
     both = "unit-a high fived unit-b, which returned it; unit-b high fived unit-a, which returned it"
     assert lines(story) == [f"0 · {both}", "1 to 2 · as before", "3 · unit-a attacked unit-b", f"4 · {both}"]
+
+
+def test_a_turn_as_before_says_how_many_messages_are_new(opened: Store, replies: Replies) -> None:
+    """Both write in each turn: unit-a anew, unit-b again what it wrote before."""
+
+    def reply(at: Any) -> dict[str, Any]:
+        other = "unit-b" if at.agent == "unit-a" else "unit-a"
+        text = f"word {at.turn}" if at.agent == "unit-a" else "peace"
+        return {"action": "high_five", "target": other, "messages": {other: text}}
+
+    replies(reply)
+    values: dict[str, Any] = {"rounds": 5, "miss": 0, "messages": "private"}
+    story = shown(opened, played(opened, RunOptions("trust", 2, values=values)))
+    assert lines(story)[1] == "1 to 4 · as before · 4 new messages"
+
+
+def test_trust_tells_missed_high_fives_as_such_and_from_when_on_nobody_cooperates(
+    opened: Store, replies: Replies
+) -> None:
+    """All high fives miss, and none is meant in turns 2 and 3; in turn 3, unit-a attacks."""
+
+    def reply(at: Any) -> dict[str, Any]:
+        other = "unit-b" if at.agent == "unit-a" else "unit-a"
+        if at.turn < 2:
+            return {"action": "high_five", "target": other}
+        return {"action": "attack" if (at.turn, at.agent) == (3, "unit-a") else "do_nothing", "target": other}
+
+    replies(reply)
+    story = shown(opened, played(opened, RunOptions("trust", 2, values={"rounds": 4, "miss": 100})))
+    assert story.sentences[0] == ("4 high fives, of which 4 missed and came out as attacks. 1 other attack.")
+    assert "nobody cooperates from here on" in story.moments[2]
+
+
+def test_who_did_more_than_a_third_is_named_and_who_has_least(opened: Store, replies: Replies) -> None:
+    """Of six miners, miner-01 raids three times and two others once; each next one mines longer."""
+    raids: dict[tuple[int, str], list[list[int]]] = {
+        (1, "miner-01"): [[0, 1], [0, 2], [0, 3]],
+        (1, "miner-02"): [[0, 0]],
+        (1, "miner-03"): [[0, 0]],
+    }
+
+    def reply(at: Any) -> dict[str, Any]:
+        place = int(at.agent[-2:]) - 1
+        if at.turn == 0:
+            return {"claim": [[0, place]]}
+        cell = [{"cell": [0, place], "s": 1}] if 2 <= at.turn < 3 + place else []
+        return {"raid": raids.get((at.turn, at.agent), []), "defend": [[0, place]], "mine": cell}
+
+    replies(reply)
+    values: dict[str, Any] = {"rounds": 8, "rows": 1, "cols": 6, "immunity": 0}
+    story = shown(opened, played(opened, RunOptions("mining", 6, values=values)))
+    assert story.sentences[1] == "miner-01 made 3 of 5 raids."
+    assert story.sentences[-1].endswith("the others 1 (miner-01) to 5.")
 
 
 @pytest.mark.parametrize("world", WORLDS)

@@ -43,7 +43,9 @@ def test_a_run_is_a_few_lines_per_turn_that_say_who_did_what_to_whom(war: Run, c
     how_far = f"run {war.id}: nations, finished, 3 turns: all rounds were played"
     assert headline == f"{how_far} · 1 failed call (11.1%), 2 rejections"
     scores = "●AgentA has a score of 101, ▲AgentC 82, ■AgentB 75."
-    assert in_short == f"3 attacks. All have as much land as at the start. {scores}"
+    assert (
+        in_short == f"3 attacks. ●AgentA made 2 of 3 attacks. All have as much land as at the start. {scores}"
+    )
     assert moments == "turn 0: first attack by ●AgentA, most attacks: 2; turn 2: last turn"
     fell = "damage, 2 of its own fell)"
     both = f"■AgentB with 3 mils (15 {fell} and ▲AgentC with 2 mils (10 {fell}"
