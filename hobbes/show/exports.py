@@ -143,9 +143,9 @@ WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
 
 def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the page of a run with these turns and their cards, and return the number of both."""
-    from hobbes.show.web.run_file import RunFile, address  # noqa: PLC0415  slow to import
+    from hobbes.show.web.page_file import PageFile, address  # noqa: PLC0415  slow to import
 
-    pages = RunFile(store, address, live=False, run=run, turns=turns)
+    pages = PageFile(store, address, live=False, run=run, turns=turns)
     sheets = [sheet for turn in _watched(turns) for sheet in pages.sheets(turn)]
     path.write_text(pages.whole(sheets), encoding="utf-8")
     return len(sheets)

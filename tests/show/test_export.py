@@ -146,7 +146,14 @@ def test_a_page_links_to_its_own_turns_and_cards_and_loads_nothing(
     assert len(there) == 3 + 9
     inner = {f"#{name}" for name in re.findall(' id="([^"]*)"', page)}
     assert there <= links(page) <= {*inner, "#"}
+    assert "diary" not in page.partition('<section id="judgements">')[2].partition("</p>")[0]
     assert not re.findall(r"""(?:src|action)=|url\(|@import|<link|href=["']?[^"'#]""", page)
+
+
+def test_a_page_says_in_one_line_what_went_wrong(opened: Store, tmp_path: Path) -> None:
+    options = RunOptions("nations", 3, models="policy:random?noise=0.4", values={"rounds": 3})
+    page = exported_page(opened, played(opened, options), tmp_path)
+    assert re.search(r"\d rejections\s+ · \d+ corrections", page)
 
 
 def test_agents_that_come_and_die_and_an_observer_have_cards_too(opened: Store, tmp_path: Path) -> None:
