@@ -152,7 +152,7 @@ class _Columns:
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
-        least, most = min(0.0, *figures), max(figures)
+        least, most = min(0, *figures), max(figures)
         scale = Scale(least, most, BOTTOM, BOTTOM - LINES_HIGH)
         wanted = set(sample(self.turns, self.columns))
         drawn, ends = [], list[tuple[float, str]]()

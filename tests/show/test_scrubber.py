@@ -80,6 +80,14 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page = shown.at(run if place == "served" else shown.file.as_uri())
     is_at(page, shown.moments[0])
     page.evaluate("window.same = true")
+    for key, turn in (("ArrowRight", shown.moments[0] + 1), ("ArrowLeft", shown.moments[0])):
+        page.keyboard.press(key)
+        is_at(page, turn)
+    page.get_by_role("radio", name="efficiency").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".graph").get_attribute("data-turn") == str(shown.moments[0]), (
+        "a field has its own keys"
+    )
     page.get_by_label("turn", exact=True).focus()
     for key, turn in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         page.keyboard.press(key)
@@ -217,6 +225,24 @@ def test_a_question_mark_unfolds_what_the_signs_mean(shown: Shown) -> None:
     assert not meaning.is_visible()
     page.get_by_text("?", exact=True).click()
     assert meaning.is_visible()
+    assert not page.get_by_text("Keys:").is_visible()
+    assert page.locator(".scrubber").evaluate("one => getComputedStyle(one).position") == "static"
+    page.close()
+
+
+def test_what_the_signs_mean_covers_nothing_and_escape_closes_it(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    page.get_by_text("?", exact=True).click()
+    unfolded, figures = (
+        page.locator(".signs").bounding_box(),
+        page.locator(".fit > .board").last.bounding_box(),
+    )
+    assert unfolded is not None
+    assert figures is not None
+    assert unfolded["y"] >= figures["y"] + figures["height"]
+    assert page.get_by_text("Keys:").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_text("Keys:").is_visible()
     page.close()
 
 

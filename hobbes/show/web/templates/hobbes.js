@@ -102,9 +102,17 @@
       go(moments.find((turn) => turn > wanted) ?? moments[0]);
     }
 
+    const keys = {
+      ArrowLeft: () => go(wanted - 1),
+      ArrowRight: () => go(wanted + 1),
+      n: nextMoment,
+      Escape: () => moment.querySelector(".signs")?.removeAttribute("open"),
+    };
     document.addEventListener("keydown", (event) => {
-      const types = event.target.closest("select, textarea, input:not([type=range], [type=radio])");
-      if (event.key === "n" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) nextMoment();
+      const field = event.target.closest("select, textarea, input, [tabindex]");
+      if ((field && field !== range) || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
     });
     document.addEventListener("click", (event) => {
       const line = event.target.closest("[data-first]");
