@@ -153,7 +153,11 @@ def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int
 
 def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
-    boards = [board for turn in _watched(turns) if (board := board_in(run, full_turn(store, run, turn)))]
+    boards = {
+        f"{run.name or run.id}, turn {turn} of {run.turns - 1}": board
+        for turn in _watched(turns)
+        if (board := board_in(run, full_turn(store, run, turn)))
+    }
     if not boards:
         raise missing_turn(run, 0)
     path.write_text(moving_svg(boards), encoding="utf-8")
