@@ -351,10 +351,13 @@ class _Drawing:
     def _arrows(self) -> Iterator[str]:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
         before: Counter[frozenset[str | None]] = Counter()
+        outwards: dict[frozenset[str | None] | str, bool] = {}
         shafts: list[Shaft] = []
         for arrow in self.arrows:
             ends = frozenset((arrow.source, arrow.target))
-            shafts.append(self._shaft(arrow, before[ends]))
+            side = not outwards.get(ends, outwards.get(arrow.target, True))
+            outwards |= {ends: side, arrow.target: side}
+            shafts.append(self._shaft(arrow, before[ends] // 2, outwards=side))
             before[ends] += 1
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
@@ -369,10 +372,10 @@ class _Drawing:
             yield from self._linked(arrows)
             yield "</g>"
 
-    def _shaft(self, arrow: Arrow, before: int) -> Shaft:
-        """Return where an arrow runs; `before` counts the arrows that join the same places already.
+    def _shaft(self, arrow: Arrow, before: int, *, outwards: bool) -> Shaft:
+        """Return where an arrow runs; `before` counts the pairs of arrows that join the same places already.
 
-        It bends around discs in its way, and towards the middle of the board, the further the more run there.
+        It bends around discs in its way, inwards or outwards, the further the more run there.
         """
         to = self.spots[arrow.target]
         at = self.spots.get(arrow.source or "")
@@ -382,8 +385,9 @@ class _Drawing:
         least = 0 if self.is_full else self._around(arrow, start, to.at)
         bend = max(0.14 if to.is_disc else 0.07, least) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
-        is_outwards = (2 * x - x0 - x1) * (y1 - y0) < (2 * y - y0 - y1) * (x1 - x0)
-        bend = -bend if is_outwards else bend
+        off = round((2 * x - x0 - x1) * (y1 - y0) - (2 * y - y0 - y1) * (x1 - x0), 3)
+        is_outwards = (off, start) < (0, to.at)  # through the middle, the way back is on the other side, too
+        bend = bend if is_outwards == outwards else -bend
         return Shaft(start, to.at, first, last, size, self.kinds[arrow.kind].sign, bend)
 
     def _around(self, arrow: Arrow, start: Point, end: Point) -> float:
