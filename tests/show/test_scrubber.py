@@ -190,6 +190,16 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.close()
 
 
+def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['mining'].id}#{TURNS}")
+    expect(page.locator("#moment")).to_have_text(
+        f"there is no turn {TURNS}; this run has turns 0 to {TURNS - 1}"
+    )
+    page.get_by_title("to the first turn").click()
+    is_at(page, 0)
+    page.close()
+
+
 def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     """Also an agent whose deeds have no target tells them."""
     run = shown.runs["mining"]

@@ -142,7 +142,10 @@
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
     function named() {
       const turn = location.hash.slice(1);
-      if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
+      if (Number(turn) >= turns) {
+        shown = NaN; // any turn is got anew
+        moment.innerHTML = warning(`there is no turn ${turn}; this run has turns 0 to ${turns - 1}`);
+      } else if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
       if (kept.size) scrollTo(0, 0); // another sheet is shown
     }
     window.addEventListener("hashchange", named);
