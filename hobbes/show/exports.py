@@ -6,7 +6,7 @@ The tables are those of `hobbes.store.run_tables`.
 import csv
 import json
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -134,11 +134,7 @@ def _write_parquet(path: Path, table: RunTable) -> int:
     return number
 
 
-WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
-    "jsonl": _write_jsonl,
-    "csv": _write_csv,
-    "parquet": _write_parquet,
-}
+WRITERS = {"jsonl": _write_jsonl, "csv": _write_csv, "parquet": _write_parquet}
 
 
 def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:

@@ -5,10 +5,7 @@
   const all = (what, within = document) => [...within.querySelectorAll(what)];
 
   function warning(text) {
-    const line = document.createElement("p");
-    line.className = "warning";
-    line.textContent = text;
-    return line.outerHTML;
+    return Object.assign(document.createElement("p"), { className: "warning", textContent: text }).outerHTML;
   }
 
   async function served(address) {
