@@ -141,10 +141,9 @@ class _Columns:
         for turn, n in there.items():
             column = turn * self.columns // self.turns
             highest[column] = max(3, round(HIGH * n / most), highest.get(column, 0))
-        drawn = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
-        return Lane(
-            name, sum(there.values()), self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
-        )
+        columns = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
+        drawn = self._svg(Markup('<path class="{}" d="{}"/>').format(ink, columns))
+        return Lane(name, sum(there.values()), drawn)
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""

@@ -100,9 +100,7 @@ def _run_pages(store: Store, at: At) -> RunPages:
 def _run(store: Store, at: At, which: str = "run") -> Run:
     """Return the run that an address names. Raise UsageError if it names none."""
     if not at.get(which):
-        raise UsageError(
-            f"choose a {'first' if which == 'a' else 'second'} run, as {which} in the list of runs"
-        )
+        raise UsageError("choose a first and a second run, as a and b in the list of runs")
     return with_turns(store, store.runs.find(at[which]))
 
 
