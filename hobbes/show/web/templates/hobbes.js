@@ -99,12 +99,8 @@
       go(moments.find((turn) => turn > wanted) ?? moments[0]);
     }
 
-    const keys = {
-      ArrowLeft: () => go(wanted - 1),
-      ArrowRight: () => go(wanted + 1),
-      n: nextMoment,
-      Escape: () => moment.querySelector(".signs")?.removeAttribute("open"),
-    };
+    const close = () => moment.querySelector(".signs")?.removeAttribute("open");
+    const keys = { ArrowLeft: () => go(wanted - 1), ArrowRight: () => go(wanted + 1), n: nextMoment, Escape: close };
     document.addEventListener("keydown", (event) => {
       const field = event.target.closest("select, textarea, input, [tabindex]");
       if ((field && field !== range) || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
