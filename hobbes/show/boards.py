@@ -16,12 +16,12 @@ from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Line, Place, Sign
+from hobbes.engine.board import DARKEST, Arrow, Badge, Bar, Board, Kind, Place, Sign
 from hobbes.show.palette import PALETTE, Look, looks_of
 from hobbes.show.strokes import (
     LETTER,
     MARGIN,
-    STYLE,
+    STYLE_ELEMENT,
     WIDTH,
     Point,
     Shaft,
@@ -77,7 +77,7 @@ FIGURES, BARS, AMOUNTS, NOTES = 368, 92, 170, 208
 MAX_BAR_LENGTH = 44
 
 BANDS: Mapping[Sign, tuple[str, ...]] = {"bound": ("f",), "joined": ("f", "f u"), "parted": ("f v",)}
-"""The classes of the strokes of a band, one over the other."""
+"""The strokes of a band, one over the other: a line along one that is new, pieces of one that ended."""
 
 LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 """Where beside an arrow its label may stand, as shares of its way, first on the side to which it bends; the
@@ -91,9 +91,6 @@ Cards: TypeAlias = tuple[tuple[str, str], ...]
 
 Box: TypeAlias = tuple[float, float, float, float]
 """The left, upper, right and lower edge of a text."""
-
-STYLED = f"<style>{STYLE}</style>"
-"""The style sheet of a board, as an element."""
 
 Part: TypeAlias = tuple[list[str], float]
 """A part of a board: what is drawn from the top down, and how high it is."""
@@ -114,7 +111,7 @@ def svg(board: Board, cards: Cards = ()) -> str:
 
     What belongs to an agent with a card is a link to it.
     """
-    drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLED]
+    drawing, titles, drawn = _Drawing(board, dict(cards)), wrap(board.title, 48)[:3], [STYLE_ELEMENT]
     drawn += [word(escape_foreign(line), (MARGIN, 16 + 16 * k), "h") for k, line in enumerate(titles)]
     top = 8.0 + 16 * len(titles)
     for inside, high in (drawing.plane(), drawing.figures(), drawing.legend()):
@@ -128,7 +125,7 @@ def parts(board: Board, cards: Cards = ()) -> Parts:
     drawing = _Drawing(board, dict(cards))
     plane, high = drawing.plane()
     of_page = (
-        (board.title, WIDTH, ([STYLED, *plane], high)),
+        (board.title, WIDTH, ([STYLE_ELEMENT, *plane], high)),
         (board.measure, FIGURES, drawing.figures()),
         ("what the signs mean", WIDTH, drawing.legend()),
     )
@@ -144,11 +141,6 @@ def _document(title: str, drawn: Sequence[str], wide: float, high: float) -> str
     name = f'role="group" aria-label="{escape_foreign(title)}"'
     begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {name} {size}>'
     return "\n".join([begins, *filter(None, drawn), "</svg>", ""])
-
-
-def board_svg(board: Board | None, cards: Cards = ()) -> Markup:
-    """Return a board as an SVG to stand in a page, or nothing if there is none."""
-    return Markup(svg(board, cards) if board else "")  # noqa: S704  it escapes all texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,15 +213,12 @@ class _Drawing:
         return f"k{self._look(agent).colour}{shade}"
 
     def _lines(self) -> Iterator[str]:
-        """Yield what joins places, below all else."""
+        """Yield what joins places, below all else: thin lines, and bands in all their strokes."""
         for line in self.board.lines:
-            drawn = self._line(line, self.spots[line.one].at, self.spots[line.other].at)
+            start, end = self.spots[line.one].at, self.spots[line.other].at
+            inks = BANDS[self.kinds[line.kind].sign] if line.kind else ("l",)
+            drawn = "".join(path(ink, start, "L##", *end) for ink in inks)
             yield _told(line.words, drawn) if line.words else drawn
-
-    def _line(self, line: Line, start: Point, end: Point) -> str:
-        """Return a thin line, or a band: one that is new has a line along it, one that ended is in pieces."""
-        inks = BANDS[self.kinds[line.kind].sign] if line.kind else ("l",)
-        return "".join(path(ink, start, "L##", *end) for ink in inks)
 
     def _places(self) -> Iterator[str]:
         """Yield the squares, and over them the discs."""
@@ -351,10 +340,13 @@ class _Drawing:
     def _arrows(self) -> Iterator[str]:
         """Yield the arrows with their labels, in one group: while one is pointed at, the others are pale."""
         before: Counter[frozenset[str | None]] = Counter()
+        outwards: dict[frozenset[str | None] | str, bool] = {}
         shafts: list[Shaft] = []
         for arrow in self.arrows:
             ends = frozenset((arrow.source, arrow.target))
-            shafts.append(self._shaft(arrow, before[ends]))
+            side = not outwards.get(ends, outwards.get(arrow.target, True))
+            outwards |= {ends: side, arrow.target: side}
+            shafts.append(self._shaft(arrow, before[ends] // 2, outwards=side))
             before[ends] += 1
         taken = [self._box(spot, k) for spot in self.spots.values() for k in range(len(spot.below))]
         taken += [_centred(spot.at, spot.half) for spot in self.spots.values()]
@@ -369,10 +361,10 @@ class _Drawing:
             yield from self._linked(arrows)
             yield "</g>"
 
-    def _shaft(self, arrow: Arrow, before: int) -> Shaft:
-        """Return where an arrow runs; `before` counts the arrows that join the same places already.
+    def _shaft(self, arrow: Arrow, before: int, *, outwards: bool) -> Shaft:
+        """Return where an arrow runs; `before` counts the pairs of arrows that join the same places already.
 
-        It bends around discs in its way, and towards the middle of the board, the further the more run there.
+        It bends around discs in its way, inwards or outwards, the further the more run there.
         """
         to = self.spots[arrow.target]
         at = self.spots.get(arrow.source or "")
@@ -382,8 +374,9 @@ class _Drawing:
         least = 0 if self.is_full else self._around(arrow, start, to.at)
         bend = max(0.14 if to.is_disc else 0.07, least) + 0.13 * before
         (x0, y0), (x1, y1), (x, y) = start, to.at, self.middle
-        is_outwards = (2 * x - x0 - x1) * (y1 - y0) < (2 * y - y0 - y1) * (x1 - x0)
-        bend = -bend if is_outwards else bend
+        off = round((2 * x - x0 - x1) * (y1 - y0) - (2 * y - y0 - y1) * (x1 - x0), 3)
+        is_outwards = (off, start) < (0, to.at)  # through the middle, the way back is on the other side, too
+        bend = bend if is_outwards == outwards else -bend
         return Shaft(start, to.at, first, last, size, self.kinds[arrow.kind].sign, bend)
 
     def _around(self, arrow: Arrow, start: Point, end: Point) -> float:

@@ -6,7 +6,7 @@ The tables are those of `hobbes.store.run_tables`.
 import csv
 import json
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -134,18 +134,14 @@ def _write_parquet(path: Path, table: RunTable) -> int:
     return number
 
 
-WRITERS: dict[str, Callable[[Path, RunTable], int]] = {
-    "jsonl": _write_jsonl,
-    "csv": _write_csv,
-    "parquet": _write_parquet,
-}
+WRITERS = {"jsonl": _write_jsonl, "csv": _write_csv, "parquet": _write_parquet}
 
 
 def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the page of a run with these turns and their cards, and return the number of both."""
-    from hobbes.show.web.run_file import RunFile, address  # noqa: PLC0415  slow to import
+    from hobbes.show.web.page_file import PageFile, address  # noqa: PLC0415  slow to import
 
-    pages = RunFile(store, address, live=False, run=run, turns=turns)
+    pages = PageFile(store, address, live=False, run=run, turns=turns)
     sheets = [sheet for turn in _watched(turns) for sheet in pages.sheets(turn)]
     path.write_text(pages.whole(sheets), encoding="utf-8")
     return len(sheets)
@@ -153,7 +149,11 @@ def _write_page(store: Store, run: Run, turns: Sequence[int], path: Path) -> int
 
 def _write_moving_board(store: Store, run: Run, turns: Sequence[int], path: Path) -> int:
     """Write the boards of these turns as one SVG that shows them in turn, and return their number."""
-    boards = [board for turn in _watched(turns) if (board := board_in(run, full_turn(store, run, turn)))]
+    boards = {
+        f"{run.name or run.id}, turn {turn} of {run.turns - 1}": board
+        for turn in _watched(turns)
+        if (board := board_in(run, full_turn(store, run, turn)))
+    }
     if not boards:
         raise missing_turn(run, 0)
     path.write_text(moving_svg(boards), encoding="utf-8")

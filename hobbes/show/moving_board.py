@@ -1,16 +1,15 @@
 """The boards of some turns as one SVG that shows them in turn, without a script: it moves in a README."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hobbes.engine.board import Board
 from hobbes.show.boards import svg
-from hobbes.show.strokes import STYLE, STYLE_ELEMENT, WIDTH, number
+from hobbes.show.strokes import MARGIN, STYLE, STYLE_ELEMENT, WIDTH, escape_foreign, number, word
 
-SECONDS = 1.0
-"""How long a board is shown."""
-
+SECONDS, LAST = 2, 4
+"""How long a board is shown, and the last one."""
 
 _SHAPE = re.compile('<g role="img">.*?</g>', re.DOTALL)
 
@@ -33,26 +32,32 @@ class Shapes:
         return shape.replace("<g", f'<g id="{self.names[shape]}" class="board"', 1)
 
 
-def moving_svg(boards: Iterable[Board]) -> str:
-    """Return boards as one SVG that shows each for a while, under its title, and then begins again.
+def moving_svg(boards: Mapping[str, Board]) -> str:
+    """Return boards as one SVG that shows each for a while, above its name, and then begins again.
 
     Whoever prefers no motion sees the last one.
     """
+    drawn = [
+        svg(board).replace(STYLE_ELEMENT, "").replace(' class="board"', "", 1) for board in boards.values()
+    ]
+    base = max(float(re.findall(r'height="([\d.]+)"', board)[0]) for board in drawn) + 10
     shapes, frames = Shapes(), []
-    for k, board in enumerate(boards):
-        drawn = shapes.once(svg(board).replace(STYLE_ELEMENT, ""))
-        frames.append(drawn.replace('class="board"', f'class="frame f{k}"', 1))
-    high = max(float(re.findall(r'height="([\d.]+)"', frame)[0]) for frame in frames)
-    size = f'viewBox="0 0 {WIDTH} {number(high)}" width="{WIDTH}" height="{number(high)}"'
+    for k, (name, board) in enumerate(zip(boards, drawn, strict=True)):
+        named = shapes.once(board) + word(escape_foreign(name), (MARGIN, base), "q")
+        frames.append(f'<g class="frame f{k}">{named}</g>')
+    size = f'viewBox="0 0 {WIDTH} {number(base + MARGIN)}" width="{WIDTH}" height="{number(base + MARGIN)}"'
     begins = f'<svg xmlns="http://www.w3.org/2000/svg" class="board" {size}>'
     return "\n".join([begins, f"<style>{STYLE}{_timing(len(frames))}</style>", *frames, "</svg>", ""])
 
 
 def _timing(frames: int) -> str:
     """Return the style sheet that shows one frame after the other."""
-    later = "".join(f".f{k}{{animation-delay:{k * SECONDS:g}s}}" for k in range(1, frames))
+    whole = SECONDS * (frames - 1) + LAST
+    later = "".join(f".f{k}{{animation-delay:{k * SECONDS}s}}" for k in range(1, frames))
     return (
-        f".frame{{visibility:hidden;animation:frame {frames * SECONDS:g}s step-end infinite}}{later}"
-        f"@keyframes frame{{0%{{visibility:visible}}{100 / frames:.4f}%{{visibility:hidden}}}}"
+        f".frame{{visibility:hidden;animation:frame {whole}s step-end infinite}}{later}"
+        f".f{frames - 1}{{animation-name:last}}"
+        f"@keyframes frame{{0%{{visibility:visible}}{100 * SECONDS / whole:.4f}%{{visibility:hidden}}}}"
+        f"@keyframes last{{0%{{visibility:visible}}{100 * LAST / whole:.4f}%{{visibility:hidden}}}}"
         f"@media(prefers-reduced-motion){{.frame{{animation:none}}.f{frames - 1}{{visibility:visible}}}}\n"
     )

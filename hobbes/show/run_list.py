@@ -62,9 +62,10 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
     conditions = tuple(condition.strip() for condition in BETWEEN.split(where) if condition.strip())
     selection = Selection(conditions, str(at.get("sort", "")).strip())
     try:
-        runs, problem = shown(listed(store, selection), selection), ""
+        rows, problem = listed(store, selection), ""
     except UsageError as error:
-        runs, problem = [], str(error).replace("--", "")
+        rows, problem = [], str(error).replace("--", "")
+    runs = shown(rows, selection)
     there = entries(runs)
     here = {"where": where, "sort": selection.sort}
     options = [word for condition in conditions for word in ("--where", condition)]
@@ -73,6 +74,8 @@ def page(store: Store, at: Mapping[str, Any]) -> dict[str, Any]:
         "where": where,
         "sort": selection.sort,
         "problem": problem,
+        "outside": len(runs),
+        "in_experiments": len(rows) - len(runs),
         "no_match": f"{NO_RUN[0].upper()}{NO_RUN[1:]}." if where else "",
         "facts": [*FACTS],
         "choices": [name for name in names() if "/" not in name],

@@ -63,8 +63,8 @@ STYLE = """
 )
 """The style sheet of a board: k and two digits are an agent's colour and its shade. It needs no escaping."""
 
-STYLE_ELEMENT = f"<style>{STYLE}</style>\n"
-"""The style sheet as a board has it that stands alone."""
+STYLE_ELEMENT = f"<style>{STYLE}</style>"
+"""The style sheet as a board has it; a page has it once."""
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -133,26 +133,22 @@ class _Columns:
             size, inside
         )
 
-    def bars(self, heights: Mapping[int, int], ink: str) -> Markup:
-        """Return columns by turn, each with its height."""
-        highest: dict[int, int] = {}
-        for turn, high in heights.items():
-            column = turn * self.columns // self.turns
-            highest[column] = max(high, highest.get(column, 0))
-        drawn = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
-        return self._svg(Markup('<path class="{}" d="{}"/>').format(ink, drawn))
-
     def lane(self, name: str, counts: Mapping[int, int], ink: str) -> Lane:
         """Return the lane of something that happened so often in each turn."""
         there = {turn: n for turn, n in sorted(counts.items()) if n}
         most = max(there.values(), default=1)
-        heights = {turn: max(3, round(HIGH * n / most)) for turn, n in there.items()}
-        return Lane(name, sum(there.values()), self.bars(heights, ink))
+        highest: dict[int, int] = {}
+        for turn, n in there.items():
+            column = turn * self.columns // self.turns
+            highest[column] = max(3, round(HIGH * n / most), highest.get(column, 0))
+        columns = "".join(f"M{column} {HIGH}v{-high}h1v{high}z" for column, high in highest.items())
+        drawn = self._svg(Markup('<path class="{}" d="{}"/>').format(ink, columns))
+        return Lane(name, sum(there.values()), drawn)
 
     def graph(self, name: str, meaning: str, lines: Mapping[str, Mapping[int, float]], looks: Looks) -> Graph:
         """Return a graph of one line per agent, or of one line without a name."""
         figures = [figure for line in lines.values() for figure in line.values()]
-        least, most = min(0.0, *figures), max(figures)
+        least, most = min(0, *figures), max(figures)
         scale = Scale(least, most, BOTTOM, BOTTOM - LINES_HIGH)
         wanted = set(sample(self.turns, self.columns))
         drawn, ends = [], list[tuple[float, str]]()

@@ -355,6 +355,23 @@ def test_many_arrows_are_thin_and_only_show_their_labels_on_hover() -> None:
     assert len(labels(lots, "m a w z")) == MAX_WIDE_ARROWS + 1
 
 
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_the_way_back_and_a_second_raid_on_a_plot_curve_to_other_sides(row: int) -> None:
+    """The row in the middle runs through the middle of the board."""
+    places = [Place(f"{x}", x + 0.5, row + 0.5, 1, 1, f"{x}", owner="a") for x in range(3)]
+
+    def is_above(*raids: tuple[str, str]) -> list[bool]:
+        arrows = tuple(
+            Arrow("raid", "a", source, target, f"{source} to {target}") for source, target in raids
+        )
+        plane = str(parts(Board("turn 1", ("a",), 3, 3, tuple(places), arrows, kinds=SMALL.kinds)).plane)
+        curves = re.findall(r"to \d</title><path [^>]*M[\d.]+ ([\d.]+) ?Q[\d.]+ ([\d.]+)", plane)
+        return [float(bent) < float(begun) for begun, bent in curves]
+
+    for one, other in (("01", "10"), ("02", "20"), ("02", "12"), ("12", "02")):
+        assert sorted(is_above((one[0], one[1]), (other[0], other[1]))) == [False, True]
+
+
 Box = tuple[float, float, float, float]
 
 

@@ -146,7 +146,14 @@ def test_a_page_links_to_its_own_turns_and_cards_and_loads_nothing(
     assert len(there) == 3 + 9
     inner = {f"#{name}" for name in re.findall(' id="([^"]*)"', page)}
     assert there <= links(page) <= {*inner, "#"}
+    assert "diary" not in page.partition('<section id="judgements">')[2].partition("</p>")[0]
     assert not re.findall(r"""(?:src|action)=|url\(|@import|<link|href=["']?[^"'#]""", page)
+
+
+def test_a_page_says_in_one_line_what_went_wrong(opened: Store, tmp_path: Path) -> None:
+    options = RunOptions("nations", 3, models="policy:random?noise=0.4", values={"rounds": 3})
+    page = exported_page(opened, played(opened, options), tmp_path)
+    assert re.search(r"\d rejections\s+ · \d+ corrections", page)
 
 
 def test_agents_that_come_and_die_and_an_observer_have_cards_too(opened: Store, tmp_path: Path) -> None:
@@ -204,13 +211,14 @@ def test_boards_that_move_are_one_svg_with_a_frame_per_turn(
     export(opened, run, "svg", tmp_path / "run.svg", [1, 2])
     text = (tmp_path / "run.svg").read_text(encoding="utf-8")
     frames = [one for one in ET.fromstring(text) if "frame" in one.attrib.get("class", "")]  # noqa: S314  ours
-    titles = [frame.attrib["aria-label"].partition(":")[0] for frame in frames]
+    titles = [frame[0].attrib["aria-label"].partition(":")[0] for frame in frames]
     assert titles == ["turn 1", "turn 2"]
+    assert [frame[1].text for frame in frames] == [f"{run.id}, turn {turn} of 3" for turn in (1, 2)]
     names = re.findall(' id="([^"]*)"', text)
     assert len({*names}) == len(names)
     assert {*re.findall('<use href="#([^"]*)"', text)} <= {*names}
     assert "<script" not in text
-    assert "animation:frame 2s step-end infinite" in text
+    assert "animation:frame 6s step-end infinite" in text
 
 
 @pytest.mark.parametrize(

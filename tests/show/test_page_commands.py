@@ -21,7 +21,7 @@ TURN, AGENT = 2, "miner-02"
 
 def doing(page: str) -> dict[str, list[str]]:
     """Return the words of each command that goes on from a turn, by what it does."""
-    found = re.findall(r'class="doing">(.*?): <code>hobbes (.*?)</code>', page)
+    found = re.findall(r"<p>([^<]*): <code>hobbes (.*?)</code>", page)
     return {what: shlex.split(unescape(command)) for what, command in found}
 
 

@@ -237,6 +237,7 @@ def test_the_first_page_lists_the_same_runs(home_of_all: Path) -> None:
             return re.findall(r"<tr><td>.*?<a href=[^>]*><b>([^<]*)</b>", visitor.get(address).text)
 
         assert shown("/") == ["mine", "forked"]
+        assert "2 runs; 9 more in the experiments below" in visitor.get("/").text
         assert shown("/?sort=-seed&where=immunity%3D3%2C+seed%3E1") == SEEDS[:0:-1]
         first = visitor.get("/").text
         assert (

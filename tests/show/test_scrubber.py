@@ -80,6 +80,14 @@ def test_keys_mouse_and_addresses_lead_to_any_turn_without_a_new_page(shown: Sho
     page = shown.at(run if place == "served" else shown.file.as_uri())
     is_at(page, shown.moments[0])
     page.evaluate("window.same = true")
+    for key, turn in (("ArrowRight", shown.moments[0] + 1), ("ArrowLeft", shown.moments[0])):
+        page.keyboard.press(key)
+        is_at(page, turn)
+    page.get_by_role("radio", name="efficiency").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".graph").get_attribute("data-turn") == str(shown.moments[0]), (
+        "a field has its own keys"
+    )
     page.get_by_label("turn", exact=True).focus()
     for key, turn in (("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)):
         page.keyboard.press(key)
@@ -182,6 +190,16 @@ def test_a_turn_that_cannot_be_loaded_says_so(shown: Shown) -> None:
     page.close()
 
 
+def test_the_address_of_a_turn_that_a_run_lacks_says_which_there_are(shown: Shown) -> None:
+    page = shown.at(f"{shown.runs['mining'].id}#{TURNS}")
+    expect(page.locator("#moment")).to_have_text(
+        f"there is no turn {TURNS}; this run has turns 0 to {TURNS - 1}"
+    )
+    page.get_by_title("to the first turn").click()
+    is_at(page, 0)
+    page.close()
+
+
 def test_each_name_has_its_player_and_each_line_its_label(shown: Shown) -> None:
     """Also an agent whose deeds have no target tells them."""
     run = shown.runs["mining"]
@@ -209,6 +227,33 @@ def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size
         for box in filter(None, boxes):
             assert 0 < box["y"] + box["height"] <= edge["y"]
         page.close()
+
+
+def test_a_question_mark_unfolds_what_the_signs_mean(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
+    meaning = page.locator(".signs text", has_text="how long a plot has been held")
+    assert not meaning.is_visible()
+    page.get_by_text("?", exact=True).click()
+    assert meaning.is_visible()
+    assert not page.get_by_text("Keys:").is_visible()
+    assert page.locator(".scrubber").evaluate("one => getComputedStyle(one).position") == "static"
+    page.close()
+
+
+def test_what_the_signs_mean_covers_nothing_and_escape_closes_it(shown: Shown) -> None:
+    page = shown.at(shown.runs["mining"].id)
+    page.get_by_text("?", exact=True).click()
+    unfolded, figures = (
+        page.locator(".signs").bounding_box(),
+        page.locator(".fit > .board").last.bounding_box(),
+    )
+    assert unfolded is not None
+    assert figures is not None
+    assert unfolded["y"] >= figures["y"] + figures["height"]
+    assert page.get_by_text("Keys:").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_text("Keys:").is_visible()
+    page.close()
 
 
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:

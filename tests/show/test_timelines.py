@@ -82,6 +82,7 @@ def test_the_graph_shows_the_scores_first_and_then_the_measures_of_each_turn(ope
     assert list(found) == ["scores", *(name for name in run.world.measures.headline if name in found)]
     sql = "select value from measures where run = ? and name = 'efficiency' and scope like 'turn/%'"
     figures = [figure for (figure,) in opened.db.conn.execute(sql, [run.id])]
+    assert str(found["scores"].least) == "0"
     assert found["efficiency"].most == round(max(figures), 2)
     heights = [98 - float(y) for y in re.findall(r"[\d.]+,([\d.]+)", found["efficiency"].svg)]
     assert heights == pytest.approx([LINES_HIGH * figure / max(figures) for figure in figures], abs=0.06)

@@ -100,7 +100,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
         ("/last/zero", "there is no page at /last/"),
         (f"/last/{'9' * 5_000}", "there is no page at /last/"),
         (f"/last/{'9' * 5_000}/miner-01", "there is no page at /last/"),
-        ("/compare", "there is no run ''"),
+        ("/compare", "choose a first and a second run"),
         ("/last?turn=99", "has no turn 99; it has turns 0 to 3"),
         ("/last?turn=-1", "has no turn -1; it has turns 0 to 3"),
         ("/last?turn=x", "`turn` in the address is not the number of a turn"),
@@ -111,6 +111,7 @@ def test_two_runs_are_shown_side_by_side(opened: Store, pages: TestClient) -> No
             "/last/diary?event=x",
             "`event` in the address: mining has no 'x'; choose from: raid, capture, claim, ",
         ),
+        ("/compare?a=last", "choose a first and a second run"),
         ("/last/diary?first=-1", "`first` in the address is not the number of a turn"),
         ("/search?q=mine&run=nothing", "there is no run 'nothing'"),
         ("/search?q=mine&kind=x' or 1=1", "there is no kind"),
@@ -133,7 +134,7 @@ def test_a_browser_gets_a_page_with_ways_back_from_a_wrong_address(opened: Store
     for address, told in (("/nothing", "there is no run"), ("/a/b/c/d", "there is no page at /a/b/c/d")):
         found = pages.get(address, headers={"accept": "text/html,*/*"})
         assert found.status_code == 404
-        assert re.search(f"<h1>{told}", found.text)
+        assert re.search(f'<p class="warning">{told}', found.text)
         assert all(f'href="{way}"' in found.text for way in ("/", "/search"))
 
 

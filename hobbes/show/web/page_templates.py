@@ -8,7 +8,7 @@ pages share one style sheet and one script; a page in a file holds both.
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import ceil
@@ -20,7 +20,6 @@ from markupsafe import Markup
 from hobbes.engine.answer import DECISIONS
 from hobbes.engine.telling import counted
 from hobbes.show import charts
-from hobbes.show.boards import Cards
 from hobbes.show.documents import in_html
 from hobbes.show.narrative import NOTHING_DONE
 from hobbes.show.palette import PALETTE, with_names
@@ -39,7 +38,6 @@ from hobbes.show.terminal import (
 )
 from hobbes.show.trace import beginning, details, usage_line
 from hobbes.store.home import Store
-from hobbes.store.recorded_run import Run
 
 MAX_CHOICES = 24
 """How many choices the graph of a timeline has at most."""
@@ -144,11 +142,6 @@ def compile_templates() -> None:
 def reload_after(took: float) -> int:
     """Return after how many seconds a page reloads that took so many to make: at most a fifth of the time."""
     return max(2, ceil(4 * took))
-
-
-def cards(link: Callable[..., str], run: Run, turn: int, agents: Iterable[str]) -> Cards:
-    """Return the addresses of the cards of these agents in a turn."""
-    return tuple((agent, link(run.id, turn, agent)) for agent in agents)
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from hobbes.nodes.journal import TURN_QUESTION, Call, no_prompts
 from hobbes.play.people import requests
 from hobbes.show import trace
 from hobbes.show.aftermath import aftermath
-from hobbes.show.boards import Cards, board_svg, parts, svg
+from hobbes.show.boards import Cards, parts, svg
 from hobbes.show.diary import DiaryQuery, diary_page, of_turn, query_of
 from hobbes.show.judgements import DeedSums, judgements
 from hobbes.show.narrative import EVERYBODY, board_of_view, narrative_of
 from hobbes.show.palette import Looks, looks_in, players_of
 from hobbes.show.story import REFUSED, lines_near, story_of
 from hobbes.show.timeline import timeline
-from hobbes.show.web.page_templates import Pages, cards, reload_after
+from hobbes.show.web.page_templates import Pages, reload_after
 from hobbes.show.world_list import meaning_of_measure, of_anybody
 from hobbes.store.history import stored_turn
 from hobbes.store.notes import Place
@@ -31,7 +31,6 @@ from hobbes.store.recorded_run import Run
 
 AT_REST = frozenset({"finished", "halted", "waiting"})
 """The statuses of a run that is not being played; its page need not reload."""
-
 
 MAX_LINES = 200
 """How many lines of its story the page of a run has at most."""
@@ -161,7 +160,7 @@ class RunPages(Pages):
 
     def _cards(self, number: int, agents: Iterable[str]) -> Cards:
         """Return the addresses of the cards of these agents in a turn."""
-        return cards(self.link, self.run, number, agents)
+        return tuple((agent, self.link(self.run.id, number, agent)) for agent in agents)
 
     def board(self, number: int) -> str:
         """Return the SVG of what happened in a turn. Raise MissingError if it has not ended."""
@@ -190,7 +189,7 @@ class RunPages(Pages):
             narrative=narrative_of(run, full, card),
             aftermath=aftermath(self.store, run, full, agent),
             sent_to=trace.sent_to(card),
-            board=board_svg(seen, self._cards(number, beside)),
+            board=Markup(svg(seen, self._cards(number, beside)) if seen else ""),  # noqa: S704  it escapes all texts
             before=before,
             after=after,
             above=beside[at - 1] if at else None,

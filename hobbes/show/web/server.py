@@ -98,8 +98,10 @@ def _run_pages(store: Store, at: At) -> RunPages:
 
 
 def _run(store: Store, at: At, which: str = "run") -> Run:
-    """Return the run that an address names."""
-    return with_turns(store, store.runs.find(at.get(which, "")))
+    """Return the run that an address names. Raise UsageError if it names none."""
+    if not at.get(which):
+        raise UsageError("choose a first and a second run, as a and b in the list of runs")
+    return with_turns(store, store.runs.find(at[which]))
 
 
 def _number(at: At, name: str) -> int | None:

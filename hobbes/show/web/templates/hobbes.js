@@ -5,10 +5,7 @@
   const all = (what, within = document) => [...within.querySelectorAll(what)];
 
   function warning(text) {
-    const line = document.createElement("p");
-    line.className = "warning";
-    line.textContent = text;
-    return line.outerHTML;
+    return Object.assign(document.createElement("p"), { className: "warning", textContent: text }).outerHTML;
   }
 
   async function served(address) {
@@ -102,9 +99,13 @@
       go(moments.find((turn) => turn > wanted) ?? moments[0]);
     }
 
+    const close = () => moment.querySelector(".signs")?.removeAttribute("open");
+    const keys = { ArrowLeft: () => go(wanted - 1), ArrowRight: () => go(wanted + 1), n: nextMoment, Escape: close };
     document.addEventListener("keydown", (event) => {
-      const types = event.target.closest("select, textarea, input:not([type=range], [type=radio])");
-      if (event.key === "n" && !types && !event.ctrlKey && !event.metaKey && !event.altKey) nextMoment();
+      const field = event.target.closest("select, textarea, input, [tabindex]");
+      if ((field && field !== range) || event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
     });
     document.addEventListener("click", (event) => {
       const line = event.target.closest("[data-first]");
@@ -134,7 +135,10 @@
       button.addEventListener("click", ways[button.dataset.go] || (() => go(wanted + Number(button.dataset.go))));
     function named() {
       const turn = location.hash.slice(1);
-      if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
+      if (Number(turn) >= turns) {
+        shown = NaN; // any turn is got anew
+        moment.innerHTML = warning(`there is no turn ${turn}; this run has turns 0 to ${turns - 1}`);
+      } else if (/^\d*$/.test(turn)) go(turn ? Number(turn) : from);
       if (kept.size) scrollTo(0, 0); // another sheet is shown
     }
     window.addEventListener("hashchange", named);

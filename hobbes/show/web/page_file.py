@@ -54,7 +54,7 @@ class _Once:
 
 
 @dataclass(frozen=True)
-class RunFile(RunPages):
+class PageFile(RunPages):
     """The pages of a run as one page, with these turns and their cards; the last may not have ended."""
 
     turns: Sequence[int]
