@@ -470,7 +470,7 @@ def test_the_pages_show_a_probe_its_answers_and_its_words(
     assert cell == rows[0][2].words  # type: ignore[union-attr]
     answers = pages.get(link("probes", "p", situation=1, column=mine)).text
     assert answers.count("Play on from here") == 2
-    assert "<ins>{+Be peaceful.\n+}</ins>" in page
+    assert "<ins>Be peaceful.\n</ins>" in page
     assert pages.get("/probes/nothing").status_code == 404
     assert "is not the number of a situation" in pages.get("/probes/p?situation=abc").text
     assert "needs a `column`" in pages.get("/probes/p?situation=1").text

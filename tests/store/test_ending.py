@@ -9,7 +9,7 @@ from weakref import ref
 import pytest
 
 from hobbes.engine.measures import PlayedTurn
-from hobbes.play import start
+from hobbes.play import playthrough
 from hobbes.play.start import RunOptions, begin
 from hobbes.prove import verification
 from hobbes.prove.verification import faults
@@ -59,7 +59,7 @@ def test_others_can_write_while_the_measures_of_a_run_are_worked_out(
             renamed.append(self.run.id)
             return StoredHistory.__iter__(self)
 
-    monkeypatch.setattr(start, "StoredHistory", Renaming)
+    monkeypatch.setattr(playthrough, "StoredHistory", Renaming)
     run = go(opened, begin(opened, RunOptions("trust", 2, values={"rounds": 2})))
     assert renamed == [run.id]
     assert opened.runs.find("renamed").status == "finished"
