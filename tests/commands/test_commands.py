@@ -83,7 +83,6 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
 
 
 def commands_of(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group, and of the groups in it."""
     for command in group.commands.values():
         yield from commands_of(command) if hasattr(command, "commands") else (command,)
 
@@ -254,7 +253,6 @@ def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
-    """Run the program in this process, and return its exit code."""
     monkeypatch.setattr(sys, "argv", ["hobbes", *words])
     with pytest.raises(SystemExit) as end:
         main()

@@ -31,7 +31,6 @@ RUN = ("run", "mining", "--rounds", str(ROUNDS), "--agents", str(AGENTS), "--nam
 
 
 def answers(home: Path) -> list[tuple[int, str]]:
-    """Which answers are on disk: (turn, agent)."""
     if not (home / "runs.db").exists():
         return []
     with sqlite3.connect(f"file:{home / 'runs.db'}?mode=ro", uri=True) as connection:
@@ -42,7 +41,6 @@ def answers(home: Path) -> list[tuple[int, str]]:
 
 
 def kill_at(player: Player, home: Path, moment: int) -> None:
-    """Kill a player as soon as so many answers are on disk."""
     watch(player, home, moment)
     player.kill()
     player.wait()
