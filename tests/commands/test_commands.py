@@ -241,11 +241,6 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
     assert hint in str(error)
 
 
-def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None:
-    message = str(refused(cli, "view", "--host", "203.0.113.9"))
-    assert "choose another --host, an address of this machine" in message
-
-
 @pytest.mark.parametrize("amount", ["inf", "nan"])
 def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
     for cap in ("--max-seconds", "--max-usd"):

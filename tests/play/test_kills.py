@@ -1,6 +1,6 @@
 """Law 6: kill it anywhere; it goes on, and asks only what had not been answered.
 
-A few kills; `make soak` makes a hundred, in every world. A player that is killed is a process; what plays the
+A few kills; `make soak` makes a hundred in all worlds. A player that is killed is a process; what plays the
 run to its end, and the run that it is compared with, are in the process of the tests.
 """
 
