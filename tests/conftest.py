@@ -173,20 +173,17 @@ def waits() -> Iterator[list[float]]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home folder for runs."""
     return tmp_path / "home"
 
 
 @pytest.fixture
 def opened(home: Path) -> Iterator[Store]:
-    """The run database of that home."""
     with open_store(home) as found:
         yield found
 
 
 @pytest.fixture
 def with_fishery(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fishery among the worlds of this process."""
     monkeypatch.setitem(WORLDS, FISHERY.name, FISHERY)
 
 
@@ -228,7 +225,6 @@ def cli(home: Path) -> Cli:
 
 @pytest.fixture
 def pages(home: Path) -> Iterator[TestClient]:
-    """A visitor of a home's pages on this machine."""
     with TestClient(site(home, "127.0.0.1"), base_url=LOCAL) as visitor:
         yield visitor
 

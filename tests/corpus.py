@@ -89,7 +89,6 @@ def _restated(random: Random, text: str, fields: Sequence[str], agents: Sequence
 
 
 def _value(random: Random, agents: Sequence[str], depth: int) -> Any:
-    """Return a random value."""
     kind = random.random()
     if kind < 0.5 or not depth:
         return random.choice(STRANGE)

@@ -54,7 +54,6 @@ class FaultyRequest:
 
     @property
     def text(self) -> str:
-        """The text of the completion."""
         text: str = self.completion["choices"][0]["message"]["content"]
         return text
 
@@ -67,13 +66,11 @@ class CuttableProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]  # u
     """HTTP whose connections the application can cut: the state of a request has the `transport`."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Put the transport into the state of the connection."""
         super().connection_made(transport)
         self.app_state: dict[str, Any] = {**self.app_state, "transport": transport}
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -123,8 +120,6 @@ def fails(
 
 
 def refuses(parameter: str, instead: str = "") -> Fault:
-    """Return a fault that refuses requests with this parameter."""
-
     def fault(request: FaultyRequest) -> Response | None:
         if parameter not in request.body:
             return None
@@ -136,7 +131,6 @@ def refuses(parameter: str, instead: str = "") -> Fault:
 
 
 def _asks_to_wait_until(_: FaultyRequest) -> Response:
-    """Return a 429 whose Retry-After is a date, one second from now."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)
     return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": date})
 
@@ -195,7 +189,6 @@ def in_responses_words(response: Response) -> Response:
 
 
 def _response_of(completion: dict[str, Any]) -> dict[str, Any]:
-    """Return a chat completion as a response."""
     choice = completion.pop("choices")[0]
     status, why = STATUSES.get(choice["finish_reason"], ("incomplete", choice["finish_reason"]))
     usage = completion.pop("usage", None)
@@ -240,7 +233,6 @@ def _output(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a usage under the names of the Responses API."""
     return {
         "input_tokens": usage["prompt_tokens"],
         "output_tokens": usage["completion_tokens"],
@@ -374,7 +366,6 @@ class Faults:
         self.log: list[dict[str, Any]] = []
 
     def meet(self, address: str, request: Request, body: Mapping[str, Any], completion: Any) -> Response:
-        """Return the response to send: the completion, or the fault's response."""
         self.times[address] += 1
         time = self.times[address]
         fault = draw_fault(self._shares, address, time)

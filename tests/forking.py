@@ -42,7 +42,6 @@ class Command:
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """Return the exit code, None while it runs."""
         return self._process.exitcode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -59,12 +58,10 @@ class Command:
         return told, self._errors.read_text(encoding="utf-8")
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, if it still runs."""
         if self._process.exitcode is None and self._process.pid is not None:
             os.kill(self._process.pid, number)
 
     def kill(self) -> None:
-        """Kill it, if it still runs."""
         self.send_signal(signal.SIGKILL)
 
 

@@ -116,7 +116,6 @@ times = 3
 
 
 def written(folder: Path, more: str = "", max_calls: int = 240, seeds: int = 9) -> Path:
-    """Write an improvement file."""
     path = folder / "calm.toml"
     path.write_text(FILE.format(more=more, max_calls=max_calls, seeds=seeds), encoding="utf-8")
     return path

@@ -33,7 +33,6 @@ baseline = "open"
 
 
 def written(folder: Path, text: str = FILE) -> Path:
-    """Write an experiment file and return its path."""
     path = folder / "small.toml"
     path.write_text(text, encoding="utf-8")
     return path
@@ -50,7 +49,6 @@ class Quiet(Progress):
 
 
 def planned(store: Store, path: Path) -> Plan:
-    """Return the plan of a file."""
     return plan(store, path, read_experiment_file(path)[0])
 
 
@@ -65,7 +63,6 @@ def play_all(
 
 
 def cell(made: Plan, arm: str, seed: int) -> Cell:
-    """Return the cell of an arm and a seed."""
     return next(one for one in made.cells if (one.arm, one.seed) == (arm, seed))
 
 

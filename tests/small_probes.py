@@ -58,7 +58,6 @@ class Heeding:
 
 
 def completion(model: str, text: str) -> Response:
-    """Return a chat completion with this text."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     whole = {"id": "1", "object": "chat.completion", "created": 0, "model": model}
@@ -75,18 +74,15 @@ MODEL = "openai:any"
 
 
 def asked(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> ProbeResult:
-    """Ask a probe and return what it says."""
     ask(store, planned(store, caps, **ways), caps)
     return read_probe(store, ways["name"])
 
 
 def planned(store: Store, caps: Caps = NO_CAPS, **ways: Any) -> Plan:
-    """Plan a probe of a model."""
     return plan_version(store, ProbeFile(**{"model": [MODEL], **ways}), caps)
 
 
 def ask(store: Store, what: Plan, caps: Caps = NO_CAPS) -> None:
-    """Ask what a probe lacks."""
     with asking(store, what, caps) as asker:
         play_out(asker.ask_all(lambda: None))
 
@@ -100,7 +96,6 @@ def heeding(at_once: int = 1) -> Iterator[Heeding]:
 
 
 def duel(store: Store) -> Run:
-    """Play a duel of trust with policies."""
     models = "policy:random?tremble=0.5"
     return played_once(store, RunOptions("trust", 2, models=models, values={"rounds": 6}, name="duel"))
 

@@ -20,7 +20,6 @@ SMALL = RunOptions("mining", 3, values={"rounds": 4, "rows": 4, "cols": 4})
 
 
 def mining(store: Store, **asked: Any) -> Run:
-    """Play a small mining run to its end."""
     return played(store, replace(SMALL, **asked)) if asked else played_once(store, SMALL)
 
 

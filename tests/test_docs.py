@@ -73,12 +73,10 @@ def described() -> dict[str, list[list[str]]]:
 
 
 def keys(heading: str, at: int = 0) -> list[str]:
-    """Return the keys of a JSON document that the page describes."""
     return [key for key, _ in listed(sections()[heading])[at]]
 
 
 def code(text: str) -> list[str]:
-    """Return the names between backticks."""
     return re.findall(r"`(\w+)`", text)
 
 
@@ -90,7 +88,6 @@ def trust(opened: Store) -> Store:
 
 
 def told(home: Path, *arguments: str) -> Any:
-    """Return the JSON document that a command prints."""
     result = CliRunner().invoke(app, [*arguments, "--json"], env={"HOBBES_HOME": str(home)})
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)

@@ -36,7 +36,6 @@ LINES = ("Source", "Settings", "Code", "Tests")
 
 
 def page_of(world: str) -> Path:
-    """Return where the page of a world stands."""
     return ROOT / "docs" / "rules" / f"{world}.md"
 
 
@@ -82,13 +81,11 @@ class Page:
 
 
 def slug(heading: str) -> str:
-    """Return the anchor of a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 @cache
 def page(world: str) -> Page:
-    """Read the page of a world."""
     found = Page(page_of(world).read_text(encoding="utf-8"), [], [])
     lines: dict[str, str] = {}
     for line in found.text.splitlines():
@@ -114,12 +111,10 @@ def text_of(file: str) -> str:
 
 @cache
 def code(file: str) -> ast.Module:
-    """Return the syntax tree of a file."""
     return ast.parse(text_of(file))
 
 
 def defines(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement defines a name."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return statement.name == name
@@ -181,7 +176,6 @@ def files(folder: str, pattern: str) -> list[str]:
 
 
 def python_files() -> Iterator[str]:
-    """Yield all Python files of the tree."""
     for folder in sorted(ROOT.iterdir()):
         if folder.is_dir() and not folder.name.startswith("."):
             yield from files(folder.name, "*.py")

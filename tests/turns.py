@@ -29,7 +29,6 @@ def play(
     memories: Mapping[str, Memory] = NO_MEMORIES,
     ruling: JsonObject | None = None,
 ) -> "turn.Turn[Any, Any]":
-    """Play one turn with these answers."""
     said = {agent: parsed(answer) for agent, answer in answers.items()}
     return turn.play_turn(world, state, memories, said, parsed(ruling) if ruling is not None else None)
 

@@ -83,7 +83,6 @@ def test_a_setting_can_be_a_file_of_json(cli: Cli, tmp_path: Path) -> None:
 
 
 def commands_of(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group, and of the groups in it."""
     for command in group.commands.values():
         yield from commands_of(command) if hasattr(command, "commands") else (command,)
 
@@ -242,11 +241,6 @@ def test_wrong_usage_is_one_line_that_says_what_to_do(cli: Cli, arguments: list[
     assert hint in str(error)
 
 
-def test_an_address_of_another_machine_is_reported_in_one_line(cli: Cli) -> None:
-    message = str(refused(cli, "view", "--host", "203.0.113.9"))
-    assert "choose another --host, an address of this machine" in message
-
-
 @pytest.mark.parametrize("amount", ["inf", "nan"])
 def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
     for cap in ("--max-seconds", "--max-usd"):
@@ -254,7 +248,6 @@ def test_a_cap_is_a_number(cli: Cli, amount: str) -> None:
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
-    """Run the program in this process, and return its exit code."""
     monkeypatch.setattr(sys, "argv", ["hobbes", *words])
     with pytest.raises(SystemExit) as end:
         main()

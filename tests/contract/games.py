@@ -86,7 +86,6 @@ class Case:
 
     @property
     def setting(self) -> Setting[Any]:
-        """The setting of the game."""
         return settled(self.world, self.values)
 
     @property
@@ -120,7 +119,6 @@ class Moment:
 
     @cached_property
     def answers(self) -> dict[str, ParsedAnswer]:
-        """The parsed answers."""
         return {agent: heard(agent, text) for agent, text in self.texts.items()}
 
     @cached_property
@@ -140,7 +138,6 @@ def settled(world: AnyWorld, values: Mapping[str, Json]) -> Setting[Any]:
 
 
 def start(world: AnyWorld, setting: Setting[Any]) -> Any:
-    """Return the first state."""
     return world.setup(setting.config, setting.agents, setting.seed)
 
 
@@ -170,7 +167,6 @@ def switched(world: AnyWorld) -> Iterator[Values]:
 
 
 def cases(world: AnyWorld) -> list[Case]:
-    """Return the games of a world."""
     values = [{}, *switched(world), *EXTRA.get(world.name, ())]
     return [Case(world, one, number) for number, one in enumerate(values)]
 
@@ -181,13 +177,11 @@ CASES = [case for world in ALL_WORLDS for case in cases(world)]
 
 
 def games(world: AnyWorld) -> Iterator[tuple[Case, tuple[Moment, ...]]]:
-    """Yield the games of a world, played."""
     return ((case, game(case)) for case in CASES if case.world is world)
 
 
 @cache
 def game(case: Case) -> tuple[Moment, ...]:
-    """Play a game to its end."""
     return tuple(moments(case))
 
 
@@ -209,7 +203,6 @@ def moments(case: Case) -> Iterator[Moment]:
 
 
 def said(case: Case, state: Any, agent: str, view: JsonObject) -> str:
-    """Return what an agent says."""
     name, noise = case.players[case.world.owner(state, agent)]
     return speak(case.world.policies, name, noise, view, RngStream(case.setting.seed, state.turn, agent))
 

@@ -40,7 +40,6 @@ Golden: TypeAlias = dict[str, dict[str, Entry]]
 
 
 def read() -> Golden:
-    """Return what the file holds."""
     golden: Golden = json.loads(FILE.read_text(encoding="utf-8"))
     return golden
 

@@ -79,7 +79,6 @@ CARRIED_OUT = {"on_failure", "reask", "seconds_per_turn", "taint_share"}
 
 
 def another(world: AnyWorld, name: str) -> tuple[dict[str, Json], dict[str, Json]]:
-    """Return settings that differ in one setting."""
     if (world.name, name) in OTHER:
         return OTHER[world.name, name]
     schema = world.config.model_json_schema()["properties"][name]

@@ -43,7 +43,6 @@ def recorded(store: Store, case: Case) -> Run:
 
 
 def ended(store: Store, run: Run, case: Case) -> Run:
-    """Play a run of a case to its end."""
     said = None
     while run.status not in {"finished", "halted"}:
         run = go(store, run, said)

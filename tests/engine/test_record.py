@@ -67,7 +67,6 @@ class Read(list[Json]):
     read = 0
 
     def __iter__(self) -> Iterator[Json]:
-        """Yield the entries."""
         for entry in super().__iter__():
             self.read += 1
             yield entry

@@ -55,7 +55,6 @@ def planned(store: Store, path: Path) -> tuple[Plan, dict[str, Any]]:
 
 
 def play_all(store: Store, path: Path, ways: Ways | None = None) -> list[str | None]:
-    """Play an experiment; return the names of the runs that were played."""
     watched = Quiet()
     play_experiment(store, *planned(store, path), watched, ways or Ways())
     return watched.runs
@@ -80,12 +79,10 @@ def after(after_home: Path, home: Path) -> Iterator[Store]:
 
 
 def bases(file: ExperimentFile) -> dict[int, str]:
-    """Return the names of the recorded runs, by number."""
     return {base.number: base.name for base in file.origin.bases} if file.origin else {}
 
 
 def digests(store: Store, run: str, turns: int) -> list[str]:
-    """Return the digests of the first turns of a run."""
     return [turn.digest for turn in store.turns.of(store.runs.find(run), 0, turns - 1)]
 
 

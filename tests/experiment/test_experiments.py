@@ -30,7 +30,6 @@ from tests.small_runs import played
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A small experiment."""
     return written(tmp_path)
 
 
@@ -413,7 +412,6 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A home in which nothing is played."""
     with open_store(tmp_path_factory.mktemp("empty")) as store:
         yield store
 

@@ -28,12 +28,10 @@ FIGURE = re.compile(r"-?[\d,.]*\d \(-?[\d,.]*\d to -?[\d,.]*\d\)")
 
 
 def content(experiment: str) -> dict[str, Any]:
-    """Return the content of the file of an experiment."""
     return tomllib.loads(Path(f"experiments/{experiment}.toml").read_text(encoding="utf-8"))
 
 
 def tables(experiment: str) -> str:
-    """Return the page with the tables of an experiment."""
     return (TABLES / f"{experiment}.md").read_text(encoding="utf-8")
 
 

@@ -61,7 +61,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def told(cli: Cli, *arguments: str) -> Any:
-    """Return the JSON document that a command prints."""
     result = cli(*arguments, "--json")
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)

@@ -32,8 +32,6 @@ def kinds(value: Any) -> Iterator[type]:
 
 
 def states(world: str, **context: Any) -> list[dict[str, Any]]:
-    """The state after each node of a game that LangGraph plays."""
-
     async def playing() -> list[dict[str, Any]]:
         streamed = GRAPHS[world].astream({}, context=context, stream_mode="values")
         return [dict(state) async for state in streamed]

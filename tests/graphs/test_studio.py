@@ -28,17 +28,14 @@ def thread(name: str = "1") -> Any:
 
 @pytest.fixture
 def saved() -> Any:
-    """The graph of mining with a saver, as `langgraph dev` gives it one."""
     return graph.copy(update={"checkpointer": InMemorySaver()})
 
 
 def play(played: Any, given: Any, **options: Any) -> Any:
-    """Play a thread as `langgraph dev` does."""
     return asyncio.run(played.ainvoke(given, options.pop("config", thread()), **options))
 
 
 def values(played: Any) -> dict[str, Any]:
-    """The state at the end of the thread."""
     return dict(asyncio.run(played.aget_state(thread())).values)
 
 

@@ -45,8 +45,6 @@ def served() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def asked(base: str, ask: Callable[[ChatModel], Awaitable[Any]], **fields: Any) -> Any:
-    """Return what a model with these fields is asked for."""
-
     async def asking() -> Any:
         async with PlainClient() as client:
             model = ChatModel(

@@ -59,7 +59,6 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
 
 
 def error_of(variant: str = "plain", lang: str = "en") -> str:
-    """Return the error, one line, for a variant that cannot be loaded."""
     with pytest.raises(PromptError) as refused:
         load_prompts(MINING, variant, lang)
     message = str(refused.value)
@@ -68,7 +67,6 @@ def error_of(variant: str = "plain", lang: str = "en") -> str:
 
 
 def system(text: str, **values: Any) -> str:
-    """Return a rendered system template."""
     return system_text(replace(PROMPTS, system=text), make_setting(MINING, ["ann", "bob"], 1, values))
 
 
@@ -239,7 +237,6 @@ def test_the_system_text_knows_neither_the_view_nor_the_seed_nor_jinja_functions
 
 
 def turn(template: str, view: Mapping[str, Any], agents: int = 2, **values: Any) -> str:
-    """Return the text of a turn template in a run with these settings."""
     setting = make_setting(MINING, MINING.names(agents), 1, values)
     return turn_text(bound(MINING, replace(PROMPTS, turn=template), setting), view)
 
@@ -466,7 +463,6 @@ def test_chinese_has_about_one_character_per_token() -> None:
 
 
 def problems(lang: str = "en") -> tuple[str, ...]:
-    """Return the problems of the variant that the test wrote."""
     found = check_prompts(MINING, load_prompts(MINING, "plain", lang))
     assert all(problem.splitlines() == [problem] for problem in found)
     return found

@@ -29,7 +29,6 @@ def completion(content: Any = "{}", finish_reason: str = "stop", **message: Any)
 
 
 def asked_of(store: Store, answer: Answer, **values: Any) -> Run:
-    """Play one agent for one round against a server."""
     with answering(answer):
         request = RunOptions("mining", agents=1, models="openai:m", values={"rounds": 1, **values})
         return played(store, request)

@@ -1,6 +1,6 @@
 """Law 6: kill it anywhere; it goes on, and asks only what had not been answered.
 
-A few kills; `make soak` makes a hundred, in every world. A player that is killed is a process; what plays the
+A few kills; `make soak` makes a hundred in all worlds. A player that is killed is a process; what plays the
 run to its end, and the run that it is compared with, are in the process of the tests.
 """
 
@@ -31,7 +31,6 @@ RUN = ("run", "mining", "--rounds", str(ROUNDS), "--agents", str(AGENTS), "--nam
 
 
 def answers(home: Path) -> list[tuple[int, str]]:
-    """Which answers are on disk: (turn, agent)."""
     if not (home / "runs.db").exists():
         return []
     with sqlite3.connect(f"file:{home / 'runs.db'}?mode=ro", uri=True) as connection:
@@ -42,7 +41,6 @@ def answers(home: Path) -> list[tuple[int, str]]:
 
 
 def kill_at(player: Player, home: Path, moment: int) -> None:
-    """Kill a player as soon as so many answers are on disk."""
     watch(player, home, moment)
     player.kill()
     player.wait()

@@ -47,7 +47,6 @@ class HoldingServer:
             self.under_way -= 1
 
     def holds(self, address: str) -> bool:  # noqa: ARG002  others look at it
-        """Return whether a request for an address is held."""
         return True
 
     def response(self, address: str) -> Response:  # noqa: ARG002  others look at it

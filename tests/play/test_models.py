@@ -76,7 +76,6 @@ def server(app: Starlette | None = None) -> Iterator[tuple[str, list[Asked]]]:
 
 
 def completion(text: str) -> JSONResponse:
-    """A completion of 90 and 10 tokens."""
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     return JSONResponse(
         {"model": "m", "choices": [choice], "usage": {"prompt_tokens": 90, "completion_tokens": 10}}
@@ -93,13 +92,11 @@ def answering(text: str, status: int = 200, path: str = "/v1/chat/completions") 
 
 
 def write(home: Path, **tables: str) -> None:
-    """Write the models file of a home."""
     home.mkdir(exist_ok=True)
     (home / "models.toml").write_text("\n".join(f"[{name}]\n{table}" for name, table in tables.items()))
 
 
 def table(base: str, key: str = "", more: str = "", model: str = "policy/guided") -> str:
-    """A table of a models file."""
     named = f'key = "{key}"' if key else ""
     return f'model = "{model}"\nbase_url = "{base}"\n{named}\n{more}'
 

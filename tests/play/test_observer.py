@@ -53,7 +53,6 @@ def granting_all(run: Run) -> str:
 
 
 def to_the_end(store: Store, run: Run, answer: Callable[[Run], str]) -> Run:
-    """Answer until the run has ended."""
     run = on(store, run)
     while run.status == "waiting":
         run = on(store, run, answer(run))
@@ -210,7 +209,6 @@ def test_trace_shows_what_the_observer_was_asked_and_what_was_refused_of_its_ans
 
 
 def begs(store: Store, run: Run) -> Iterator[Mapping[str, Any]]:
-    """Yield the begging events of a run."""
     return (e.to_json() for turn in store.turns.of(run) for e in turn.record.events if e.type == "beg")
 
 

@@ -56,7 +56,6 @@ def on(store: Store, run: Run) -> Run:
 
 
 def as_policy(run: Run, question: PersonQuestion, policy: str = "") -> str:
-    """Return what a policy would answer."""
     policies = run.world.policies
     rng = RngStream(run.setting.seed, run.turns, question.agent)
     return speak(policies, policy or policies.default, 0, json.loads(question.asked), rng)
@@ -211,8 +210,6 @@ def test_half_a_character_is_refused(opened: Store) -> None:
 
 
 class Clock:
-    """A clock that is put forward."""
-
     def __init__(self) -> None:
         self.now = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -224,7 +221,6 @@ class Clock:
 
 
 def on_at(store: Store, run: Run, clock: Clock) -> Run:
-    """Go on with a run by this clock."""
     asyncio.run(go_on(store, store.runs.find(run.id), lambda _: None, clock=clock))
     run = store.runs.find(run.id)
     assert list(faults(store, run)) == []

@@ -186,7 +186,6 @@ ROUNDS = 4
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file with Python players."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     path = tmp_path / "my_agents.py"
     path.write_text(FILE, encoding="utf-8")
@@ -209,7 +208,6 @@ def options(models: str, world: str = "mining", **values: Any) -> RunOptions:
 
 
 def said(store: Store, run: str, turn: int) -> dict[str, str]:
-    """Return the reasoning of each agent in a turn."""
     return {call.address.agent: call.reply.reasoning for call in store.calls.of_turn(run, turn)}
 
 

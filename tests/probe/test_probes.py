@@ -38,7 +38,6 @@ CALL: Any = None
 
 @pytest.fixture
 def five(opened: Store) -> list[Situation]:
-    """Five situations of a duel."""
     return [*pick(opened, duel(opened), range(5), ["unit-a"], None)]
 
 

@@ -121,12 +121,10 @@ def feedback_is_told(
 
 
 def default_variant(world: AnyWorld) -> str:
-    """Return the variant that the default config of a world asks for."""
     return world.prompts(make_setting(world, world.names(3), 1, {}).config)
 
 
 def keys_in(value: Any) -> set[str]:
-    """Return all keys of a view, at any depth."""
     if isinstance(value, dict):
         return set(value).union(*map(keys_in, value.values()))
     return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
@@ -177,7 +175,6 @@ class Template:
             return ()
 
     def render(self, values: Mapping[str, Any], agents: int = 3) -> str:
-        """Return the system text under some config values."""
         setting = make_setting(self.world, self.world.names(agents), 1, values)
         if self.variant == OBSERVER:
             return load_prompts(self.world, default_variant(self.world), self.lang, setting).observer
@@ -185,7 +182,6 @@ class Template:
         return system_text(replace(self.prompts, schema=schema), setting)
 
     def prose(self, values: Mapping[str, Any]) -> str:
-        """Return the system text without its schema."""
         return re.sub(r"^\{.*\}$", "", self.render(values), flags=re.MULTILINE)
 
     def sentence(self, rule: str, values: Mapping[str, Any]) -> str:
@@ -260,7 +256,6 @@ class WorldPrompts:
     _shown: dict[tuple[Play, str], Numbers] = field(default_factory=dict)
 
     def plays(self, rule: str, en: str = "", zh: str = "", **treatment: Any) -> Callable[[Game], Game]:
-        """Enter a game in the table of plays."""
 
         def enter(game: Game) -> Game:
             self.table.append(Play(rule, game, treatment, {"en": en, "zh": zh}))

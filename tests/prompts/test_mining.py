@@ -79,7 +79,6 @@ class Land:
         self.state = replace(self.state, owners=owners, first_owner=owners, since=since, claimed=since)
 
     def pay(self, **gold: int) -> None:
-        """Let agents have so much gold."""
         self.state = replace(self.state, gold={**self.state.gold, **gold})
 
     def round(self, **answers: str | JsonObject) -> Resolved[State]:
@@ -93,34 +92,27 @@ class Land:
         return resolved
 
     def intent(self, agent: str) -> Intent:
-        """Return what an agent intended in the last round."""
         return self.validated[agent].intent
 
     @property
     def refused(self) -> list[str]:
-        """The codes of what was refused in the last round."""
         return [drop.code for found in self.validated.values() for drop in found.drops]
 
     @property
     def changed(self) -> list[str]:
-        """The codes of what was changed in the last round."""
         return [mend.code for found in self.validated.values() for mend in found.mends]
 
     def owner(self, *cell: int) -> str | None:
-        """Return the owner of a plot."""
         return self.state.owner[cell[0], cell[1]]
 
     def spent(self, agent: str) -> int:
-        """Return the stamina that an agent spent in the last round."""
         deeds = self.state.deeds[agent]
         return deeds.claim + deeds.raid + deeds.defend + deeds.mine
 
     def view(self, agent: str) -> Any:
-        """Return what an agent sees."""
         return MINING.observe(self.state, agent)
 
     def everywhere(self) -> list[list[int]]:
-        """Return all plots, as an answer names them."""
         return [list(cell) for cell in cells(self.config)]
 
     def guided(self, agent: str) -> Any:

@@ -135,12 +135,10 @@ def in_memory(config: Values, answers: Answers) -> tuple[State, dict[str, Any]]:
 
 
 def peace(state: State) -> Turn:
-    """Play a turn in which nobody does anything."""
     return turn(state, {})
 
 
 def gained(played: Turn) -> dict[str, int]:
-    """Return each agent's welfare of the turn."""
     ledger: dict[str, int] = played.ledgers["turn_welfare"]
     return ledger
 
@@ -784,7 +782,6 @@ FORMS = {
 
 
 def names_in(view: Any) -> Iterator[str]:
-    """Yield the keys of a view, at any depth."""
     if isinstance(view, dict):
         for name, value in view.items():
             yield name.split()[0]  # of `to AgentB`, the first word

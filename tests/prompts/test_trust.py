@@ -115,23 +115,19 @@ def see(state: State, unit: str) -> Any:
 
 
 def own(state: State, unit: str) -> dict[str, Any]:
-    """Return what a unit sees of its own last action."""
     return dict(zip(("action", "target", "effects"), see(state, unit)["history"][-1]["you"], strict=True))
 
 
 def seen(state: State, unit: str, other: str) -> dict[str, Any]:
-    """Return what a unit sees of the last action of another."""
     told = see(state, unit)["history"][-1]["others"][other]
     return dict(zip(("action", "target", "change"), told, strict=True))
 
 
 def gained(played: Round) -> dict[str, int]:
-    """Return the change of each unit's sats."""
     return dict(played.after.history[-1].change)
 
 
 def codes(state: State, unit: str, answer: Any) -> list[str]:
-    """Return the codes of what is refused of an answer."""
     answer = said(answer) if isinstance(answer, str) else answer
     return [drop.code for drop in validate(state, unit, answer).drops]
 

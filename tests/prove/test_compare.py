@@ -27,7 +27,6 @@ from tests.wire.test_faults import served
 
 
 def where(told: Comparison) -> tuple[int, str, str]:
-    """Return turn, agent and layer of the first divergence."""
     found = told["divergence"]
     return found["turn"], found["agent"], found["layer"]
 

@@ -58,25 +58,21 @@ class Table(NamedTuple):
 
 
 def tamper(table: Table) -> None:
-    """Alter the content of a row."""
     middle = table.rows[len(table.rows) // 2]
     column = CONTENT[table.name]
     table.put(middle, {**middle, column: f"{middle[column]} "})
 
 
 def truncate(table: Table) -> None:
-    """Remove the last two rows."""
     for row in table.rows[-2:]:
         table.delete(row)
 
 
 def delete_middle(table: Table) -> None:
-    """Remove a row among others."""
     table.delete(table.rows[len(table.rows) // 2])
 
 
 def reorder(table: Table) -> None:
-    """Exchange what two neighbours hold."""
     one, other = table.rows[1:3]
     table.put(one, other)
     table.put(other, one)

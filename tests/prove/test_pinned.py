@@ -73,7 +73,6 @@ class Pinned:
         return printed
 
     def change(self, change: Callable[[Any], object]) -> None:
-        """Change the file."""
         content = json.loads(self.cassette.read_text())
         change(content)
         self.cassette.write_text(json.dumps(content))

@@ -47,7 +47,6 @@ def session(
 
 
 def edit(folder: Path, change: Callable[[Any], object]) -> None:
-    """Change the file of the test."""
     file = folder / "peaceful.json"
     content = json.loads(file.read_text())
     change(content)

@@ -36,7 +36,6 @@ def divergence(store: Store, run: Run, *, reread: bool = False) -> DivergedError
 
 
 def change_record(store: Store, run: Run, turn: int, part: str, change: Any) -> None:
-    """Tamper with a part of a logged turn."""
     record = next(store.turns.of(run, turn)).record.to_json()
     change(record[part])
     store.db.table("turns").update((run.id, turn), {"record": json.dumps(record)})

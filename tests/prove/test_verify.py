@@ -71,7 +71,6 @@ class Copy:
         return record
 
     def change(self, turn: int, change: Callable[[dict[str, Any]], object]) -> None:
-        """Change the record of a turn, and nothing else."""
         record = self.record(turn)
         change(record)
         self("update turns set record = ? where turn = ?", canonical(record), turn)
@@ -88,7 +87,6 @@ class Copy:
         self("update runs set digest = ?", digest)
 
     def rehash(self) -> None:
-        """Let all hashes be those of their rows."""
         for row in self.rows("select rowid, * from calls"):
             self("update calls set row_hash = ? where rowid = ?", call_hash(dict(row)), row["rowid"])
         for turn in self.rows(f"select rowid, {', '.join(TURN_COLUMNS)} from turns"):
@@ -99,11 +97,9 @@ class Copy:
             self("update runs set column_hashes = ? where id = ?", hashes, run["id"])
 
     def insert_call(self, call: Mapping[str, object]) -> None:
-        """Put in a call."""
         self(f"insert into calls ({', '.join(call)}) values ({', '.join('?' * len(call))})", *call.values())
 
     def text(self, text: str) -> str:
-        """Keep a text under its hash."""
         name = sha256(text)
         self.connection.execute("insert or ignore into texts values (?, ?)", [name, text])
         return name
@@ -142,7 +138,6 @@ def carry_out(change: Change, copy: Copy) -> None:
 
 
 def rehashed(change: Change) -> Callable[[Copy], None]:
-    """Carry out a change, and compute all hashes anew."""
 
     def both(copy: Copy) -> None:
         carry_out(change, copy)
@@ -210,7 +205,6 @@ def second_follow_up(copy: Copy) -> None:
 
 
 def failed_before(copy: Copy) -> None:
-    """Put a failed attempt before the one that counts."""
     copy("update calls set attempt = 2 where turn = 1 and agent = 'miner-01'")
     (row,) = copy.rows("select * from calls where turn = 1 and agent = 'miner-01'")
     failed = {"attempt": 1, "outcome": "timed-out", "found_as": "none", "answer": ""}
@@ -288,7 +282,6 @@ FORK = "parent is not null"
 
 
 def changed(table: str, change: str) -> str:
-    """Change the first row of a table."""
     return f"update {table} set {change} {FIRST_ROW.format(table)}"
 
 
@@ -687,7 +680,6 @@ def told(found: Fault) -> str:
 
 
 def verified(home: Path) -> list[str]:
-    """Return what verify says of the only run of a home."""
     with open_store(home) as store:
         try:
             return [
@@ -706,7 +698,6 @@ def diverged(home: Path) -> DivergedError:
 
 
 def tampered(recorded: Path, change: Change, home: Path) -> Path:
-    """Return a copy of a home in which something was changed."""
     home.mkdir()
     shutil.copyfile(recorded / "runs.db", home / "runs.db")
     copy = Copy(home / "runs.db")
@@ -815,7 +806,6 @@ def test_a_run_that_was_killed_before_its_first_turn_verifies(opened: Store) -> 
 
 
 def verifies(store: Store, run: Run) -> Run:
-    """Check that a run verifies as it stands now."""
     run = store.runs.find(run.id)
     assert list(faults(store, run)) == []
     return run

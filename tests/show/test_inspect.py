@@ -34,7 +34,6 @@ HOSTILE = (
 
 
 def read(log: Path) -> "EvalLog":
-    """Read a log as inspect does."""
     from inspect_ai.log import read_eval_log  # noqa: PLC0415
 
     return read_eval_log(str(log), resolve_attachments=True)

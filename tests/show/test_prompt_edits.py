@@ -27,7 +27,6 @@ SENTENCE = "Your objective: as much gold as you can in the long run."
 
 @pytest.fixture
 def variant(tmp_path: Path) -> Path:
-    """A folder of prompts outside the checkout."""
     folder = tmp_path / "mine"
     shutil.copytree(ROOT / "mining" / "unguided", folder)
     return folder
@@ -35,7 +34,6 @@ def variant(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def system(variant: Path) -> Path:
-    """Its system text."""
     return variant / "system.en.md"
 
 
@@ -45,7 +43,6 @@ def question(variant: Path) -> PromptQuestion:
 
 
 def save(file: Path, text: str) -> None:
-    """Save a file."""
     file.write_text(text, encoding="utf-8")
 
 

@@ -28,12 +28,10 @@ Answers = Mapping[tuple[int, str], dict[str, Any]]
 
 
 def shown(store: Store, run: Run) -> Story:
-    """Return the story of a run."""
     return story_of(store, run, looks_in(store, run))
 
 
 def lines(story: Story) -> list[str]:
-    """Return the lines of a story as text."""
     return [" · ".join(filter(None, (line.turns, *line.words, line.failures))) for line in story.lines]
 
 
@@ -257,7 +255,6 @@ MODELS = {
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for the runs of a law."""
     return tmp_path_factory.mktemp("home")
 
 

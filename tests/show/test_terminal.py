@@ -12,7 +12,6 @@ from tests.small_runs import mining
 
 @pytest.fixture
 def two_runs(opened: Store) -> None:
-    """A home with the runs a and b."""
     for name, policies in (("a", "policy:guided*2,policy:random*1"), ("b", "policy:random")):
         mining(opened, name=name, models=policies, values={"rounds": 2, "rows": 3, "cols": 3})
 

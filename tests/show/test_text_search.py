@@ -78,7 +78,6 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page_of(spoken: Path) -> Iterator[Callable[..., str]]:
-    """The page of a search in that home."""
     with TestClient(site(spoken, "127.0.0.1"), base_url=LOCAL) as visitor:
         yield lambda q, **filters: visitor.get("/search", params={"q": q, **filters}).raise_for_status().text
 

@@ -25,7 +25,6 @@ MODELS = {
 
 
 def shown(opened: Store, run: Run) -> Timeline:
-    """Return the timeline of a run."""
     looks = looks_in(opened, run)
     found = timeline(opened, run, looks, story_of(opened, run, looks))
     assert found is not None
@@ -33,7 +32,6 @@ def shown(opened: Store, run: Run) -> Timeline:
 
 
 def bars(svg: str) -> dict[int, int]:
-    """Return how high each column is."""
     drawn = re.findall(r"M(\d+) \d+v-(\d+)h(\d+)v\d+z", svg)
     return {int(at) + k: int(high) for at, high, wide in drawn for k in range(int(wide))}
 

@@ -33,7 +33,6 @@ def war(opened: Store) -> Run:
 
 
 def trace(cli: Cli, *words: str) -> Any:
-    """Return what `hobbes trace last` prints as JSON."""
     return json.loads(cli("trace", "last", *words, "--json").stdout)
 
 

@@ -31,7 +31,6 @@ from tests.small_runs import played
 
 @pytest.fixture(autouse=True)
 def server() -> Iterator[Heeding]:
-    """A model that heeds a word of its prompt."""
     with heeding() as found:
         yield found
 
@@ -46,7 +45,6 @@ def situations(opened: Store, server: Heeding) -> list[Situation]:
 
 @pytest.fixture
 def system(tmp_path: Path) -> Path:
-    """The system text of a folder with the prompts of the duel."""
     shutil.copytree(ROOT / "trust" / "plain", tmp_path / "mine")
     return tmp_path / "mine" / "system.en.md"
 

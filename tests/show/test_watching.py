@@ -25,14 +25,12 @@ from tests.conftest import Cli
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that a clock shows, to be set."""
     now = [0.0]
     monkeypatch.setattr("hobbes.show.progress.time.monotonic", lambda: now[0])
     return now
 
 
 def shown(watch: Watch) -> str:
-    """What a terminal shows."""
     console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system=None)
     console.print(watch.screen())
     assert isinstance(console.file, io.StringIO)

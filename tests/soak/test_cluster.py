@@ -77,7 +77,6 @@ class Nodes:
         self.places: dict[str, str] = json.loads(self._said(lambda line: line.startswith("{")))
 
     def kill_one(self) -> None:
-        """Kill a node."""
         assert self._process.stdin is not None
         self._process.stdin.write("kill\n")
         self._process.stdin.flush()
@@ -88,7 +87,6 @@ class Nodes:
         return list(self._folder.glob("disk-*/hobbes-*"))
 
     def end(self) -> None:
-        """End the cluster."""
         self._process.communicate()
 
     def _said(self, expected: Callable[[str], bool]) -> str:
@@ -98,7 +96,6 @@ class Nodes:
 
 @contextmanager
 def three_nodes(folder: Path, through: Sequence[str] = ()) -> Iterator[Nodes]:
-    """Start a cluster of three nodes, and end it."""
     started = Nodes(folder, through)
     try:
         yield started
@@ -108,13 +105,11 @@ def three_nodes(folder: Path, through: Sequence[str] = ()) -> Iterator[Nodes]:
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    """A cluster of three nodes."""
     with three_nodes(tmp_path / "nodes") as started:
         yield started
 
 
 def finished(home: Path) -> int:
-    """How many runs of a home are finished."""
     if not (home / "runs.db").exists():
         return 0
     with sqlite3.connect(f"file:{home / 'runs.db'}?mode=ro", uri=True) as connection:
@@ -127,7 +122,6 @@ def finished(home: Path) -> int:
 
 
 def wait_for(player: Player, home: Path, runs: int) -> None:
-    """Wait until so many runs are finished."""
     while finished(home) < runs and player.poll() is None:
         try:
             player.wait(timeout=0.01)

@@ -51,7 +51,6 @@ def kill_once(killed: Command, there: Callable[[], int], moment: int) -> bool:
 
 
 def requests(env: dict[str, str]) -> dict[str, int]:
-    """Return how often the server was asked, by the address of the call."""
     return stats(env["OPENAI_BASE_URL"])
 
 

@@ -1,6 +1,6 @@
-"""Kills by the hundred, in every world: each resume ends in the reference digest, and no answer is lost.
+"""Kills by the hundred, while a server fails in every way that passes.
 
-First with a server that always answers, then with one that fails in every way that passes.
+In every world, each resume ends in the reference digest, and no answer is lost.
 """
 
 import json
@@ -15,20 +15,19 @@ from subprocess import TimeoutExpired
 
 import pytest
 
-from hobbes.wire.recorder import in_thread
 from hobbes.worlds import WORLDS
 from tests import faults
 from tests.conftest import Hobbes
-from tests.faults import ANSWER, failing
-from tests.play.test_kills import Player, Start, answers, kill_at, stats, watch
+from tests.faults import ANSWER
+from tests.play.test_kills import Player, Start, answers, kill_at, watch
 from tests.soak import times
 from tests.soak.test_faults import HEALED, healed
 from tests.wire.test_faults import OUTCOMES, log_of, served
 
 pytestmark = pytest.mark.soak
 
-KILLS, ROUNDS, AGENTS = times(34), 60, 4
-"""A world's kills; with three worlds there are more than a hundred."""
+RUNS, KILLS, ROUNDS, AGENTS, SHARE = times(5), 8, 30, 4, 0.3
+"""A world's runs, the kills of each, its rounds, agents and share of faults: 120 kills in three worlds."""
 FILES = ("runs.db-wal", "checkpoints.db-wal")
 
 
@@ -55,51 +54,6 @@ def kill_in_a_write(player: Player, home: Path, moment: int) -> None:
     player.wait()
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_runs_that_are_killed_again_and_again(
-    world: str, home: Path, hobbes: Hobbes, process: Start, tried: Callable[[str], None]
-) -> None:
-    with in_thread(failing(delay=0.01)) as base:
-        env = {"OPENAI_BASE_URL": base, "OPENAI_API_KEY": "none"}
-        policy = WORLDS[world].policies.default
-        play = (
-            "run",
-            world,
-            "--agents",
-            str(AGENTS),
-            "--rounds",
-            str(ROUNDS),
-            "--model",
-            f"openai:policy/{policy}",
-        )
-        whole = json.loads(hobbes(*play, "--json", env={**env, "HOBBES_HOME": str(home / "whole")}).stdout)
-        before, rng, kills, in_writes, runs = stats(base), random.Random(world), 0, 0, 0  # noqa: S311  no secret
-        while kills < KILLS:
-            runs += 1
-            place = home / str(runs)
-            there = {**env, "HOBBES_HOME": str(place)}
-            command: tuple[str, ...] = (*play, "--name", "killed")
-            for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), 6)):
-                player = process(*command, env=there)
-                in_a_write = kills % 4 == 3
-                (kill_in_a_write if in_a_write else kill_at)(player, place, moment)
-                kills, in_writes = kills + 1, in_writes + in_a_write
-                if answers(place):
-                    command = ("resume", "killed")
-            ended = hobbes("resume", "killed", "--json", env=there)
-            assert ended.returncode == 0, ended.stderr
-            told = json.loads(ended.stdout)
-            assert (told["digest"], told["calls"]) == (whole["digest"], whole["calls"])
-        asked = {address: count - before.get(address, 0) for address, count in stats(base).items()}
-        repeated = sum(asked.values()) - runs * whole["calls"]
-        calls = runs * whole["calls"]
-        assert all(count >= runs for count in asked.values())
-        assert repeated <= kills * AGENTS, "more was asked again than was in flight"
-        tried(f"{kills} kills, {in_writes} at a write, in {runs} runs; {repeated} of {calls} calls repeated")
-
-
-FAULTY_RUNS, FAULTY_KILLS, FAULTY_ROUNDS, FAULTY_SHARE = times(3), 8, 30, 0.3
-"""A world's runs against a server that fails, the kills of each, its rounds, the share of faults."""
 LATE = 0.5
 """Seconds that a stalled answer takes here."""
 GIVEN = {ANSWER, "stall", *(name for name in HEALED if OUTCOMES[name] == ("answered", 1))}
@@ -141,18 +95,18 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: P
     monkeypatch.setattr(faults, "STALL_SECONDS", LATE)
     monkeypatch.setattr(faults, "draw_fault", healed)
     model = f"openai:policy/{WORLDS[world].policies.default}?noise=0.2"
-    size = ("--agents", str(AGENTS), "--rounds", str(FAULTY_ROUNDS))
+    size = ("--agents", str(AGENTS), "--rounds", str(ROUNDS))
     play: tuple[str, ...] = ("run", world, *size, "--model", model, "--set", "reask=1", "--name", "killed")
     with served({}):
         whole = json.loads(hobbes(*play, "--json", env={"HOBBES_HOME": str(home / "whole")}).stdout)
     rng, kills, met, repeated = random.Random(world), Counter[str](), Counter[str](), 0  # noqa: S311  no secret
     manners = cycle([kill_at, kill_in_a_pause, kill_in_a_write])
-    for run in range(FAULTY_RUNS):
+    for run in range(RUNS):
         place, command, seen = home / str(run), play, list[tuple[int, dict[str, tuple[object, ...]]]]()
         there = {"HOBBES_HOME": str(place)}
         # A server of its own for each run: it counts how often an address was asked.
-        with served(dict.fromkeys(HEALED, FAULTY_SHARE / len(HEALED))) as base:
-            for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), FAULTY_KILLS)):
+        with served(dict.fromkeys(HEALED, SHARE / len(HEALED))) as base:
+            for moment in sorted(rng.sample(range(1, whole["calls"] - AGENTS), KILLS)):
                 player, kill = process(*command, env=there), next(manners)
                 kill(player, place, moment)
                 kills[kill.__name__] += player.wait() < 0
@@ -169,10 +123,10 @@ def test_runs_that_are_killed_again_and_again_while_the_server_fails(  # noqa: P
             assert {entry["address"] for entry in log[requests:]}.isdisjoint(before), "it had been answered"
         given = Counter(entry["address"] for entry in log if entry["did"] in GIVEN)
         assert given.keys() == last.keys()
-        assert given.total() - len(last) <= FAULTY_KILLS * AGENTS, "more was asked again than was in flight"
+        assert given.total() - len(last) <= KILLS * AGENTS, "more was asked again than was in flight"
         repeated += given.total() - len(last)
         met.update(entry["did"] for entry in log if entry["did"] != ANSWER)
     tried(
-        f"{kills.total()} kills in {FAULTY_RUNS} runs of {whole['calls']} calls; "
+        f"{kills.total()} kills in {RUNS} runs of {whole['calls']} calls; "
         f"{met.total()} faults of {len(met)} kinds, {repeated} answers given again"
     )

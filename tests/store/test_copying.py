@@ -14,7 +14,6 @@ from tests.small_runs import go, mining, played
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Store]:
-    """The run database of another home."""
     with open_store(tmp_path / "other") as found:
         yield found
 

@@ -105,7 +105,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def copied(whole: Path) -> Iterator[Path]:
-    """Yield a copy of that home."""
     with TemporaryDirectory() as folder:
         yield shutil.copytree(whole, Path(folder) / "home")
 

@@ -60,7 +60,6 @@ class SmallDisk:
         self.through = ("nsenter", *target, f"--wd={ROOT}")
 
     def make_room(self) -> None:
-        """Make the file system larger."""
         print(file=self._holder.stdin, flush=True)
         assert self._holder.stdout is not None
         assert self._holder.stdout.readline() == "roomy\n"

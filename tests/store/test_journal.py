@@ -16,7 +16,6 @@ from hobbes.wire.stand_in import stand_in
 
 
 def call(agent: str) -> Call:
-    """A call of turn 0."""
     return Call(Address(0, agent), Prompt("", agent), Reply("{}", "m"), Outcome.ANSWERED, FoundAs.JSON)
 
 

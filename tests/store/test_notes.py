@@ -24,12 +24,10 @@ CARD = ("last", "2", "miner-01")
 
 @pytest.fixture
 def run(opened: Store) -> Run:
-    """A small run of mining."""
     return mining(opened, name=None)
 
 
 def noted(cli: Cli, *words: str) -> dict[str, Any]:
-    """Return the note that `hobbes note` writes."""
     result = cli("note", *words, "--json")
     assert result.exit_code == 0, result.exception
     document: dict[str, Any] = json.loads(result.stdout)

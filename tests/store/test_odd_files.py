@@ -29,7 +29,6 @@ Damage = Callable[[Path], None]
 
 
 def refused(cli: Cli, *words: str, kind: type[HobbesError] = UsageError) -> str:
-    """Return the one line with which a command refuses its input."""
     error = cli(*words).exception
     assert isinstance(error, kind), error
     assert "\n" not in str(error)
@@ -38,7 +37,6 @@ def refused(cli: Cli, *words: str, kind: type[HobbesError] = UsageError) -> str:
 
 @pytest.fixture
 def variant(tmp_path: Path) -> Path:
-    """A folder of prompts."""
     return shutil.copytree(ROOT / "mining" / "unguided", tmp_path / "mine")
 
 

@@ -48,7 +48,6 @@ class Reference:
 
 
 def addresses(store: Store, run: Run) -> list[Address]:
-    """Return the addresses of all calls on disk."""
     sql = "select turn, agent, attempt from calls where run = ?"
     return store.db.execute(sql, [run.id]).fetchall()
 

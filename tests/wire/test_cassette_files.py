@@ -202,7 +202,6 @@ def test_a_cassette_is_played_without_waiting(
 
 
 def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any]]:
-    """One call, as it is recorded."""
     body = json.dumps({"messages": [{"role": "user", "content": said}]}).encode()
     request = Request("POST", f"{NEUTRAL_BASE_URL}{ENDPOINTS[0]}", body, {ADDRESS_HEADER: address})
     response = {
@@ -214,7 +213,6 @@ def call(address: str, said: str, answered: str) -> tuple[Request, dict[str, Any
 
 
 def written(path: Path, calls: list[tuple[Request, dict[str, Any]]]) -> Path:
-    """Write a cassette of these calls."""
     with record_cassette(path) as cassette:
         for request, response in calls:
             cassette.append(request, response)

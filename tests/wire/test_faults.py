@@ -116,7 +116,6 @@ def served(shares: Mapping[str, float]) -> Iterator[str]:
 
 
 def log_of(base: str) -> list[dict[str, Any]]:
-    """What the server says that it did."""
     with urllib.request.urlopen(f"{base.removesuffix('/v1')}/stats") as answer:  # noqa: S310  our own server
         log: list[dict[str, Any]] = json.load(answer)["log"]
     return log

@@ -173,7 +173,6 @@ def calls_answered(store: Store, answers: list[Response], model: str = "openai:m
 
 
 def outcomes(store: Store, answers: list[Response], model: str = "openai:m") -> list[str]:
-    """Return how the calls of such a round ended."""
     return [call.outcome for call in calls_answered(store, answers, model)]
 
 

@@ -192,7 +192,6 @@ def test_noise_reaches_every_way_of_spoiling_an_item() -> None:
 
 
 def as_it_is(_: JsonObject, answer: JsonObject, __: RngStream, ___: float) -> JsonObject:
-    """Return the answer."""
     return answer
 
 

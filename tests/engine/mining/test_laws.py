@@ -125,7 +125,6 @@ def states(draw: st.DrawFn) -> State:
 
 
 def _grid(plots: list[Json], cols: int) -> list[list[Json]]:
-    """Return a list of plots as rows."""
     return [plots[k : k + cols] for k in range(0, len(plots), cols)]
 
 

@@ -28,7 +28,6 @@ def setting(agents: Sequence[str] | int = 3, **config: Any) -> Setting[NationsCo
 
 
 def board(agents: Sequence[str] | int = 3, **config: Any) -> State:
-    """Return a board at turn 0."""
     settled = setting(agents, **config)
     return NATIONS.setup(settled.config, settled.agents, settled.seed)
 
@@ -66,7 +65,6 @@ def turn(state: State, answers: Answers) -> Turn:
 
 
 def told(played: "steps.Turn[State, Intent]") -> Turn:
-    """Return a turn as these tests read it."""
     judged, resolved = played.judged, played.resolved
     return Turn(
         played.before,

@@ -13,7 +13,6 @@ from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, turn
 
 
 def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
-    """Return all measures of some turns, by name and scope."""
     found = list(work_out(NATIONS.measures, [done.played() for done in played]).measures)
     by_name = {(measure.name, measure.scope): measure.value for measure in found}
     assert len(by_name) == len(found)
@@ -21,7 +20,6 @@ def measured(played: Sequence[Turn]) -> dict[tuple[str, str], float | None]:
 
 
 def story(state: State, *said: Answers) -> list[Turn]:
-    """Play one turn after another and return them."""
     played = []
     for answers in said:
         played.append(turn(state, answers))

@@ -18,7 +18,6 @@ POLICIES = list(NATIONS.policies.by_name)
 
 
 def ask(name: str, state: State, agent: str, mind: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the answer of a policy with a memory."""
     view = NATIONS.remembering(NATIONS.observe(state, agent), dict(mind or {}))
     return dict(NATIONS.policies.by_name[name](view, RngStream(1, state.turn, agent)))
 
@@ -144,7 +143,6 @@ ORDERS = ("purchase_mils", "disband_mils", "attacks", "money_grants", "cede_terr
 
 
 def trembled(share: float, name: str = "default", turns: int = 200) -> list[dict[str, Any]]:
-    """Return the answers of a policy that trembles, by seed."""
     view = observe(board(3), A)
     texts = [
         speak(NATIONS.policies, name, 0, view, RngStream(seed, 0, A), tremble=share) for seed in range(turns)

@@ -77,7 +77,6 @@ def play(state: State, **lines: str | JsonObject | None) -> Round:
 
 
 def play_on(state: State, *rounds: Mapping[str, Any]) -> list[Round]:
-    """Play several rounds, one for each set of lines."""
     played: list[Round] = []
     for lines in rounds:
         played.append(play(state, **lines))

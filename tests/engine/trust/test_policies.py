@@ -184,7 +184,6 @@ def test_noise_spoils_every_field_of_an_answer_and_the_engine_says_so() -> None:
 
 
 def trembled(share: float, name: str = "always-block", turns: int = 1000, **config: Any) -> list[str]:
-    """Return the actions of a policy that trembles, by seed."""
     view = observe(game(sats={"a": 60, "b": 50}, **config), "a")
     texts = [speak(POLICIES, name, 0, view, RngStream(seed, 0, "a"), tremble=share) for seed in range(turns)]
     assert texts == [

@@ -19,7 +19,6 @@ def says(action: str = "block", **fields: Any) -> dict[str, Any]:
 
 
 def seen(state: State, key: str) -> dict[str, Any]:
-    """Return a part of each unit's view."""
     return {unit: observe(state, unit)[key] for unit in state.units_by_id}
 
 
