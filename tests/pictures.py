@@ -1,7 +1,6 @@
 """Make the pictures of README.md and docs/start.md again: one run per world, its page and its board.
 
-Run `.venv/bin/python -m tests.pictures` in the checkout. It needs Chromium. Scripted policies play the runs,
-so they are the same everywhere.
+It needs Chromium. Scripted policies play the runs, so they are the same everywhere.
 """
 
 import asyncio
@@ -42,20 +41,13 @@ def main() -> None:
         with open_store(home) as store:
             for options in RUNS.values():
                 asyncio.run(go_on(store, begin(store, options), lambda _: None))
-        with run_server(server(home, "127.0.0.1")) as url:
-            take(url)
-
-
-def take(url: str) -> None:
-    """Save a picture of the page of each run."""
-    FOLDER.mkdir(exist_ok=True)
-    with chromium() as browser:
-        page = browser.new_page(viewport=SIZE)
-        for turn, options in RUNS.items():
-            page.goto(f"{url}/{options.name}#{turn}", wait_until="networkidle")
-            page.screenshot(path=FOLDER / f"{options.world}.png")
-            board = page.request.get(f"{url}/{options.name}/{turn}.svg").body()
-            (FOLDER / f"{options.world}.svg").write_bytes(board)
+        with run_server(server(home, "127.0.0.1")) as url, chromium() as browser:
+            page = browser.new_page(viewport=SIZE)
+            for turn, options in RUNS.items():
+                page.goto(f"{url}/{options.name}#{turn}", wait_until="networkidle")
+                page.screenshot(path=FOLDER / f"{options.world}.png")
+                board = page.request.get(f"{url}/{options.name}/{turn}.svg").body()
+                (FOLDER / f"{options.world}.svg").write_bytes(board)
 
 
 if __name__ == "__main__":

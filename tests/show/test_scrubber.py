@@ -229,31 +229,23 @@ def test_the_whole_board_and_all_scores_stand_above_the_graph(shown: Shown, size
         page.close()
 
 
-def test_a_question_mark_unfolds_what_the_signs_mean(shown: Shown) -> None:
-    page = shown.at(shown.runs["mining"].id, java_script_enabled=False)
-    meaning = page.locator(".signs text", has_text="how long a plot has been held")
-    assert not meaning.is_visible()
-    page.get_by_text("?", exact=True).click()
-    assert meaning.is_visible()
-    assert not page.get_by_text("Keys:").is_visible()
-    assert page.locator(".scrubber").evaluate("one => getComputedStyle(one).position") == "static"
-    page.close()
-
-
-def test_what_the_signs_mean_covers_nothing_and_escape_closes_it(shown: Shown) -> None:
-    page = shown.at(shown.runs["mining"].id)
-    page.get_by_text("?", exact=True).click()
-    unfolded, figures = (
-        page.locator(".signs").bounding_box(),
-        page.locator(".fit > .board").last.bounding_box(),
-    )
-    assert unfolded is not None
-    assert figures is not None
-    assert unfolded["y"] >= figures["y"] + figures["height"]
-    assert page.get_by_text("Keys:").is_visible()
-    page.keyboard.press("Escape")
-    assert not page.get_by_text("Keys:").is_visible()
-    page.close()
+def test_what_the_signs_mean_is_unfolded_and_covers_nothing(shown: Shown) -> None:
+    for script in (False, True):
+        page = shown.at(shown.runs["mining"].id, java_script_enabled=script)
+        signs = page.locator(".signs")
+        assert not signs.locator("text", has_text="how long a plot has been held").is_visible()
+        page.get_by_text("?", exact=True).click()
+        assert signs.locator("text", has_text="how long a plot has been held").is_visible()
+        assert page.get_by_text("Keys:").is_visible() == script
+        figures, unfolded = page.locator(".fit > .board").last.bounding_box(), signs.bounding_box()
+        assert figures
+        assert unfolded
+        assert unfolded["y"] >= figures["y"] + figures["height"]
+        sticks = page.locator(".scrubber").evaluate("one => getComputedStyle(one).position")
+        assert sticks == ("sticky" if script else "static")
+        page.keyboard.press("Escape")
+        assert signs.locator("text").first.is_visible() != script
+        page.close()
 
 
 def test_one_kind_of_events_is_shown_or_all_of_them(shown: Shown) -> None:

@@ -171,9 +171,6 @@ def test_a_client_that_leaves_in_the_middle_prints_nothing(capfd: pytest.Capture
     assert capfd.readouterr() == ("", "")
 
 
-# --- who is served, and with which headers
-
-
 def ask(base: str, head: str) -> httpx2.Headers:
     """Return the headers of the answer to a request, which may be malformed."""
     with connected(base, f"{head}\r\nConnection: close\r\n\r\n".encode()) as connection:
