@@ -132,12 +132,13 @@ async def play_run(
             raise WaitingError([{**one, "asked": canonical(one["asked"])} for one in asked])
         state, config = played.value, thread
         yield state
-        newest = await saver.aget_tuple(thread)
-        if newest is None or not RUN.items() <= newest.metadata.items():
-            # Somebody tried something meanwhile. A checkpoint is only named where it has to be, since
-            # LangGraph counts one step more for it.
-            async for own in saver.alist(thread, filter=RUN, limit=1):
-                config = {**thread, "configurable": own.config["configurable"]}
+        with damage_as_database_error():
+            newest = await saver.aget_tuple(thread)
+            if newest is None or not RUN.items() <= newest.metadata.items():
+                # Somebody tried something meanwhile. A checkpoint is only named where it has to be, since
+                # LangGraph counts one step more for it.
+                async for own in saver.alist(thread, filter=RUN, limit=1):
+                    config = {**thread, "configurable": own.config["configurable"]}
 
 
 async def keep_history(
