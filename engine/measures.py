@@ -4,7 +4,7 @@ A history is read once, one turn after another, and no turn is kept. So the meas
 more memory than those of a short one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -219,6 +219,7 @@ class Measures(Generic[S, I]):
     durations        the measures that count the turns until something happens; they are undefined in a run in
                      which it does not happen. Each with a measure that is undefined if it could not happen
     ratings(played)  each rating of another agent in a turn whose truth the world knows
+    winners(state)   the agents that have won, none if nobody has; None if no rule names any
     truths           what the ratings of each kind are held against, in words; empty if it knows none
     arithmetic(played)
                      each agent's figures after a turn, written as sums to check by hand
@@ -238,6 +239,7 @@ class Measures(Generic[S, I]):
     inequality: tuple[str, ...] = ()
     durations: Mapping[str, str] = field(default_factory=dict)
     ratings: Callable[[PlayedTurn[S, I]], Iterable[Rated]] = lambda _: ()
+    winners: Callable[[S], Collection[str]] | None = None
     truths: Mapping[str, str] = field(default_factory=dict)
     arithmetic: Callable[[PlayedTurn[S, I]], Mapping[str, Mapping[str, str]]] = lambda _: {}
     agent_turns: AgentTurns[S, I] | None = None

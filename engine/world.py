@@ -5,7 +5,7 @@ All code outside `engine` uses a world through this value only.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -270,7 +270,6 @@ class World(Generic[C, S, I]):
     owner(state, actor)              the agent of the run whose player answers for an actor, or answered for
                                      one that no longer acts; by default itself
     over(state)                      whether the game has ended, by default once all rounds are played
-    winners(state)                   the agents that have won, none if nobody has; None if no rule names any
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
@@ -310,7 +309,6 @@ class World(Generic[C, S, I]):
     actors: Callable[[S], tuple[str, ...]] = lambda state: state.setting.agents
     owner: Callable[[S, str], str] = lambda _, agent: agent
     over: Callable[[S], bool] = lambda state: state.turn >= state.config.rounds
-    winners: Callable[[S], Collection[str]] | None = None
     ending: Callable[[S], str] | None = None
     private: Callable[[C], tuple[str, ...]] = lambda _: ()
     bounds: Callable[[Setting[C]], Mapping[str, JsonObject]] = lambda setting: bounded_reflection(
@@ -349,8 +347,8 @@ def won(world: AnyWorld, state: Any) -> dict[str, bool]:  # noqa: ANN401  a worl
     Where no rule names a winner, it is the agent with the highest score, unless several have it.
     """
     scores = world.scores(state)
-    if world.winners is not None:
-        winners = world.winners(state)
+    if world.measures.winners is not None:
+        winners = world.measures.winners(state)
     else:
         best = [agent for agent, score in scores.items() if score == max(scores.values())]
         winners = best if len(best) == 1 else ()

@@ -27,7 +27,7 @@ from hobbes.engine.measures import (
 from hobbes.engine.trust.actions import Kind
 from hobbes.engine.trust.agent_turns import AGENT_TURNS
 from hobbes.engine.trust.arithmetic import arithmetic
-from hobbes.engine.trust.rules import result
+from hobbes.engine.trust.rules import result, winners
 from hobbes.engine.trust.state import Deed, Round, State, near_threshold, over
 from hobbes.engine.trust.validation import Intent
 
@@ -350,6 +350,7 @@ MEASURES: Measures[State, Intent] = Measures(
     headline=("cooperation", "aggression", "gain", "survival"),
     cooperation="cooperation",
     shares=("cooperation", "aggression"),
+    winners=winners,
     arithmetic=arithmetic,
     agent_turns=AGENT_TURNS,
 )

@@ -6,7 +6,7 @@ from hobbes.engine.trust import state, validation
 from hobbes.engine.trust.board import PICTURE
 from hobbes.engine.trust.metrics import MEASURES
 from hobbes.engine.trust.policies import POLICIES
-from hobbes.engine.trust.rules import ending, resolve, winners
+from hobbes.engine.trust.rules import ending, resolve
 from hobbes.engine.trust.rulings import TRUST_OBSERVER
 from hobbes.engine.trust.state import State, TrustConfig
 from hobbes.engine.trust.telling import TELLING
@@ -38,7 +38,6 @@ TRUST: World[TrustConfig, State, Intent] = World(
     resolve=resolve,
     over=state.over,
     scores=state.scores,
-    winners=winners,
     ending=ending,
     measures=MEASURES,
     state=state.CODEC,

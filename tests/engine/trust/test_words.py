@@ -193,7 +193,7 @@ def test_allies_with_equal_sats_share_the_win_and_bring_their_own_allies(
     state = game(turn=29, sats={"a": 60, "b": 60, "c": 50, "d": 40}, alliances=pairs, **TOGETHER)
     ended = play(state, **dict.fromkeys("abcd", "block")).after
     assert {unit: result(ended, unit) for unit in "abcd"} == results
-    assert TRUST.winners(ended) == {unit for unit, how in results.items() if how == "won"}  # type: ignore[misc]
+    assert TRUST.measures.winners(ended) == {unit for unit, how in results.items() if how == "won"}  # type: ignore[misc]
 
 
 def test_allies_who_replicate_in_one_round_with_equal_sats_share_the_race() -> None:
