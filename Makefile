@@ -31,23 +31,8 @@ check: $(READY) ## lint, types, floors, tests
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
 
-demo: $(READY) ## play a mining run of scripted policies, and say what to look at next
-	@$(BIN)/hobbes run mining --agents 10 --rounds 60 --model 'policy:guided?noise=0.05*7,policy:tit-for-tat-raid*2,policy:random'
-
-	@echo "$$NEXT"
-
-define NEXT
-
-What to look at next:
-  $(BIN)/hobbes view
-      this run as web pages, until you press Ctrl-C
-  $(BIN)/hobbes replay cassettes/trust-duel.yaml
-      a recorded game of the stand-in server, played again without a network (docs/cassettes.md)
-  mkdir -p pilot && gunzip -c experiments/pilot/runs.db.gz > pilot/runs.db
-  $(BIN)/hobbes view --home pilot
-      21 recorded games of language models as web pages (docs/pilot.md)
-endef
-export NEXT
+demo: $(READY) ## show a broken promise of a language model, and play a run of scripted policies
+	@$(BIN)/hobbes demo
 
 record: $(READY) ## record the cassettes anew: the stand-in server, or OPENAI_BASE_URL and MODEL
 	@$(BIN)/python -m hobbes.wire.recorder

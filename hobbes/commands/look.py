@@ -82,7 +82,11 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         ),
     ] = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="also show all of an agent's turn: prompt, view, answer, tokens")
+        bool,
+        typer.Option(
+            "--raw",
+            help="also show all figures of the run, or all of an agent's turn: prompt, view, answer, tokens",
+        ),
     ] = False,
     home: options.Home = options.HOME,
     as_json: options.AsJson = False,
@@ -102,8 +106,8 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
     turn, agents = _turn_and_agents(words or [])
     if turn is not None and event is not None:
         raise UsageError("--event chooses from a diary; leave out the turn")
-    if raw and (turn is None or not agents):
-        raise UsageError("--raw shows all of one agent's turn: name the turn and the agent")
+    if raw and (event is not None or (turn is None) != (not agents)):
+        raise UsageError("--raw shows all of a run, or all of one agent's turn: name the turn and the agent")
     with options.open_home(home) as store, store.as_of_now():
         stored = with_turns(store, store.runs.find(run))
         if turn is not None and agents:
@@ -113,7 +117,7 @@ def trace(  # noqa: PLR0913, PLR0917  its arguments and options
         elif agents or event is not None:
             shown = trace_text.trace_diary(store, stored, agents, event)
         else:
-            shown = trace_text.trace_run(store, stored)
+            shown = trace_text.trace_run(store, stored, raw=raw)
         if as_json:
             print_json(shown.document())
         else:

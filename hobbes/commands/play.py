@@ -44,6 +44,28 @@ TraceLangSmith = Annotated[
 
 
 @app.command(context_settings=options.ENV, rich_help_panel=PLAY)
+def demo(home: options.Home = options.HOME) -> None:
+    """Show a broken promise in a recorded game of language models, and play a run of scripted policies.
+
+    The recorded games are unpacked into the folder `demo` of the home; no model is asked.
+
+    Example: hobbes demo
+    """
+    from hobbes.show.demonstration import play_and_show, show_broken_promise, unpack_recorded
+    from hobbes.show.terminal import say
+
+    recorded = home / "demo"
+    unpack_recorded(recorded)
+    with options.open_home(recorded) as store:
+        show_broken_promise(store)
+        pages = store.command("view")
+    with options.open_home(home, writes=True) as store:
+        play_and_show(store)
+        test = store.command("make-test", "last", "--turns", "1-3", "--name", "raids")
+    say(f"\nRead why the language models did so:  {pages}\nPin turns of the run just played:       {test}")
+
+
+@app.command(context_settings=options.ENV, rich_help_panel=PLAY)
 def run(  # noqa: PLR0913, PLR0917  the options that interfaces.md names
     world: Annotated[str, typer.Argument(help=f"{options.A_WORLD}, or a FILE.toml")],
     agents: options.Agents = None,

@@ -5,18 +5,35 @@ from collections.abc import Sequence
 from typing import Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
 
+from hobbes.engine.telling import counted
 from hobbes.errors import HaltedRunError, HobbesError
 from hobbes.loop import play_out
 from hobbes.nodes.rate_limits import RateLimiter
 from hobbes.play.people import open_questions, people_in
 from hobbes.play.playthrough import Shared, go_on
 from hobbes.play.side_by_side import most_at_once, play_runs
-from hobbes.show.palette import looks_in, words_of
+from hobbes.show.palette import Looks, looks_in, players_of, words_of
 from hobbes.show.progress import show_experiment_progress, show_run_progress
 from hobbes.show.questions import answer_in_terminal, show_questions
+from hobbes.show.story import story_of
 from hobbes.show.tally import tally
-from hobbes.show.terminal import OUT, next_step, picture, print_json, remark, summary
+from hobbes.show.terminal import (
+    OUT,
+    measures_title,
+    next_step,
+    picture,
+    plain,
+    print_json,
+    remark,
+    styled_name,
+    table,
+)
+from hobbes.show.trace import headline
+from hobbes.show.trace_text import show_headline, show_sentences
+from hobbes.show.world_list import meaning_of_measure
 from hobbes.store.history import state_before
 from hobbes.store.home import Store
 from hobbes.store.recorded_run import Run
@@ -113,8 +130,42 @@ def _show_result(store: Store, played: Run, *, asks: bool = False) -> None:
         if not asks:
             show_questions(store, run)
         return
-    rows = run.world.picture.rows(state_before(store, run, run.turns))
-    OUT.print(picture(rows, words_of(run, looks_in(store, run))))
-    OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
+    looks = looks_in(store, run)
+    show_headline(run, headline(store, run))
+    show_sentences(story_of(store, run, looks), looks)
+    OUT.print()
+    show_board(store, run, looks)
+    OUT.print(_main_measures(store, run))
     name = run.name or run.id
-    next_step(f"{store.command('trace', name, run.turns - 1)}   {store.command('replay', name)}")
+    next_step(f"{store.command('trace', name)}   {store.command('view')}")
+
+
+def show_board(store: Store, run: Run, looks: Looks) -> None:
+    """Show how the world of a run looks now, and who plays."""
+    rows = run.world.picture.rows(state_before(store, run, run.turns))
+    OUT.print(picture(rows, words_of(run, looks)).append_text(_played_by(run, looks)))
+
+
+def _played_by(run: Run, looks: Looks) -> Text:
+    """Return who played whom, as the picture of the world names them: the legend of the picture."""
+    shown, names = words_of(run, looks), run.world.picture.in_picture(run.setting.agents)
+    players = players_of(run, looks)
+    by_player = {player: [one for one in players if players[one] == player] for player in players.values()}
+    lines = [
+        Text(" ").join([*(styled_name(names.get(one, one), shown) for one in played), plain(player)])
+        for player, played in by_player.items()
+    ]
+    return Text(" · ").join(lines)
+
+
+def _main_measures(store: Store, run: Run) -> RenderableType:
+    """Return the measures that an experiment compares, with their meaning, and where the others are."""
+    measures = store.figures.measures(run.id)
+    rows = [
+        (name, measures[name], meaning_of_measure(run.world, name))
+        for name in run.world.measures.headline
+        if name in measures
+    ]
+    title, more = measures_title(store.calls.failures(run.id)["share"]), len(measures) - len(rows)
+    rest = plain(f"{counted(more, 'more measure')}: {store.command('trace', run.name or run.id, '--raw')}")
+    return Group(table(title, ("measure", "value", "meaning"), rows), *([rest] if more else []))

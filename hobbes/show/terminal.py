@@ -246,9 +246,13 @@ def summary(result: Mapping[str, Any], measures: Mapping[str, float | None]) -> 
         ("tainted", tainted),
     ):
         facts.add_row(name, value)
-    share = result["failures"]["share"]
-    title = f"measures ({percent(share)} of calls failed)" if share else "measures"
-    return Group(Trimmed(facts), Text(""), table(title, ("measure", "value"), measures.items()))
+    title = measures_title(result["failures"]["share"])
+    return Group(Trimmed(facts), table(title, ("measure", "value"), measures.items()))
+
+
+def measures_title(failed: float | None) -> str:
+    """Return what stands above measures: which share of the calls failed, if any did."""
+    return f"\nmeasures ({percent(failed)} of calls failed)" if failed else "\nmeasures"
 
 
 def tokens_text(tokens: Mapping[str, int | None]) -> str:

@@ -29,6 +29,7 @@ from hobbes.show.terminal import (
     picture,
     plain,
     styled_name,
+    summary,
     table,
     tokens_text,
     told_text,
@@ -49,13 +50,15 @@ class Shown(NamedTuple):
     show: Callable[[], None]
 
 
-def trace_run(store: Store, run: Run) -> Shown:
-    """Return a run turn by turn."""
+def trace_run(store: Store, run: Run, *, raw: bool = False) -> Shown:
+    """Return a run turn by turn; only if it is `raw`, people are shown all its figures, too."""
 
     def show() -> None:
         show_headline(run, trace.headline(store, run))
         looks = looks_in(store, run)
         show_story(story_of(store, run, looks), looks)
+        if raw:
+            OUT.print(summary(store.figures.result(run), store.figures.measures(run.id)))
 
     return Shown(lambda: trace.overview(store, run), show)
 
@@ -114,24 +117,29 @@ def show_headline(run: Run, headline: Headline) -> None:
     OUT.print(Text(escape_invisible(" · ".join(parts)), style="bold"))
 
 
+def show_sentences(story: Story, looks: Looks) -> None:
+    """Print what happened in a run in a few sentences, and its key moments."""
+    if story.sentences:
+        OUT.print(told_text(" ".join(story.sentences), looks))
+        moments = (f"turn {turn}: {', '.join(words)}" for turn, words in story.moments.items())
+        OUT.print(told_text("; ".join(moments), looks))
+
+
 def show_story(story: Story, looks: Looks) -> None:
     """Print what happened in a run, its key moments, and a line for each turn.
 
     The last line has the number of all events.
     """
-    if story.sentences:
-        OUT.print(told_text(" ".join(story.sentences), looks))
-        moments = (f"turn {turn}: {', '.join(words)}" for turn, words in story.moments.items())
-        OUT.print(told_text("; ".join(moments), looks))
+    show_sentences(story, looks)
     for line in story.lines:
         parts = [told_text(words, looks) for words in line.words or (UNFINISHED,)]
         parts += [Text(line.failures, style="bold red")] if line.failed else []
-        _print_line(line.turns, Text(" · ").join(parts))
+        print_line(line.turns, Text(" · ").join(parts))
     if story.happened:
-        _print_line("all", Text(trace.counts(story.happened)))
+        print_line("all", Text(trace.counts(story.happened)))
 
 
-def _print_line(turn: int | str, text: Text) -> None:
+def print_line(turn: int | str, text: Text) -> None:
     """Print what is said about a turn beside its number, without breaking words where that is possible."""
     line = Table.grid(padding=(0, 2))
     line.add_column(justify="right", min_width=4)
@@ -147,7 +155,7 @@ def show_entries(entries: Iterable[Entry], looks: Looks) -> None:
         none = False
         for kind, text in _entry_lines(entry, looks):
             line = Text.assemble(styled_name(entry.agent, looks), "  ", (kind, "dim"), "  ", text)
-            _print_line(entry.turn, line)
+            print_line(entry.turn, line)
     if none:
         ERR.print(Text("nothing found", style="dim"))
 

@@ -42,7 +42,7 @@ OF_TODAYS_RULES = {"cassette-mining-zh", "cassette-nations-grateful"}
 def pilot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """The home of the pilot, unpacked as the page says."""
     home = tmp_path_factory.mktemp("pilot")
-    (home / "runs.db").write_bytes(gzip.decompress((ROOT / "experiments/pilot/runs.db.gz").read_bytes()))
+    (home / "runs.db").write_bytes(gzip.decompress((ROOT / "hobbes/recorded.db.gz").read_bytes()))
     with open_store(home) as opened:
         yield opened
 

@@ -92,9 +92,9 @@ def test_a_whole_card_also_says_what_was_wanted_heard_and_gained_and_has_all_tha
     assert cli("trace", "last", "1", "AgentA").stdout.endswith(" 1 AgentA --raw\n")
 
 
-@pytest.mark.parametrize("words", [["1", "--raw"], ["AgentA", "--raw"], ["--raw"]])
+@pytest.mark.parametrize("words", [["1", "--raw"], ["AgentA", "--raw"], ["--event", "attack", "--raw"]])
 @pytest.mark.usefixtures("war")
-def test_only_the_turn_of_one_agent_is_shown_whole(cli: Cli, words: list[str]) -> None:
+def test_only_a_run_and_the_turn_of_one_agent_are_shown_whole(cli: Cli, words: list[str]) -> None:
     assert "name the turn and the agent" in str(cli("trace", "last", *words).exception)
 
 
