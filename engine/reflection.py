@@ -21,6 +21,9 @@ REPORTS = ("keeps_word_report", "aggressor_report")
 MIN_RATING, MAX_RATING = 1, 10
 """The range of a rating."""
 
+BRIEF = 600
+"""The characters in which a model that is held to a schema gives its reasons, so as to come to its acts."""
+
 CODES: Mapping[str, str] = {
     "reflection/not-text": "a summary, the notes or the reasoning is not text",
     "reflection/not-ratings": "a report is not an object of whole numbers",
@@ -61,7 +64,8 @@ class ReflectionFields(BaseModel):
 def bounded_reflection(rated: Collection[str] | None) -> dict[str, JsonObject]:
     """Return the JSON schemas of these fields with their bounds. `rated` may be rated; None: anybody."""
     report = by_name(rated, number_of(MIN_RATING, MAX_RATING))
-    return {**dict.fromkeys(TEXTS, text_of(TEXT_LIMIT)), **dict.fromkeys(REPORTS, report)}
+    texts = {**dict.fromkeys(TEXTS, text_of(TEXT_LIMIT)), "reasoning": text_of(BRIEF)}
+    return {**texts, **dict.fromkeys(REPORTS, report)}
 
 
 @cache

@@ -25,6 +25,7 @@ from hobbes.engine.picture import Picture
 from hobbes.engine.policy import Policies
 from hobbes.engine.record import Draw, Drop, Event, Json, JsonObject, Mend
 from hobbes.engine.reflection import Reflection, bounded_reflection
+from hobbes.engine.schemas import object_of
 from hobbes.engine.telling import Telling
 
 NOT_HASHED = "not hashed"
@@ -273,9 +274,9 @@ class World(Generic[C, S, I]):
     ending(state)                    how a game that is over ended, in a few words; None if it is never over
                                      before all its rounds are played
     private(config)                  what one agent alone may know of the state's JSON, as paths (below)
-    bounds(setting)                  the JSON schemas of its fields with the bounds of the rules, which only
+    bounds(setting)                  the JSON schema of an answer with the bounds of the rules, which only
                                      language models are sent, in this order: acts, then words to others. By
-                                     default only those of the reflection have bounds
+                                     default only the fields of the reflection have bounds
     viewer_key                       the key under which a view names its agent
     remembering(view, memory)        the view with what it shows of the agent's memory, by default all of it
                                      under `memory`
@@ -311,9 +312,7 @@ class World(Generic[C, S, I]):
     over: Callable[[S], bool] = lambda state: state.turn >= state.config.rounds
     ending: Callable[[S], str] | None = None
     private: Callable[[C], tuple[str, ...]] = lambda _: ()
-    bounds: Callable[[Setting[C]], Mapping[str, JsonObject]] = lambda setting: bounded_reflection(
-        setting.agents
-    )
+    bounds: Callable[[Setting[C]], JsonObject] = lambda setting: object_of(bounded_reflection(setting.agents))
     viewer_key: str = "you"
     remembering: Callable[[JsonObject, JsonObject], JsonObject] = lambda view, memory: {
         **view,

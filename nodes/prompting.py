@@ -275,8 +275,8 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
     act, and come to an end. What is cut off at the end are the texts and ratings of the reflection.
     docs/models.md#schemas-of-answers says so.
     """
-    schema, bounds = world.action(setting).model_json_schema(), world.bounds(setting)
-    plain, reflection = schema["properties"], (*TEXTS, *REPORTS)
+    schema, bounded = world.action(setting).model_json_schema(), world.bounds(setting)
+    plain, bounds, reflection = schema["properties"], bounded["properties"], (*TEXTS, *REPORTS)
     acts = [name for name in {**bounds, **plain} if name not in reflection]
     fields = {
         name: _bounded(plain[name], bounds.get(name))
@@ -284,8 +284,8 @@ def answer_schema(world: AnyWorld, setting: Setting[Any]) -> str:
         if name in plain
     }
     fields["reasoning"] = {**fields["reasoning"], "minLength": 1}
-    required = {"reasoning": None, **dict.fromkeys(schema.get("required", ()))}
-    sent = {**schema, "properties": fields, "required": [*required]}
+    required = {"reasoning", *schema.get("required", ()), *bounded.get("required", ())}
+    sent = {**schema, "properties": fields, "required": [name for name in fields if name in required]}
     if "$ref" not in one_line_json(fields):
         sent.pop("$defs", None)
     return one_line_json(_without_titles(sent))

@@ -134,8 +134,8 @@ def model_for(config: MiningConfig) -> type[BaseModel]:
     return action_model(communication=config.communication, private=config.private_messages)
 
 
-def bounds(setting: Setting[MiningConfig]) -> dict[str, JsonObject]:
-    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+def bounds(setting: Setting[MiningConfig]) -> JsonObject:
+    """Return the JSON schema of an answer with the bounds of a setting.
 
     A list has at most as many actions as a round has stamina or, if that rises, as there are plots: the most
     stamina would tell how many rounds there are.
@@ -151,12 +151,13 @@ def bounds(setting: Setting[MiningConfig]) -> dict[str, JsonObject]:
     elements: dict[str, JsonObject] = {**dict.fromkeys(KINDS, plot), "mine": order}
     private = by_name(setting.agents, text)
     either: JsonObject = {"anyOf": [text, private]}
-    return {
+    fields = {
         **{kind: list_of(element, most) for kind, element in elements.items()},
         "plan": list_of(object_of(elements), most),
         "message": text if not config.private_messages else either if config.communication else private,
         **bounded_reflection(setting.agents),
     }
+    return object_of(fields, required=KINDS)
 
 
 def _clean(state: State, findings: Findings, said: list[Element], removed: list[Element]) -> list[Action]:

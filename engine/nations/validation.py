@@ -107,8 +107,8 @@ def action(setting: Setting[NationsConfig]) -> type[BaseModel]:
     return action_model(messages=setting.config.messages, resources=setting.config.resources)
 
 
-def bounds(setting: Setting[NationsConfig]) -> dict[str, JsonObject]:
-    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+def bounds(setting: Setting[NationsConfig]) -> JsonObject:
+    """Return the JSON schema of an answer with the bounds of a setting.
 
     Source: docs/rules/nations.md#action-fields.
     """
@@ -117,17 +117,21 @@ def bounds(setting: Setting[NationsConfig]) -> dict[str, JsonObject]:
     land = [territory for held in starting_territories(setting).values() for territory in held]
     ceded = list_of(text_of(max(map(len, land), default=0)), len(land))
     resources = object_of(dict.fromkeys(RESOURCES, count))
-    return {
+    orders: JsonObject = {
         "purchase_mils": count,
         "attacks": by_name(agents, count),
         "cede_territories": by_name(agents, ceded),
         "money_grants": by_name(agents, count),
         "resource_grants": by_name(agents, resources),
         "disband_mils": count,
+    }
+    fields: JsonObject = {
+        **orders,
         "messages": by_name((*agents, EVERYBODY), text_of(setting.config.message_limit)),
         **bounded_reflection(agents),
         "reasoning": text_of(REASONING_WORDS * WORD_LENGTH),
     }
+    return object_of(fields, required=orders)
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:

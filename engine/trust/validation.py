@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from hobbes.engine.record import Findings, Json, JsonObject
 from hobbes.engine.reflection import Reflection, bounded_reflection, fields_of, reflect
 from hobbes.engine.said import TEXT_LIMIT, clean_text, whole
-from hobbes.engine.schemas import by_name, number_of, text_of
+from hobbes.engine.schemas import by_name, number_of, object_of, text_of
 from hobbes.engine.trust import alliances, messages
 from hobbes.engine.trust.actions import (
     KINDS,
@@ -107,8 +107,8 @@ def kinds_of(config: TrustConfig) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if not unused.get(kind))
 
 
-def bounds(setting: Setting[TrustConfig]) -> dict[str, JsonObject]:
-    """Return the JSON schemas of the fields of an answer with the bounds of a setting.
+def bounds(setting: Setting[TrustConfig]) -> JsonObject:
+    """Return the JSON schema of an answer with the bounds of a setting.
 
     Where units are born, their names cannot be known before.
 
@@ -116,7 +116,7 @@ def bounds(setting: Setting[TrustConfig]) -> dict[str, JsonObject]:
     """
     config = setting.config
     units = None if config.replication and config.victory == "team" else setting.agents
-    return {
+    fields = {
         "action": {"type": "string", "enum": [*kinds_of(config)]},
         "target": text_of(TEXT_LIMIT) if units is None else {"type": "string", "enum": [*units]},
         "amount": number_of(1, MAX_SATS),
@@ -125,6 +125,7 @@ def bounds(setting: Setting[TrustConfig]) -> dict[str, JsonObject]:
         "messages": by_name(units and (*units, ALL), text_of(config.message_limit)),
         **bounded_reflection(units),
     }
+    return object_of(fields)
 
 
 def validate(state: State, agent: str, answer: JsonObject | None) -> Validated[Intent]:

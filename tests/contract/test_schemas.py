@@ -52,7 +52,8 @@ def answer_to(schema: Schema, *, full: bool) -> Any:
             element = answer_to(schema["items"], full=full)
             return [element] * (schema["maxItems"] if full else schema.get("minItems", 0))
     fields = schema.get("properties", {})
-    return {name: answer_to(fields[name], full=full) for name in (fields if full else schema["required"])}
+    named = fields if full else schema.get("required", ())
+    return {name: answer_to(fields[name], full=full) for name in named}
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["shortest", "longest"])
@@ -80,6 +81,16 @@ def test_reasons_come_first_and_the_rest_of_the_reflection_last_so_a_cut_answer_
     assert schema["required"][0] == "reasoning"
     assert {*names} == {*case.world.action(case.setting).model_fields}
     assert not {"message", "messages"} & {*names[: -len(last) - 1]}
+
+
+@pytest.mark.parametrize("case", OURS, ids=str)
+def test_acts_must_be_named_and_may_be_empty_and_no_words_must_be(case: Case) -> None:
+    shortest = answer_to(schema_of(case), full=False)
+    words = {*TEXTS[1:], *REPORTS, "message", "messages"}
+    acts = [name for name in schema_of(case)["properties"] if name not in {"reasoning", *words}]
+    either_or = {"plan", "target", "amount", "reason", "alliances"}  # ways to say an act, or parts of one
+    assert [*shortest] == ["reasoning", *(name for name in acts if name not in either_or)]
+    assert not any(shortest[name] for name in acts if name in shortest and name != "action")
 
 
 @pytest.mark.parametrize("case", OURS, ids=str)
