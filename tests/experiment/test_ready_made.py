@@ -15,11 +15,14 @@ from hobbes.show.report_text import report_document
 from hobbes.store.home import Store
 from tests.small_experiment import Quiet
 
-READY_MADE = [path for path in sorted(Path("experiments").glob("*.toml")) if "seeds" in read_toml(path)]
+FILES = [*Path("experiments").glob("*.toml"), *Path("experiments", "published").glob("*.toml")]
+READY_MADE = [path for path in sorted(FILES) if "seeds" in read_toml(path)]
 
 
 def tiny(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a file with two turns to each run; arms keep their names."""
+    """Return the content of a file with two turns to each run and no model; arms keep their names."""
+    if str(content.get("model", "")).startswith("openai:"):
+        content = {**content, "model": "policy:random"}
     factors = content.get("factors", {})
     if "rounds" not in factors:
         return {**content, "rounds": 2}
@@ -27,7 +30,10 @@ def tiny(content: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", READY_MADE, ids=lambda path: path.stem)
-def test_a_ready_made_experiment_plays_and_reports(path: Path, opened: Store) -> None:
+def test_a_ready_made_experiment_plays_and_reports(
+    path: Path, opened: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     file, content = read_experiment_file(path)
     plan(opened, path, file)
     made = plan(opened, path, parse(tiny(content)))
