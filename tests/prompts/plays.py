@@ -130,6 +130,14 @@ def keys_in(value: Any) -> set[str]:
     return set().union(*map(keys_in, value)) if isinstance(value, list) else set()
 
 
+def filled_in(form: str, places: Mapping[str, str]) -> Any:
+    """Return the form of an answer with JSON in each of its places, `<...>`. As it is, it is no answer."""
+    assert not re.search(r"\d", form)
+    with pytest.raises(ValueError, match="Expecting value"):
+        json.loads(form)
+    return json.loads(re.sub("<(.+?)>", lambda place: places[place[1]], form.replace(", ...", "")))
+
+
 def accepted(takes: Callable[[int], bool]) -> Numbers:
     """Return the smallest and the largest number that is taken, after checking those between them."""
     found = [number for number in range(-2, 20) if takes(number)]

@@ -32,6 +32,7 @@ from tests.prompts.plays import (
     Values,
     WorldPrompts,
     feedback_is_told,
+    filled_in,
     keys_in,
     view_of,
 )
@@ -937,6 +938,14 @@ PLAIN_KEYS = {
 }
 """Keys that explain themselves."""
 
+PLACES = {
+    **dict.fromkeys(["text", "文字"], '"words"'),
+    **dict.fromkeys(["plot", "地块"], "[0, 0]"),
+    **dict.fromkeys(["miner", "矿工"], '"bob"'),
+    **dict.fromkeys(["stamina", "体力", "rating", "分数"], "1"),
+}
+"""What may stand in each place of the form of an answer, as JSON."""
+
 
 class TestPrompts(PromptTests):
     prompts = PROMPTS
@@ -951,18 +960,17 @@ class TestPrompts(PromptTests):
         assert "`001`" in Template("mining", "guided", lang).render({}, agents=100)
 
     @pytest.mark.parametrize("values", [{}, {**OTHER_NUMBERS, "communication": True}])
-    def test_the_examples_of_an_answer_are_answers(self, shipped: Template, values: Values) -> None:
-        examples = [
-            json.loads(found.replace("miner-02", "bob"))
-            for found in re.findall(r"\{\".*\}", shipped.render(values))
-        ]
-        assert len(examples) == 2
-        for example in examples:
-            land = Land(values)
-            MINING.action(land.state.setting).model_validate(example)
-            land.give(ann="0,0")
-            land.round(ann=example)
-            assert (land.refused, land.changed) == ([], [])
+    def test_the_forms_of_an_answer_can_be_filled_in_and_not_copied(
+        self, shipped: Template, values: Values
+    ) -> None:
+        form, plan = (filled_in(form, PLACES) for form in re.findall(r"\{\".*\}", shipped.render(values)))
+        land = Land(values)
+        answer = MINING.action(land.state.setting)
+        assert {*answer.model_validate(form).model_dump(), *plan} == {*answer.model_fields}
+        land.give(ann="0,0")
+        land.round(ann=form | {"claim": [], "raid": []})
+        land.round(ann={"plan": plan["plan"][1:]})
+        assert (land.refused, land.changed) == ([], [])
 
     @pytest.mark.parametrize("values", EVERY_VIEW, ids=str)
     def test_each_key_of_the_view_is_explained(self, shipped: Template, values: Values) -> None:

@@ -28,6 +28,7 @@ from tests.prompts.plays import (
     WorldPrompts,
     accepted,
     feedback_is_told,
+    filled_in,
     keys_in,
     under,
     view_of,
@@ -907,14 +908,14 @@ class TestPrompts(PromptTests):
         assert [unit for unit, text in texts.items() if "high_five (" in text or "missed" in text] == ["a"]
 
     @pytest.mark.parametrize("treatment", [{}, {**ALLIED, **TEAM}, {**DECLARED, **TALK}], ids=str)
-    def test_the_example_of_an_answer_has_each_field_of_the_schema(
+    def test_the_form_of_an_answer_has_each_field_of_the_schema_and_cannot_be_copied(
         self, shipped_variant: Template, treatment: Values
     ) -> None:
         (line,) = re.findall(r"^\{.*\}$", shipped_variant.render(treatment), re.MULTILINE)
-        example = json.loads(line)
+        form = filled_in(line, dict.fromkeys(re.findall("<(.+?)>", line), '"words"'))
         schema = TRUST.action(make_setting(TRUST, TRUST.names(3), 1, treatment)).model_json_schema()
-        assert set(example) == set(schema["properties"])
-        assert next(iter(example)) == "reasoning"
+        assert set(form) == set(schema["properties"])
+        assert next(iter(form)) == "reasoning"
         spoken = shipped_variant.prose(treatment)
         assert [kind for kind in schema["properties"]["action"]["enum"] if kind not in spoken] == []
 
