@@ -797,9 +797,9 @@ class TestPrompts(PromptTests):
 
     @pytest.mark.parametrize("variant_name", SHIPPED)
     def test_every_variant_begins_with_the_rules_of_plain(self, variant_name: str) -> None:
-        rules = (ROOT / "nations" / "rules.en.md").read_text(encoding="utf-8")
+        shared = ((ROOT / "nations" / f"{part}.en.md").read_text("utf-8") for part in ("rules", "answer"))
         prompts = load_prompts(NATIONS, variant_name, "en")
-        assert prompts.system.partition("{# advice: ")[2].partition("#}\n")[2].startswith(rules)
+        assert prompts.system.partition("{# advice: ")[2].partition("#}\n")[2].startswith("\n".join(shared))
         assert prompts.turn == load_prompts(NATIONS, "plain", "en").turn
 
     @pytest.mark.parametrize(
