@@ -26,6 +26,7 @@ from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError
 from tests.prompts.plays import (
+    REWORDINGS,
     Numbers,
     PromptTests,
     Template,
@@ -130,7 +131,7 @@ ONES = dict.fromkeys([*OTHER_NUMBERS, "stamina_rise", "immunity", "adjudication_
 
 PROMPTS = WorldPrompts(
     MINING,
-    shipped={"guided": ("en", "zh"), "unguided": ("en", "zh")},
+    shipped={"guided": ("en", "zh"), "unguided": ("en", "zh"), **REWORDINGS},
     stage=Land,
     other_numbers=OTHER_NUMBERS,
     advised=("guided", "unguided", 1),
@@ -517,6 +518,7 @@ def a_new_plot_can_be_used_from_the_next_round_on(land: Land) -> None:
 
 
 @plays("lost-plot")
+@plays("order")
 def mining_a_lost_plot_gives_nothing_and_costs_its_stamina(land: Land) -> None:
     land.give(ann="0,0")
     land.round(ann="mine 0,0*2", bob="raid 0,0")
@@ -974,6 +976,7 @@ class TestPrompts(PromptTests):
 
     @pytest.mark.parametrize("values", EVERY_VIEW, ids=str)
     def test_each_key_of_the_view_is_explained(self, shipped: Template, values: Values) -> None:
+        values = shipped.told(values)
         land = Land({"rows": 3, "cols": 3, **values})
         land.give(ann="0,0 0,1", bob="1,1")
         for _ in range(2):
@@ -990,10 +993,6 @@ class TestPrompts(PromptTests):
         optional = {"protected", "earlier_rounds", "turns_left", "messages", "largest", "your_core"}
         assert optional <= set().union(*views)
 
-    def test_the_config_chooses_between_guided_and_unguided(self) -> None:
-        asked = [MINING.prompts(MiningConfig(guidance=guidance)) for guidance in (True, False)]
-        assert asked == ["guided", "unguided"]
-
     @pytest.mark.parametrize("lang", ["en", "zh"])
     def test_guided_marks_the_rules_of_unguided_and_those_of_its_advice(self, lang: str) -> None:
         guided, unguided = (Template("mining", variant, lang) for variant in ("guided", "unguided"))
@@ -1008,8 +1007,6 @@ class TestPrompts(PromptTests):
 # --- a variant of one's own ------------------------------------------------------------------------------
 
 EDITS = {
-    "other words": ("You are one of {{ agents }} miners on the same land.", "{{ agents }} of you mine.", ""),
-    "a rule in other words": ("- Each round you have {{ stamina }}", "- Your round has {{ stamina }}", ""),
     "a rule left out": ("{# rule: capture #}\n", "", ""),
     "a treatment left out": ("- Miners cannot talk to each other.\n", "", ""),
     "a number typed in": ("1 to {{ mine_cap }}", "1 to 5", "the engine shows"),
@@ -1018,7 +1015,6 @@ EDITS = {
     "a rule twice": ("# Advice", "# Advice\n{# rule: order #}\n- Claim, raid, mine.", "more than once"),
     "a treatment forgotten": ('{% if defense == "block_all" %}', "{% if true %}", "in the same words"),
     "a condition that breaks": ("# Advice", "# Advice {{ 1 // immunity }}", "division"),
-    "text after the view": ("{{ view }}", "{{ view }}\nDecide.", ""),
 }
 """A part of `guided` in English, what a user writes in its place, and why a test then fails, if it does."""
 
