@@ -409,12 +409,12 @@ def plot_of(event: Event) -> Cell:
 
 
 EVENTS = {
-    "claim": "plot, won: an unowned plot was claimed",
+    "claim": "plot, won: an unowned plot was claimed; whether `agent` got it",
     "defend": "plot, points: an agent defended its plot",
-    "raid": "plot, owner, result: captured, outdrawn, blocked, or fizzled (nothing there to take)",
+    "raid": "plot, owner, result: captured, outdrawn by another, blocked, or fizzled (nothing to take)",
     "mine": "plot, gold: what an agent mined on its plot; 0 if the plot was lost in this round",
     "message": "to, text: sent to one or, without `to`, to all, who read it next round",
-    "tax": "plot, gold, to: what a raid cost",
+    "tax": "plot, gold, to: what a raid cost, and who received it, if anybody",
     "punish": "stamina: what a raider loses in the next round",
     "return": "plot, from: a captured plot went back to `agent`",
 }

@@ -535,4 +535,7 @@ DEFINITIONS: Mapping[str, Definition] = {
 POLICIES = Policies(
     {name: make_policy(name) for name in DEFINITIONS}, default="copykitten", spoil=spoil, tremble=tremble
 )
-"""The scripted policies and the one that plays by default. Source: docs/rules/trust.md#default-policy."""
+"""The scripted policies and the one that plays by default.
+
+Source: docs/rules/trust.md#default-policy, docs/rules/trust.md#expected-outcomes.
+"""

@@ -62,7 +62,10 @@ class Intent:
 CODEC = Codec(Intent)
 
 NO_DECISION = Intent(chosen=False)
-"""The default action of a unit whose answer was lost. Source: docs/rules/trust.md#default-action."""
+"""The default action of a unit whose answer was lost.
+
+Source: docs/rules/trust.md#default-action, docs/rules/trust.md#settings-of-every-world.
+"""
 
 
 def acts(intent: Intent) -> tuple[str, ...]:

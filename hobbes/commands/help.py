@@ -14,7 +14,7 @@ app = typer.Typer()
 
 @app.command(context_settings=options.ENV, rich_help_panel=HELP)
 def worlds(world: options.AnyWorldName = None, as_json: options.AsJson = False) -> None:
-    """List the worlds, or show one: rules, settings, policies, prompts, measures and events.
+    """List the worlds, or show one: rules, settings, policies, prompts, measures, events and codes.
 
     Example: hobbes worlds mining
     """

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from hobbes.engine.measures import meaning_of
 from hobbes.engine.policy import parameters_of
+from hobbes.engine.turn import meanings
 from hobbes.engine.world import AnyWorld
 from hobbes.nodes.prompting import ROOT, languages, variants
 from hobbes.show.terminal import table
@@ -20,7 +21,7 @@ SETTINGS_TITLE = "\nsettings: --set NAME=VALUE; a NAME.FIELD is set by --set 'NA
 
 
 def about(world: AnyWorld) -> dict[str, Any]:
-    """Return the rules, settings, policies, prompts, measures and events of a world."""
+    """Return the rules, settings, policies, prompts, measures, events and codes of a world."""
     page = ROOT.parent / "docs" / "rules" / f"{world.name}.md"
     return {
         "world": world.name,
@@ -45,6 +46,7 @@ def about(world: AnyWorld) -> dict[str, Any]:
             for name, formula in world.measures.formulas.items()
         ],
         "events": [{"type": kind, "meaning": meaning} for kind, meaning in world.telling.events.items()],
+        "codes": [{"code": code, "meaning": meaning} for code, meaning in meanings(world).items()],
     }
 
 
@@ -150,6 +152,11 @@ def show_one(world: dict[str, Any]) -> RenderableType:
             [(one["name"] + " *" * one["headline"], one["meaning"]) for one in world["measures"]],
         ),
         table("\nevents", ("type", "fields: meaning"), [tuple(one.values()) for one in world["events"]]),
+        table(
+            "\ncodes of what was refused or changed",
+            ("code", "meaning"),
+            [tuple(one.values()) for one in world["codes"]],
+        ),
     )
 
 

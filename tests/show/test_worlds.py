@@ -15,7 +15,7 @@ from tests.fishery.world import FISHERY
 @pytest.mark.parametrize("world", [*WORLDS.values(), FISHERY], ids=lambda world: world.name)
 def test_everything_in_a_world_has_a_meaning(world: Any) -> None:
     found = about(world)
-    for part in ("settings", "policies", "measures", "events"):
+    for part in ("settings", "policies", "measures", "events", "codes"):
         assert found[part]
         assert all(one["meaning"] for one in found[part]), part
         assert not any("Source:" in one["meaning"] or "\n" in one["meaning"] for one in found[part])
