@@ -54,8 +54,8 @@ _INCLUDE = re.compile(r'\{% include "(?P<name>[\w.-]+)" %\}\n?')
 # Marks the rule that the next sentences state. It is a Jinja comment, so it is not sent.
 RULE = re.compile(r"\{# rule: (?P<name>[\w-]+) #\}")
 
-# Say in a system template what the variant is about, and how much its advice gives away.
-_ABOUT = re.compile(r"\{# (?P<key>about|advice): (?P<text>.+?) #\}")
+# Say in a system template what a variant is about, how much its advice gives away, and which one it rewords.
+_ABOUT = re.compile(r"\{# (?P<key>about|advice|rewords): (?P<text>.+?) #\}")
 
 # Names settings of which a system template says nothing, so that it takes only their defaults.
 _UNTOLD = re.compile(r"\{# untold: (?P<names>[\w ]+) #\}")
@@ -132,15 +132,22 @@ def languages(world_name: str, variant: str) -> tuple[str, ...]:
 
 
 def about(world_name: str, variant: str) -> dict[str, str]:
-    """Return what a variant says about itself: `about`, `advice`, or neither.
+    """Return what a variant says about itself: `about`, `advice` and `rewords`, or some of them.
 
-    Both stand in comments of its system template; if languages say different things, the first one counts.
+    They stand in comments of its system template; if languages say different things, the first one counts.
     """
     comments: dict[str, str] = {}
     for lang in reversed(languages(world_name, variant)):
         file = folder_of(world_name, variant) / f"system.{lang}.md"
         comments |= {found["key"]: found["text"] for found in _ABOUT.finditer(text_if_any(file))}
     return comments
+
+
+def wordings(world: AnyWorld) -> tuple[str, ...]:
+    """Return the variants that say the same in other words, first the one that the others reword."""
+    rewords = {name: about(world.name, name).get("rewords") for name in variants(world)}
+    reworded = {name: base for name, base in rewords.items() if base}
+    return tuple(dict.fromkeys([*reworded.values(), *reworded]))
 
 
 def load_prompts(world: AnyWorld, variant: str, lang: str, setting: Setting[Any] | None = None) -> PromptSet:
@@ -195,20 +202,29 @@ def fit_to_setting(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -
 
 
 def _check_told(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> None:
-    """Raise PromptError for settings that differ from their defaults and that a variant leaves untold.
-
-    The comment `{# untold: NAMES #}` in a system template names the settings of which it says nothing.
-    """
+    """Raise PromptError for settings that differ from their defaults and that a variant leaves untold."""
     place, default = prompts.place("system"), default_setting(world).config
-    untold = [name for found in _UNTOLD.finditer(prompts.system) for name in found["names"].split()]
-    for name in untold:
+    for name in (names := untold(prompts.system)):
         _check_known("setting", f"{place}: {world.name}", name, world.config.model_fields)
-    changed = [name for name in untold if getattr(setting.config, name) != getattr(default, name)]
+    changed = [name for name in names if getattr(setting.config, name) != getattr(default, name)]
     if changed:
         raise PromptError(
             f"{place}: it says nothing of {', '.join(changed)}; leave that at its default, or choose another "
-            f"variant: {', '.join(name for name in variants(world) if name != prompts.variant)}"
+            f"variant: {', '.join(_telling(world, prompts.lang, changed))}"
         )
+
+
+def untold(system: str) -> list[str]:
+    """Return the settings that a system template tells nothing about, as its `{# untold: NAMES #}` says."""
+    return [name for found in _UNTOLD.finditer(system) for name in found["names"].split()]
+
+
+def _telling(world: AnyWorld, lang: str, settings: Sequence[str]) -> Iterator[str]:
+    """Yield the variants in a language that leave none of these settings untold."""
+    for variant in variants(world):
+        text = text_if_any(folder_of(world.name, variant) / f"system.{lang}.md")
+        if text and not {*settings} & {*untold(text)}:
+            yield variant
 
 
 def bound(world: AnyWorld, prompts: PromptSet, setting: Setting[Any]) -> PromptSet:

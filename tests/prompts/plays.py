@@ -55,10 +55,14 @@ from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError, placeholders
 from hobbes.nodes.prompting import (
     PromptSet,
+    default_setting,
+    filled_system_text,
+    fixed_values,
     load_prompts,
     replace_codes,
     system_text,
     turn_text,
+    values_to_try,
 )
 from hobbes.play.prompt_checks import check_prompts, prompt_warnings
 from hobbes.play.render import question_in_new_run, token_counts
@@ -145,6 +149,10 @@ def _named(treatment: Mapping[str, Any]) -> str:
 # --- templates and plays -----------------------------------------------------------------------------------
 
 
+REWORDINGS: Mapping[str, Sequence[str]] = dict.fromkeys(("terse", "formal", "story"), ("en",))
+"""The shipped variants that say the rules in other words, with their languages."""
+
+
 @dataclass(frozen=True)
 class Template:
     """A variant of a world in one language, or the system text of its observer."""
@@ -165,6 +173,16 @@ class Template:
     def prompts(self) -> PromptSet:
         """The texts, read once. The text of an observer stands in the place of the system text."""
         return _read(prompting.ROOT, self)
+
+    @property
+    def rewords(self) -> str | None:
+        """The variant that this one says in other words, if it does."""
+        return prompting.about(self.world_name, self.variant).get("rewords")
+
+    def told(self, treatment: Mapping[str, Any]) -> Values:
+        """Return the settings of a treatment without those that the template leaves untold."""
+        untold = prompting.untold(self.prompts.system)
+        return {name: value for name, value in treatment.items() if name not in untold}
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -192,8 +210,8 @@ class Template:
         marked = re.sub(r"\{# rule: ([\w-]+) #\}", r"⟦\1⟧", self.prompts.system)
         setting = make_setting(self.world, self.world.names(3), 1, values)
         text = system_text(replace(self.prompts, system=marked), setting)
-        found = re.search(rf"⟦{rule}⟧\n(.*?)(?=\n*⟦|\n\n|\Z)", text, re.DOTALL)
-        return found[1] if found else ""
+        found = re.search(rf"⟦{rule}⟧(.*?)(?=\n*⟦|\n\n|\Z)", text, re.DOTALL)
+        return found[1].lstrip("\n") if found else ""
 
     def unexplained(self, keys: Iterable[str], values: Mapping[str, Any]) -> list[str]:
         """Return the keys of a view that are no words of the text."""
@@ -272,9 +290,13 @@ class WorldPrompts:
         return [Template(name, v, lang, shipped=lang in self.shipped.get(v, ())) for v, lang in found]
 
     def played_in(self, template: Template) -> list[Play]:
-        """Return the plays of the rules that a template marks."""
+        """Return the plays of the rules that a template marks, under the treatments that it tells."""
         marked = template.rules
-        return [play for play in self.table if play.rule in marked]
+        return [
+            play
+            for play in self.table
+            if play.rule in marked and template.told(play.treatment) == play.treatment
+        ]
 
     def values(self, play: Play, base: str) -> Values:
         """Return the config of a play on a base, `baseline` or `other`."""
@@ -293,7 +315,7 @@ class WorldPrompts:
             words = play.words.get(template.lang, "")
             if template.shipped and not said:
                 yield f"{template} says nothing of {play}"
-            elif template.shipped and words not in said:
+            elif template.shipped and not template.rewords and words not in said:
                 yield f"{template} does not tell {play} in the words {words!r}: {said}"
             elif said and numbers(said) != (shown := self.shown(play, base)):
                 yield f"{play}, {base}: the engine shows {shown}, {template} says: {said}"
@@ -365,7 +387,8 @@ class PromptTests:
                 continue
             said = template.sentence(other.rule, other.treatment)
             words = play.words.get(template.lang, "")
-            if template.shipped and words not in ("", other.words[template.lang]):
+            exact = template.shipped and not template.rewords
+            if exact and words not in ("", other.words[template.lang]):
                 assert words not in said, f"{template} tells {other} in the words of {play}: {said}"
             if play.game is not other.game and said:
                 alike = said == template.sentence(play.rule, play.treatment)
@@ -385,6 +408,8 @@ class PromptTests:
 
     def test_a_treatment_is_spoken_of_only_where_it_is_on(self, shipped_variant: Template) -> None:
         for off, on, words in self.prompts.words_of_treatments:
+            if shipped_variant.told(off) != off or shipped_variant.told(on) != on:
+                continue
             without, with_it = shipped_variant.render(off), shipped_variant.prose(on)
             spoken = [word for word in words if word in without]
             assert not spoken, f"{shipped_variant} speaks of {spoken} under {off}"
@@ -406,9 +431,27 @@ class PromptTests:
             said = [({*one.rules}, {*placeholders(one.prompts.system)}) for one in templates]
             assert said == [said[0]] * len(said), f"{variant}: other rules or placeholders in one language"
 
+    @pytest.mark.parametrize("name", REWORDINGS)
+    def test_a_rewording_tells_the_base_game_and_each_setting_that_it_does_not_refuse(
+        self, name: str
+    ) -> None:
+        world = self.prompts.world
+        old, new = (Template(world.name, each, "en") for each in (prompting.wordings(world)[0], name))
+        rules, others = ([rule for rule in each.rules if each.sentence(rule, {})] for each in (old, new))
+        assert set(rules) == set(others)
+        fixed = fixed_values(new.prompts, default_setting(world))
+        for setting, values in new.told(values_to_try(world)).items():
+            for value in values:
+                was, is_now = (
+                    filled_system_text(each.prompts, fixed)
+                    != filled_system_text(each.prompts, {**fixed, setting: value})
+                    for each in (old, new)
+                )
+                assert was == is_now, f"{new} tells nothing of {setting}={value}"
+
     def test_a_shipped_variant_says_how_much_it_advises(self, shipped_variant: Template) -> None:
         said = prompting.about(shipped_variant.world_name, shipped_variant.variant)
-        assert said.keys() == {"about", "advice"}
+        assert said.keys() - {"rewords"} == {"about", "advice"}
         if said["advice"] == "rules only":
             assert not [rule for rule in shipped_variant.rules if rule.startswith("advice-")]
 

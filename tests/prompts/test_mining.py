@@ -26,6 +26,7 @@ from hobbes.engine.world import Resolved, Validated, make_setting
 from hobbes.nodes import prompting
 from hobbes.nodes.prompt_templates import PromptError
 from tests.prompts.plays import (
+    REWORDINGS,
     Numbers,
     PromptTests,
     Template,
@@ -129,7 +130,7 @@ ONES = dict.fromkeys([*OTHER_NUMBERS, "stamina_rise", "immunity", "adjudication_
 
 PROMPTS = WorldPrompts(
     MINING,
-    shipped={"guided": ("en", "zh"), "unguided": ("en", "zh")},
+    shipped={"guided": ("en", "zh"), "unguided": ("en", "zh"), **REWORDINGS},
     stage=Land,
     other_numbers=OTHER_NUMBERS,
     advised=("guided", "unguided", 1),
@@ -966,6 +967,7 @@ class TestPrompts(PromptTests):
 
     @pytest.mark.parametrize("values", EVERY_VIEW, ids=str)
     def test_each_key_of_the_view_is_explained(self, shipped: Template, values: Values) -> None:
+        values = shipped.told(values)
         land = Land({"rows": 3, "cols": 3, **values})
         land.give(ann="0,0 0,1", bob="1,1")
         for _ in range(2):

@@ -25,6 +25,7 @@ from hobbes.nodes.prompting import (
 )
 from tests.engine.nations.stage import A, Answers, B, C, D, Turn, board, one, setting, turn
 from tests.prompts.plays import (
+    REWORDINGS,
     Numbers,
     PromptTests,
     Template,
@@ -78,7 +79,7 @@ SHIPPED = dict.fromkeys(("plain", "statecraft", *PERSONAS), ("en", "zh"))
 
 PROMPTS = WorldPrompts(
     NATIONS,
-    shipped=SHIPPED,
+    shipped={**SHIPPED, **REWORDINGS},
     other_numbers=OTHER_NUMBERS,
     everything_on={"all on": ({**ALL_ON, "constants": {"c_violence_penalty": 77}}, {**ALL_ON, **VIOLENT})},
     advised=("statecraft", "plain", 1),

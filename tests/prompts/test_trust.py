@@ -21,6 +21,7 @@ from hobbes.nodes.prompt_templates import PromptError
 from hobbes.nodes.prompting import load_prompts, replace_codes, turn_text
 from tests.engine.trust.plays import Round, game, play, play_on, said
 from tests.prompts.plays import (
+    REWORDINGS,
     Numbers,
     PromptTests,
     Template,
@@ -56,7 +57,7 @@ TEAM: Values = {"victory": "team"}
 
 PROMPTS = WorldPrompts(
     TRUST,
-    shipped={"plain": ("en", "zh"), "survivor": ("en", "zh"), "observer": ("en", "zh")},
+    shipped={"plain": ("en", "zh"), "survivor": ("en", "zh"), "observer": ("en", "zh"), **REWORDINGS},
     other_numbers=OTHER_NUMBERS,
     everything_on={
         victory: (
@@ -885,12 +886,13 @@ class TestPrompts(PromptTests):
     def test_each_key_of_the_view_is_explained_or_explains_itself(
         self, shipped_variant: Template, treatment: Values
     ) -> None:
-        state = board({**treatment, "requests_known": True}, a=60, b=60, c=60)
+        told = shipped_variant.told({**treatment, "requests_known": True})
+        state = board(told, a=60, b=60, c=60)
         after = play(state, a="beg 5 for x", b="high_five a", c="block").after
         shown: Any = replace_codes(shipped_variant.prompts, view_of(TRUST, after, "a"))
         keys = keys_in(shown) - set("abc") - SELF_EXPLAINING
         assert len(keys) > 10
-        assert shipped_variant.unexplained(keys, {**treatment, "requests_known": True}) == []
+        assert shipped_variant.unexplained(keys, told) == []
 
     @pytest.mark.parametrize("miss", [100, 15])
     def test_a_miss_is_a_high_five_in_its_authors_prompt_and_an_attack_in_all_others(self, miss: int) -> None:
